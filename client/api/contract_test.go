@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// The contract lists every API version that agents and drivers have shipped
+// with. These types are its JSON form; a key that they lack is an error.
+type (
+	contract struct {
+		Counts struct {
+			GroupVersions int `json:"group_versions"`
+			Methods       int `json:"methods"`
+		} `json:"counts"`
+		GroupVersions []groupVersion `json:"group_versions"`
+	}
+	groupVersion struct {
+		Group          string    `json:"group"`
+		Version        string    `json:"version"`
+		Endpoint       string    `json:"endpoint"`
+		DescriptorFile string    `json:"descriptor_file"`
+		Syntax         string    `json:"syntax"`
+		ProtoPackage   string    `json:"proto_package"`
+		Service        string    `json:"service"`
+		Methods        []method  `json:"methods"`
+		Messages       []message `json:"messages"`
+		Enums          []enum    `json:"enums"`
+	}
+	method struct {
+		Name      string `json:"name"`
+		FullPath  string `json:"full_path"`
+		Request   string `json:"request"`
+		Response  string `json:"response"`
+		Streaming bool   `json:"streaming"`
+	}
+	message struct {
+		Name     string  `json:"name"`
+		FullName string  `json:"full_name"`
+		Fields   []field `json:"fields"`
+	}
+	field struct {
+		Name     string `json:"name"`
+		Number   int    `json:"number"`
+		Type     string `json:"type"`
+		Label    string `json:"label"`
+		MapKey   string `json:"map_key"`
+		MapValue string `json:"map_value"`
+	}
+	enum struct {
+		Name     string      `json:"name"`
+		FullName string      `json:"full_name"`
+		Values   []enumValue `json:"values"`
+	}
+	enumValue struct {
+		Name   string `json:"name"`
+		Number int    `json:"number"`
+	}
+)
+
+func readContract(t *testing.T) contract {
+	t.Helper()
+	encoded, err := os.ReadFile("testdata/contract.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.DisallowUnknownFields()
+	var c contract
+	if err := decoder.Decode(&c); err != nil {
+		t.Fatalf("contract.json: %v", err)
+	}
+	return c
+}
+
+// TestDescriptorsMatchTheContract compares each version in the tree with its
+// entry, in full and in order, so that neither can have what the other lacks.
+func TestDescriptorsMatchTheContract(t *testing.T) {
+	want := map[string]groupVersion{}
+	for _, gv := range readContract(t).GroupVersions {
+		want[gv.DescriptorFile] = gv
+	}
+	compared := 0
+	for _, name := range protoFiles(t) {
+		file := registered(t, name)
+		if file.Services().Len() == 0 {
+			continue
+		}
+		compared++
+		t.Run(name, func(t *testing.T) {
+			if got := file.Services().Len(); got != 1 {
+				t.Fatalf("%d services, want 1", got)
+			}
+			got := describe(file)
+			entry, ok := want[got.DescriptorFile]
+			if !ok {
+				t.Fatalf("the contract has no version with the descriptor file %s", got.DescriptorFile)
+			}
+			if diff := cmp.Diff(got, entry); diff != "" {
+				t.Errorf("descriptor of %s (-got +want):\n%s", name, diff)
+			}
+		})
+	}
+	if compared == 0 {
+		t.Error("no version was compared")
+	}
+}
+
+func TestContractCountsItself(t *testing.T) {
+	c := readContract(t)
+	methods := 0
+	for _, gv := range c.GroupVersions {
+		methods += len(gv.Methods)
+	}
+	if len(c.GroupVersions) != c.Counts.GroupVersions || methods != c.Counts.Methods {
+		t.Errorf("contract.json holds %d versions and %d methods, and says %d and %d",
+			len(c.GroupVersions), methods, c.Counts.GroupVersions, c.Counts.Methods)
+	}
+}
+
+// describe puts a descriptor into the terms of the contract.
+func describe(file protoreflect.FileDescriptor) groupVersion {
+	service := file.Services().Get(0)
+	groupDir, version := path.Split(path.Dir(file.Path()))
+	group := path.Base(groupDir)
+	return groupVersion{
+		Group:          group,
+		Version:        version,
+		Endpoint:       "csi-proxy-" + group + "-" + version,
+		DescriptorFile: "github.com/kubernetes-csi/csi-proxy/" + file.Path(),
+		Syntax:         file.Syntax().String(),
+		ProtoPackage:   string(file.Package()),
+		Service:        string(service.FullName()),
+		Methods:        describeMethods(service),
+		Messages:       describeMessages(file.Messages()),
+		Enums:          describeEnums(file.Enums()),
+	}
+}
+
+func describeMethods(service protoreflect.ServiceDescriptor) []method {
+	methods := []method{}
+	for i := range service.Methods().Len() {
+		m := service.Methods().Get(i)
+		methods = append(methods, method{
+			Name:      string(m.Name()),
+			FullPath:  "/" + string(service.FullName()) + "/" + string(m.Name()),
+			Request:   string(m.Input().FullName()),
+			Response:  string(m.Output().FullName()),
+			Streaming: m.IsStreamingClient() || m.IsStreamingServer(),
+		})
+	}
+	return methods
+}
+
+func describeMessages(descriptors protoreflect.MessageDescriptors) []message {
+	messages := []message{}
+	for i := range descriptors.Len() {
+		m := descriptors.Get(i)
+		fields := []field{}
+		for j := range m.Fields().Len() {
+			fields = append(fields, describeField(m.Fields().Get(j)))
+		}
+		messages = append(messages, message{Name: string(m.Name()), FullName: string(m.FullName()), Fields: fields})
+	}
+	return messages
+}
+
+func describeField(f protoreflect.FieldDescriptor) field {
+	described := field{Name: string(f.Name()), Number: int(f.Number()), Type: typeOf(f), Label: "singular"}
+	switch {
+	case f.IsMap():
+		described.Type, described.Label = "map", "map"
+		described.MapKey, described.MapValue = typeOf(f.MapKey()), typeOf(f.MapValue())
+	case f.IsList():
+		described.Label = "repeated"
+	case f.HasOptionalKeyword():
+		described.Label = "optional"
+	case f.ContainingOneof() != nil:
+		described.Label = "oneof " + string(f.ContainingOneof().Name())
+	}
+	return described
+}
+
+// typeOf names the type of a field, or of one element of it.
+func typeOf(f protoreflect.FieldDescriptor) string {
+	switch f.Kind() {
+	case protoreflect.MessageKind, protoreflect.GroupKind:
+		return f.Kind().String() + " " + string(f.Message().FullName())
+	case protoreflect.EnumKind:
+		return f.Kind().String() + " " + string(f.Enum().FullName())
+	}
+	return f.Kind().String()
+}
+
+func describeEnums(descriptors protoreflect.EnumDescriptors) []enum {
+	enums := []enum{}
+	for i := range descriptors.Len() {
+		e := descriptors.Get(i)
+		values := []enumValue{}
+		for j := range e.Values().Len() {
+			v := e.Values().Get(j)
+			values = append(values, enumValue{Name: string(v.Name()), Number: int(v.Number())})
+		}
+		enums = append(enums, enum{Name: string(e.Name()), FullName: string(e.FullName()), Values: values})
+	}
+	return enums
+}

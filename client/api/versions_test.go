@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	_ "github.com/kubernetes-csi/csi-proxy/client/api"
+	_ "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	_ "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
+	_ "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	_ "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
+	_ "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+)
+
+// registeredDir is the folder under which this module's files are registered.
+const registeredDir = "client/api"
+
+// protoFiles returns the registered names of the .proto files in the tree.
+func protoFiles(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	for _, pattern := range []string{"*.proto", "*/*/*.proto"} {
+		matches, err := fs.Glob(os.DirFS("."), pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range matches {
+			files = append(files, path.Join(registeredDir, match))
+		}
+	}
+	slices.Sort(files)
+	return files
+}
+
+// registered returns the descriptor of a file that the tree holds.
+func registered(t *testing.T, file string) protoreflect.FileDescriptor {
+	t.Helper()
+	descriptor, err := protoregistry.GlobalFiles.FindFileByPath(file)
+	if err != nil {
+		t.Fatalf("%s is in the tree, but this test does not import its Go package: %v", file, err)
+	}
+	return descriptor
+}
+
+// TestImageHoldsTheTree keeps the image against which buf looks for breaking
+// changes complete: a version that it lacks could be changed at will.
+func TestImageHoldsTheTree(t *testing.T) {
+	encoded, err := os.ReadFile("image.binpb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var image descriptorpb.FileDescriptorSet
+	if err := proto.Unmarshal(encoded, &image); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, file := range image.GetFile() {
+		got = append(got, file.GetName())
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(got, protoFiles(t)); diff != "" {
+		t.Errorf("files of image.binpb; after adding a version build the image again (-got +want):\n%s", diff)
+	}
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiversion
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// A Version is one parsed version name. Versions are comparable with ==, which
+// agrees with Compare for versions made by NewVersion. The zero Version is no
+// version: it prints as the empty string and orders before all others.
+type Version struct {
+	major     uint64
+	stability stability
+	minor     uint64
+}
+
+// stability is the middle part of a version name, in order of maturity.
+type stability int
+
+const (
+	alpha stability = iota
+	beta
+	stable
+)
+
+// namePattern is the grammar of Kubernetes API versions; numbers start at 1 and
+// have no leading zeros, so that every version has one spelling.
+//
+// https://kubernetes.io/docs/reference/using-api/#api-versioning
+const namePattern = `^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$`
+
+// NewVersion parses a name such as v1, v1beta2 or v2alpha1. It fails on any
+// other text, and on a number that does not fit in 64 bits.
+func NewVersion(name string) (version Version, err error) {
+	parts := regexp.MustCompile(namePattern).FindStringSubmatch(name)
+	if parts == nil {
+		return Version{}, fmt.Errorf("parse API version %q: want v<number>, optionally followed by alpha<number> or beta<number>", name)
+	}
+	if version.major, err = strconv.ParseUint(parts[1], 10, 64); err != nil {
+		return Version{}, fmt.Errorf("parse API version %q: %w", name, err)
+	}
+	switch parts[2] {
+	case "alpha":
+		version.stability = alpha
+	case "beta":
+		version.stability = beta
+	default:
+		version.stability = stable
+		return version, nil
+	}
+	if version.minor, err = strconv.ParseUint(parts[3], 10, 64); err != nil {
+		return Version{}, fmt.Errorf("parse API version %q: %w", name, err)
+	}
+	return version, nil
+}
+
+// NewVersionOrPanic is NewVersion for names that are constants of a program.
+// It panics where NewVersion fails.
+func NewVersionOrPanic(name string) Version {
+	version, err := NewVersion(name)
+	if err != nil {
+		panic(err) //nolint:forbidigo // the documented contract of this function; for package-level constants only
+	}
+	return version
+}
+
+// IsValidVersion reports whether NewVersion accepts name.
+func IsValidVersion(name string) bool {
+	_, err := NewVersion(name)
+	return err == nil
+}
+
+// String returns the name that NewVersion parsed.
+func (v Version) String() string {
+	switch {
+	case v == Version{}:
+		return ""
+	case v.stability == alpha:
+		return fmt.Sprintf("v%dalpha%d", v.major, v.minor)
+	case v.stability == beta:
+		return fmt.Sprintf("v%dbeta%d", v.major, v.minor)
+	}
+	return fmt.Sprintf("v%d", v.major)
+}

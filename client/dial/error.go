@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+)
+
+// An Error says that no agent could be reached at an endpoint. Unwrap gives the
+// cause, so that errors.Is with fs.ErrNotExist tells a missing endpoint from one
+// that refuses the caller (fs.ErrPermission).
+type Error struct {
+	// Name is the pipe as Windows names it, or the path that the caller gave.
+	Name string
+	// Address is what was opened; off Windows a pipe's Address is a socket.
+	Address string
+	// Err is why it failed.
+	Err error
+}
+
+// Error names the endpoint, the cause, and what to do about it.
+func (e *Error) Error() string {
+	place := e.Name
+	if e.Address != e.Name {
+		place += " (unix socket " + e.Address + ")"
+	}
+	return fmt.Sprintf("dial csi-proxy agent at %s: %v; %s", place, e.Err, advice(e.Err))
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Causes that the operating system has no error for.
+var (
+	errBusy     = errors.New("all instances of the endpoint are busy")
+	errNoAnswer = errors.New("the endpoint was opened, but what listens there does not speak gRPC or is stopping")
+)
+
+// advice says what a person can do about cause.
+func advice(cause error) string {
+	switch {
+	case errors.Is(cause, fs.ErrNotExist), errors.Is(cause, syscall.ECONNREFUSED):
+		return "check that csi-proxy runs on this node and serves this API version, and that the endpoint is mounted into this container"
+	case errors.Is(cause, fs.ErrPermission):
+		return "check that this process runs as a user whom the agent admits; by default these are SYSTEM and administrators, off Windows the user of the agent"
+	case errors.Is(cause, errBusy), errors.Is(cause, context.DeadlineExceeded):
+		return "check that csi-proxy on this node is not overloaded or stuck"
+	case errors.Is(cause, syscall.EINVAL):
+		return "check that the path is valid; that of a unix socket is limited to about 100 bytes"
+	}
+	return "check the state and the log of csi-proxy on this node"
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dial
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+const (
+	// openTimeout bounds opening an endpoint, for Open and for every later
+	// attempt. Drivers choose their API version by whether it succeeds in time.
+	openTimeout = 2 * time.Second
+
+	// An agent that restarts is back within seconds, and its clients are few:
+	// they may ask often.
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = time.Second
+
+	// maxMessageBytes is gRPC's own default for replies, applied both ways; the
+	// largest message of the API is far below it.
+	maxMessageBytes = 4 << 20
+)
+
+// Options adjusts Open. The zero value is what the generated clients use.
+type Options struct {
+	// SocketDir is the directory of the agent's sockets on systems without
+	// named pipes; empty means the directory that SocketDirVariable names.
+	SocketDir string
+	// Dial is appended to the options of the gRPC connection, for interceptors.
+	Dial []grpc.DialOption
+}
+
+// Open connects to the agent that listens at target: a named pipe in any
+// spelling of \\.\pipe\NAME, which off Windows stands for the unix socket
+// NAME.sock in the socket directory, or there also an absolute path.
+//
+// It returns once the agent answers. It fails within two seconds, or when ctx
+// ends, with an *Error if nothing can be opened there. An endpoint that opens
+// but answers later than that counts as an agent on a slow node: calls wait for
+// it. The one connection made is the one that calls use; after the agent goes
+// away it is made again when a call needs it.
+//
+// The context limits Open only, not the life of the connection.
+func Open(ctx context.Context, target string, options Options) (*grpc.ClientConn, error) {
+	where, err := locate(target, options.SocketDir)
+	if err != nil {
+		return nil, err
+	}
+	opener := &opener{endpoint: where, limit: openTimeout}
+	// The target is a constant because the name of a pipe fits no URL. The
+	// authority is one that every HTTP/2 server takes for valid.
+	conn, err := grpc.NewClient("passthrough:///csi-proxy", append(dialOptions(opener), options.Dial...)...)
+	if err != nil {
+		return nil, &Error{Name: where.name, Address: where.address, Err: err}
+	}
+	if err := opener.await(ctx, conn); err != nil {
+		return nil, closeAfter(conn, err)
+	}
+	return conn, nil
+}
+
+// dialOptions returns what all connections have in common. There is no
+// keepalive: both ends are on one machine, so a peer that dies breaks the
+// connection, and servers punish pings more frequent than every five minutes.
+func dialOptions(o *opener) []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(o.open),
+		grpc.WithNoProxy(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithAuthority("localhost"),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff: backoff.Config{
+				BaseDelay:  firstRetry,
+				Multiplier: backoff.DefaultConfig.Multiplier,
+				Jitter:     backoff.DefaultConfig.Jitter,
+				MaxDelay:   lastRetry,
+			},
+			// A slow node's agent may take its time for the first reply.
+			MinConnectTimeout: 20 * time.Second,
+		}),
+		grpc.WithDefaultCallOptions(
+			grpc.MaxCallRecvMsgSize(maxMessageBytes),
+			grpc.MaxCallSendMsgSize(maxMessageBytes),
+		),
+	}
+}
+
+// An opener opens one endpoint, as often as its connection asks for it, and
+// remembers how the last attempt went: gRPC does not tell.
+type opener struct {
+	endpoint endpoint
+	limit    time.Duration // of one attempt
+
+	mu     sync.Mutex
+	opened bool
+	err    error
+}
+
+// open is the dialer of a gRPC connection, which passes an address without
+// meaning here.
+func (o *opener) open(ctx context.Context, _ string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.limit)
+	defer cancel()
+	conn, err := openAddress(ctx, o.endpoint.address)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = errBusy
+		}
+		err = o.failure(err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.opened, o.err = err == nil, err
+	return conn, err
+}
+
+// await starts connecting and waits until it is known whether an agent is there.
+func (o *opener) await(ctx context.Context, conn *grpc.ClientConn) error {
+	limited, cancel := context.WithTimeout(ctx, o.limit)
+	defer cancel()
+	for {
+		state := conn.GetState()
+		switch state {
+		case connectivity.Ready:
+			return nil
+		case connectivity.Idle:
+			conn.Connect()
+		case connectivity.TransientFailure, connectivity.Shutdown:
+			if _, err := o.last(); err != nil {
+				return err
+			}
+			return o.failure(errNoAnswer)
+		}
+		if conn.WaitForStateChange(limited, state) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return o.failure(err)
+		}
+		if opened, _ := o.last(); opened {
+			return nil
+		}
+		return o.failure(errBusy)
+	}
+}
+
+// last returns the result of the latest attempt.
+func (o *opener) last() (opened bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.opened, o.err
+}
+
+// failure wraps cause with the name of the endpoint.
+func (o *opener) failure(cause error) error {
+	return &Error{Name: o.endpoint.name, Address: o.endpoint.address, Err: cause}
+}
+
+// closeAfter closes a connection that is of no use because of err. What closing
+// it may add says nothing about the agent.
+func closeAfter(conn *grpc.ClientConn, err error) error {
+	_ = conn.Close()
+	return err
+}

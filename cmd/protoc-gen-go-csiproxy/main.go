@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/types/pluginpb"
+)
+
+func main() {
+	protogen.Options{}.Run(generate)
+}
+
+// generate adds a client package for each requested file that declares an API
+// version, and a package comment to its stubs, which protoc-gen-go leaves without. It fails on a declaration for which no client could be made.
+func generate(plugin *protogen.Plugin) error {
+	plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL)
+	for _, file := range plugin.Files {
+		if !file.Generate || len(file.Services) == 0 {
+			continue
+		}
+		place, ok := placeOf(file.GoImportPath)
+		if !ok {
+			continue
+		}
+		if err := check(file, place); err != nil {
+			return err
+		}
+		generateStubDoc(plugin, file, place)
+		generateClient(plugin, file, place)
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"path"
+
+	"google.golang.org/protobuf/compiler/protogen"
+)
+
+// A place says which API version a Go package of stubs belongs to, and in which
+// module: the package is <module>/api/<group>/<version>.
+type place struct {
+	module, group, version string
+}
+
+// placeOf reads the place of a package of stubs from its import path. It
+// reports false for a path of another shape.
+func placeOf(importPath protogen.GoImportPath) (place, bool) {
+	groupDir, version := path.Split(string(importPath))
+	apiDir, group := path.Split(path.Clean(groupDir))
+	module, api := path.Split(path.Clean(apiDir))
+	if api != "api" || module == "" {
+		return place{}, false
+	}
+	return place{module: path.Clean(module), group: group, version: version}, true
+}
+
+// clientPackage is the import path of the client of this version.
+func (p place) clientPackage() protogen.GoImportPath {
+	return protogen.GoImportPath(path.Join(p.module, "groups", p.group, p.version))
+}
+
+// ident names an exported identifier of a package inside the module; an empty
+// dir is the module's root.
+func (p place) ident(dir, name string) protogen.GoIdent {
+	return protogen.GoImportPath(path.Join(p.module, dir)).Ident(name)
+}
+
+// check refuses a file that doesn't declare exactly one service of unary
+// methods in the package named after its version: the shape on which the
+// endpoints and the version routing rest.
+func check(file *protogen.File, p place) error {
+	if got := string(file.Desc.Package()); got != p.version {
+		return fmt.Errorf("%s: proto package is %q, want %q, the name of its folder", file.Desc.Path(), got, p.version)
+	}
+	if got := len(file.Services); got != 1 {
+		return fmt.Errorf("%s: %d services, want exactly one for an API version", file.Desc.Path(), got)
+	}
+	for _, method := range file.Services[0].Methods {
+		if method.Desc.IsStreamingClient() || method.Desc.IsStreamingServer() {
+			return fmt.Errorf("%s: method %s streams, want unary methods only", file.Desc.Path(), method.Desc.FullName())
+		}
+		if method.GoName == "Close" {
+			return fmt.Errorf("%s: method %s collides with the client's own Close", file.Desc.Path(), method.Desc.FullName())
+		}
+	}
+	return nil
+}
