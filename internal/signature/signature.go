@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package signature
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// magic is a mark that a format leaves at a fixed offset from the beginning of what it formats.
+type magic struct {
+	offset int64
+	mark   string
+	name   string
+}
+
+// magics are searched in this order: what embeds others comes first. Offsets are those of util-linux's libblkid and of
+// the formats' own specifications.
+func magics() []magic {
+	return []magic{
+		{512, "EFI PART", "a GPT partition table"},
+		{4096, "EFI PART", "a GPT partition table"},
+		{3, "NTFS    ", "an NTFS file system"},
+		{3, "ReFS\x00\x00\x00\x00", "a ReFS file system"},
+		{3, "-FVE-FS-", "a BitLocker volume"},
+		{3, "EXFAT   ", "an exFAT file system"},
+		{82, "FAT32   ", "a FAT32 file system"},
+		{54, "FAT1", "a FAT file system"},
+		{0, "LUKS\xba\xbe", "a LUKS encrypted volume"},
+		{0, "XFSB", "an XFS file system"},
+		{0x438, "\x53\xef", "an ext2, ext3 or ext4 file system"},
+		{0x10040, "_BHRfS_M", "a Btrfs file system"},
+		{512, "LABELONE", "an LVM physical volume"},
+		{0, "LABELONE", "an LVM physical volume"},
+		{4096, "\xfc\x4e\x2b\xa9", "a Linux software RAID member"},
+		{4086, "SWAPSPACE2", "a Linux swap area"},
+		{0x600, "PRIVHEAD", "a Windows dynamic disk (LDM)"},
+		{0, "SPACEDB ", "a Storage Spaces disk"},
+		{4096, "SPACEDB ", "a Storage Spaces disk"},
+		{510, "\x55\xaa", "an MBR or boot sector"},
+	}
+}
+
+// Describe says what content, read at an offset of a disk or volume, holds: a known format where its mark stands in
+// content, else where the first byte other than zero is. All zero gives "".
+func Describe(content []byte, offset int64) string {
+	first := firstNonZero(content)
+	if first < 0 {
+		return ""
+	}
+	for _, m := range magics() {
+		if at := m.offset - offset; at >= 0 && at < int64(len(content)) && bytes.HasPrefix(content[at:], []byte(m.mark)) {
+			return m.name
+		}
+	}
+	if at := bytes.LastIndex(content, []byte("EFI PART")); at >= 0 && at%512 == 0 && offset > 0 {
+		return "the backup header of a GPT partition table"
+	}
+	return fmt.Sprintf("data that is not known here (first at byte %d)", offset+int64(first))
+}
+
+func firstNonZero(b []byte) int {
+	zeros := make([]byte, 64<<10)
+	for done := 0; done < len(b); done += len(zeros) {
+		part := b[done:min(done+len(zeros), len(b))]
+		if bytes.Equal(part, zeros[:len(part)]) {
+			continue
+		}
+		for i, c := range part {
+			if c != 0 {
+				return done + i
+			}
+		}
+	}
+	return -1
+}

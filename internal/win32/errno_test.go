@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+func TestErrno(t *testing.T) {
+	for _, test := range []struct {
+		errno      Errno
+		name, text string
+	}{
+		{ERROR_ACCESS_DENIED, "ERROR_ACCESS_DENIED", "access is denied (ERROR_ACCESS_DENIED, 5)"},
+		{FVE_E_LOCKED_VOLUME, "FVE_E_LOCKED_VOLUME", "BitLocker has locked the volume (FVE_E_LOCKED_VOLUME, 2150694912)"},
+		{4711, "", "Windows error 4711"},
+		{0x80041002, "", "Windows error 0x80041002"},
+		{0, "", "Windows error 0"},
+	} {
+		if got := test.errno.Name(); got != test.name {
+			t.Errorf("%d: name %q, want %q", uint32(test.errno), got, test.name)
+		}
+		if got := test.errno.Error(); got != test.text {
+			t.Errorf("%d: text %q, want %q", uint32(test.errno), got, test.text)
+		}
+	}
+	if err := fmt.Errorf("open: %w", ERROR_FILE_NOT_FOUND); !errors.Is(err, ERROR_FILE_NOT_FOUND) || errors.Is(err, ERROR_PATH_NOT_FOUND) {
+		t.Error("errors.Is does not compare codes")
+	}
+}
+
+// TestErrnoTable: the table is searched by halving, and each row repeats a constant's name.
+func TestErrnoTable(t *testing.T) {
+	if !slices.IsSortedFunc(errnoTable[:], func(a, b errnoEntry) int { return cmp.Compare(a.code, b.code) }) {
+		t.Error("not sorted")
+	}
+	ours := packageConstants(t)
+	rows := map[string]bool{}
+	for _, e := range errnoTable {
+		if got, want := fmt.Sprint(uint32(e.code)), ours[e.name]; want == nil || got != want.ExactString() {
+			t.Errorf("%s = %s, want %v", e.name, got, want)
+		}
+		if e.text == "" || rows[e.name] || e.Name() != e.name {
+			t.Errorf("row %+v", e)
+		}
+		rows[e.name] = true
+	}
+}
+
+func (e errnoEntry) Name() string { return e.code.Name() }
+
+func TestControlCodeName(t *testing.T) {
+	if got, want := ControlCodeName(IOCTL_DISK_GET_LENGTH_INFO), "IOCTL_DISK_GET_LENGTH_INFO"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := ControlCodeName(0x0007405d), "0x0007405d"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	ours := packageConstants(t)
+	for code, name := range controlCodeNames {
+		if got, want := fmt.Sprint(code), ours[name]; want == nil || got != want.ExactString() {
+			t.Errorf("%s = %s, want %v", name, got, want)
+		}
+	}
+	for name := range ours {
+		if (len(name) > 6 && (name[:6] == "IOCTL_" || name[:6] == "FSCTL_")) && !slices.Contains(controlNames(), name) {
+			t.Errorf("%s has no name", name)
+		}
+	}
+}
+
+func controlNames() (names []string) {
+	for _, name := range controlCodeNames {
+		names = append(names, name)
+	}
+	return names
+}
+
+func TestControlCodeAccess(t *testing.T) {
+	for code, want := range map[uint32]uint32{
+		IOCTL_DISK_GET_DRIVE_LAYOUT_EX: FILE_ANY_ACCESS,
+		IOCTL_DISK_GET_LENGTH_INFO:     FILE_READ_ACCESS,
+		IOCTL_DISK_SET_DRIVE_LAYOUT_EX: FILE_READ_ACCESS | FILE_WRITE_ACCESS,
+		FSCTL_EXTEND_VOLUME:            FILE_ANY_ACCESS,
+	} {
+		if got := ControlCodeAccess(code); got != want {
+			t.Errorf("%s: %d, want %d", ControlCodeName(code), got, want)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// How the bytes of a StorageIdentifier are to be read (STORAGE_IDENTIFIER_CODE_SET).
+const (
+	StorageIdCodeSetReserved = 0
+	StorageIdCodeSetBinary   = 1
+	StorageIdCodeSetAscii    = 2
+	StorageIdCodeSetUtf8     = 3
+)
+
+// What a StorageIdentifier is (STORAGE_IDENTIFIER_TYPE, as in SCSI's SPC).
+const (
+	StorageIdTypeVendorSpecific           = 0
+	StorageIdTypeVendorId                 = 1 // T10
+	StorageIdTypeEUI64                    = 2
+	StorageIdTypeFCPHName                 = 3 // NAA
+	StorageIdTypePortRelative             = 4
+	StorageIdTypeTargetPortGroup          = 5
+	StorageIdTypeLogicalUnitGroup         = 6
+	StorageIdTypeMD5LogicalUnitIdentifier = 7
+	StorageIdTypeScsiNameString           = 8
+)
+
+// What a StorageIdentifier names (STORAGE_ASSOCIATION_TYPE).
+const (
+	StorageIdAssocDevice = 0
+	StorageIdAssocPort   = 1
+	StorageIdAssocTarget = 2
+)
+
+// StorageIdentifier is STORAGE_IDENTIFIER, one designator of SCSI's vital product data page 83h.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddstor/ns-ntddstor-_storage_identifier
+type StorageIdentifier struct {
+	CodeSet     uint32 // StorageIdCodeSetBinary and so on
+	Type        uint32 // StorageIdTypeFCPHName and so on
+	Association uint32 // StorageIdAssocDevice and so on
+	Identifier  []byte
+}
+
+// StorageDeviceID is STORAGE_DEVICE_ID_DESCRIPTOR: the identifiers of a device in the device's order.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddstor/ns-ntddstor-_storage_device_id_descriptor
+type StorageDeviceID struct {
+	Identifiers []StorageIdentifier
+}
+
+const (
+	sizeofStorageDeviceID = 16 // with the first byte of Identifiers and padding
+	offsetIdentifiers     = 12 // STORAGE_DEVICE_ID_DESCRIPTOR.Identifiers
+	offsetIdentifier      = 16 // STORAGE_IDENTIFIER.Identifier
+	maxIdentifier         = 0xFFFC - offsetIdentifier
+)
+
+// Bytes encodes a STORAGE_DEVICE_ID_DESCRIPTOR. Identifiers begin at multiples of 4 bytes from the first one. An
+// identifier of more bytes than NextOffset can skip, far more than the 255 that SCSI allows, is cut.
+func (d StorageDeviceID) Bytes() []byte {
+	b := make(buffer, offsetIdentifiers)
+	b.putU32(0, sizeofStorageDeviceID)      // Version
+	b.putU32(8, uint32(len(d.Identifiers))) // NumberOfIdentifiers
+	for i, id := range d.Identifiers {
+		value := id.Identifier[:min(len(id.Identifier), maxIdentifier)]
+		size := align(offsetIdentifier+len(value), 4)
+		e := make(buffer, size)
+		e.putU32(0, id.CodeSet)         // CodeSet
+		e.putU32(4, id.Type)            // Type
+		e.putU16(8, uint16(len(value))) // IdentifierSize
+		if i < len(d.Identifiers)-1 {
+			e.putU16(10, uint16(size)) // NextOffset, from the start of this one; 0 in the last
+		}
+		e.putU32(12, id.Association) // Association
+		copy(e[offsetIdentifier:], value)
+		b = append(b, e...)
+	}
+	for len(b) < sizeofStorageDeviceID {
+		b = append(b, 0)
+	}
+	b.putU32(4, uint32(len(b))) // Size
+	return b
+}
+
+// ParseStorageDeviceID decodes the answer to StorageDeviceIdProperty.
+func ParseStorageDeviceID(in []byte) (StorageDeviceID, error) {
+	const structure = "STORAGE_DEVICE_ID_DESCRIPTOR"
+	b, err := descriptor(structure, in, offsetIdentifiers)
+	if err != nil {
+		return StorageDeviceID{}, err
+	}
+	var d StorageDeviceID
+	count := b.u32(8) // NumberOfIdentifiers
+	rest := b[offsetIdentifiers:]
+	for i := uint32(0); i < count; i++ {
+		if len(rest) < offsetIdentifier {
+			return StorageDeviceID{}, malformed(structure, "identifier %d of %d begins %d bytes before the end", i, count, len(rest))
+		}
+		size, next := int(rest.u16(8)), int(rest.u16(10)) // IdentifierSize, NextOffset
+		if size > len(rest)-offsetIdentifier {
+			return StorageDeviceID{}, malformed(structure, "identifier %d of %d bytes, %d left", i, size, len(rest)-offsetIdentifier)
+		}
+		d.Identifiers = append(d.Identifiers, StorageIdentifier{
+			CodeSet: rest.u32(0), Type: rest.u32(4), Association: rest.u32(12),
+			Identifier: slices.Clone(rest[offsetIdentifier : offsetIdentifier+size]),
+		})
+		if next == 0 {
+			break
+		}
+		if next < offsetIdentifier || next > len(rest) {
+			return StorageDeviceID{}, malformed(structure, "identifier %d: next at %d, %d left", i, next, len(rest))
+		}
+		rest = rest[next:]
+	}
+	return d, nil
+}
+
+// Page83 renders the identifiers as the one text that drivers compare: the first identifier that names the device
+// itself and is binary, as lower-case hexadecimal, or ASCII, as it is, blanks included. UTF-8 identifiers are passed
+// over. Without such an identifier, or when it is nothing but white space, the text is empty: a driver takes the
+// last word of what it gets and there must be one. Bytes that are not UTF-8 are treated by DeviceText.
+func (d StorageDeviceID) Page83() string {
+	for _, id := range d.Identifiers {
+		if id.Association != StorageIdAssocDevice {
+			continue
+		}
+		switch id.CodeSet {
+		case StorageIdCodeSetBinary:
+			return hex.EncodeToString(id.Identifier)
+		case StorageIdCodeSetAscii:
+			text := DeviceText(string(id.Identifier))
+			if strings.TrimSpace(text) == "" {
+				return ""
+			}
+			return text
+		}
+	}
+	return ""
+}

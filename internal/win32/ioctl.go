@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+import "fmt"
+
+// Control codes for DeviceIoControl. Bits 14 and 15 tell which access the handle needs; ControlCodeAccess decodes
+// them.
+// https://learn.microsoft.com/windows/win32/api/winioctl/
+const (
+	IOCTL_SCSI_GET_ADDRESS               = 0x00041018 // out SCSIAddress
+	IOCTL_SCSI_RESCAN_BUS                = 0x0004101C // on \\.\ScsiN:
+	IOCTL_DISK_IS_WRITABLE               = 0x00070024 // ERROR_WRITE_PROTECT: not
+	IOCTL_DISK_GET_PARTITION_INFO_EX     = 0x00070048 // out Partition
+	IOCTL_DISK_GET_DRIVE_LAYOUT_EX       = 0x00070050 // out DriveLayout
+	IOCTL_DISK_GET_DRIVE_GEOMETRY_EX     = 0x000700A0 // out DiskGeometryEx
+	IOCTL_DISK_GET_DISK_ATTRIBUTES       = 0x000700F0 // out GetDiskAttributes
+	IOCTL_DISK_UPDATE_PROPERTIES         = 0x00070140 // drops the cached layout and enumerates partitions again
+	IOCTL_DISK_GET_LENGTH_INFO           = 0x0007405C // out LengthInformation
+	IOCTL_DISK_SET_DRIVE_LAYOUT_EX       = 0x0007C054 // in DriveLayout; replaces the table
+	IOCTL_DISK_CREATE_DISK               = 0x0007C058 // in CreateDisk; destroys the table that was there
+	IOCTL_DISK_UPDATE_DRIVE_SIZE         = 0x0007C0C8 // out DiskGeometry, which must be asked for
+	IOCTL_DISK_GROW_PARTITION            = 0x0007C0D0 // in GrowPartition
+	IOCTL_DISK_SET_DISK_ATTRIBUTES       = 0x0007C0F4 // in SetDiskAttributes
+	IOCTL_DISK_DELETE_DRIVE_LAYOUT       = 0x0007C100 // back to RAW
+	IOCTL_STORAGE_GET_DEVICE_NUMBER      = 0x002D1080 // out StorageDeviceNumber
+	IOCTL_STORAGE_QUERY_PROPERTY         = 0x002D1400 // in StoragePropertyQuery, out a descriptor
+	IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS = 0x00560000 // out VolumeDiskExtents
+	IOCTL_VOLUME_IS_OFFLINE              = 0x00560010
+	IOCTL_VOLUME_ONLINE                  = 0x0056C008
+	IOCTL_VOLUME_OFFLINE                 = 0x0056C00C
+
+	FSCTL_LOCK_VOLUME          = 0x00090018
+	FSCTL_UNLOCK_VOLUME        = 0x0009001C
+	FSCTL_DISMOUNT_VOLUME      = 0x00090020
+	FSCTL_IS_VOLUME_MOUNTED    = 0x00090028
+	FSCTL_GET_NTFS_VOLUME_DATA = 0x00090064 // out NTFSVolumeData
+	FSCTL_SET_REPARSE_POINT    = 0x000900A4 // in ReparsePoint
+	FSCTL_GET_REPARSE_POINT    = 0x000900A8 // out ReparsePoint
+	FSCTL_DELETE_REPARSE_POINT = 0x000900AC // in DeleteReparsePoint
+	FSCTL_EXTEND_VOLUME        = 0x000900F0 // in ExtendVolume
+	FSCTL_SHRINK_VOLUME        = 0x000901B0
+)
+
+// Access that a control code asks of the handle (CTL_CODE's Access).
+const (
+	FILE_ANY_ACCESS   = 0
+	FILE_READ_ACCESS  = 1 // GENERIC_READ
+	FILE_WRITE_ACCESS = 2 // GENERIC_WRITE
+)
+
+// ControlCodeAccess tells which access, FILE_READ_ACCESS | FILE_WRITE_ACCESS or less, a handle needs for the code.
+func ControlCodeAccess(code uint32) uint32 { return code >> 14 & 3 }
+
+// ControlCodeName returns the code's name, or its number as 0x0007405c when this package does not know it.
+func ControlCodeName(code uint32) string {
+	if name, ok := controlCodeNames[code]; ok {
+		return name
+	}
+	return fmt.Sprintf("0x%08x", code)
+}
+
+var controlCodeNames = map[uint32]string{
+	IOCTL_SCSI_GET_ADDRESS:               "IOCTL_SCSI_GET_ADDRESS",
+	IOCTL_SCSI_RESCAN_BUS:                "IOCTL_SCSI_RESCAN_BUS",
+	IOCTL_DISK_IS_WRITABLE:               "IOCTL_DISK_IS_WRITABLE",
+	IOCTL_DISK_GET_PARTITION_INFO_EX:     "IOCTL_DISK_GET_PARTITION_INFO_EX",
+	IOCTL_DISK_GET_DRIVE_LAYOUT_EX:       "IOCTL_DISK_GET_DRIVE_LAYOUT_EX",
+	IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:     "IOCTL_DISK_GET_DRIVE_GEOMETRY_EX",
+	IOCTL_DISK_GET_DISK_ATTRIBUTES:       "IOCTL_DISK_GET_DISK_ATTRIBUTES",
+	IOCTL_DISK_UPDATE_PROPERTIES:         "IOCTL_DISK_UPDATE_PROPERTIES",
+	IOCTL_DISK_GET_LENGTH_INFO:           "IOCTL_DISK_GET_LENGTH_INFO",
+	IOCTL_DISK_SET_DRIVE_LAYOUT_EX:       "IOCTL_DISK_SET_DRIVE_LAYOUT_EX",
+	IOCTL_DISK_CREATE_DISK:               "IOCTL_DISK_CREATE_DISK",
+	IOCTL_DISK_UPDATE_DRIVE_SIZE:         "IOCTL_DISK_UPDATE_DRIVE_SIZE",
+	IOCTL_DISK_GROW_PARTITION:            "IOCTL_DISK_GROW_PARTITION",
+	IOCTL_DISK_SET_DISK_ATTRIBUTES:       "IOCTL_DISK_SET_DISK_ATTRIBUTES",
+	IOCTL_DISK_DELETE_DRIVE_LAYOUT:       "IOCTL_DISK_DELETE_DRIVE_LAYOUT",
+	IOCTL_STORAGE_GET_DEVICE_NUMBER:      "IOCTL_STORAGE_GET_DEVICE_NUMBER",
+	IOCTL_STORAGE_QUERY_PROPERTY:         "IOCTL_STORAGE_QUERY_PROPERTY",
+	IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS: "IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS",
+	IOCTL_VOLUME_IS_OFFLINE:              "IOCTL_VOLUME_IS_OFFLINE",
+	IOCTL_VOLUME_ONLINE:                  "IOCTL_VOLUME_ONLINE",
+	IOCTL_VOLUME_OFFLINE:                 "IOCTL_VOLUME_OFFLINE",
+	FSCTL_LOCK_VOLUME:                    "FSCTL_LOCK_VOLUME",
+	FSCTL_UNLOCK_VOLUME:                  "FSCTL_UNLOCK_VOLUME",
+	FSCTL_DISMOUNT_VOLUME:                "FSCTL_DISMOUNT_VOLUME",
+	FSCTL_IS_VOLUME_MOUNTED:              "FSCTL_IS_VOLUME_MOUNTED",
+	FSCTL_GET_NTFS_VOLUME_DATA:           "FSCTL_GET_NTFS_VOLUME_DATA",
+	FSCTL_SET_REPARSE_POINT:              "FSCTL_SET_REPARSE_POINT",
+	FSCTL_GET_REPARSE_POINT:              "FSCTL_GET_REPARSE_POINT",
+	FSCTL_DELETE_REPARSE_POINT:           "FSCTL_DELETE_REPARSE_POINT",
+	FSCTL_EXTEND_VOLUME:                  "FSCTL_EXTEND_VOLUME",
+	FSCTL_SHRINK_VOLUME:                  "FSCTL_SHRINK_VOLUME",
+}

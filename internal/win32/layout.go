@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+import "github.com/Microsoft/go-winio/pkg/guid"
+
+// DriveLayout is DRIVE_LAYOUT_INFORMATION_EX: the partition table of a disk.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-drive_layout_information_ex
+type DriveLayout struct {
+	Style PartitionStyle
+
+	// GPT.
+	DiskID               guid.GUID
+	StartingUsableOffset int64 // bytes; before it lies the table
+	UsableLength         int64 // bytes that partitions may use, from there on
+	MaxPartitionCount    uint32
+
+	// MBR.
+	Signature uint32
+	CheckSum  uint32
+
+	// Partitions are exactly those that PartitionCount counts. An MBR table has its empty entries, too.
+	Partitions []Partition
+}
+
+const offsetPartitionEntry = 48 // PartitionEntry
+
+// SizeofDriveLayout is the size in bytes of a DRIVE_LAYOUT_INFORMATION_EX with that many partitions.
+func SizeofDriveLayout(partitions int) int {
+	return offsetPartitionEntry + partitions*sizeofPartition
+}
+
+// Bytes encodes a DRIVE_LAYOUT_INFORMATION_EX, 48 bytes and 144 a partition.
+func (l DriveLayout) Bytes() []byte {
+	b := make(buffer, SizeofDriveLayout(len(l.Partitions)))
+	b.putU32(0, uint32(l.Style))           // PartitionStyle
+	b.putU32(4, uint32(len(l.Partitions))) // PartitionCount
+	switch l.Style {
+	case PARTITION_STYLE_GPT:
+		b.putGUID(8, l.DiskID)               // Gpt.DiskId
+		b.putI64(24, l.StartingUsableOffset) // Gpt.StartingUsableOffset
+		b.putI64(32, l.UsableLength)         // Gpt.UsableLength
+		b.putU32(40, l.MaxPartitionCount)    // Gpt.MaxPartitionCount
+	case PARTITION_STYLE_MBR:
+		b.putU32(8, l.Signature) // Mbr.Signature
+		b.putU32(12, l.CheckSum) // Mbr.CheckSum
+	}
+	for i, p := range l.Partitions {
+		at := SizeofDriveLayout(i)
+		p.put(b[at : at+sizeofPartition])
+	}
+	return b
+}
+
+// ParseDriveLayout decodes the output of IOCTL_DISK_GET_DRIVE_LAYOUT_EX, or the input of
+// IOCTL_DISK_SET_DRIVE_LAYOUT_EX.
+func ParseDriveLayout(in []byte) (DriveLayout, error) {
+	const structure = "DRIVE_LAYOUT_INFORMATION_EX"
+	b, err := need(structure, in, offsetPartitionEntry)
+	if err != nil {
+		return DriveLayout{}, err
+	}
+	l := DriveLayout{Style: PartitionStyle(b.u32(0))}
+	switch l.Style {
+	case PARTITION_STYLE_GPT:
+		l.DiskID = b.guid(8)
+		l.StartingUsableOffset, l.UsableLength = b.i64(24), b.i64(32)
+		l.MaxPartitionCount = b.u32(40)
+	case PARTITION_STYLE_MBR:
+		l.Signature, l.CheckSum = b.u32(8), b.u32(12)
+	case PARTITION_STYLE_RAW:
+	default:
+		return DriveLayout{}, malformed(structure, "partition style %d", l.Style)
+	}
+	count := b.u32(4) // PartitionCount
+	if fit := (len(b) - offsetPartitionEntry) / sizeofPartition; int64(count) > int64(fit) {
+		return DriveLayout{}, malformed(structure, "%d partitions in a buffer for %d", count, fit)
+	}
+	for i := range int(count) {
+		at := SizeofDriveLayout(i)
+		p, err := ParsePartition(b[at : at+sizeofPartition])
+		if err != nil {
+			return DriveLayout{}, err
+		}
+		l.Partitions = append(l.Partitions, p)
+	}
+	return l, nil
+}
+
+// CreateDisk is CREATE_DISK, the input of IOCTL_DISK_CREATE_DISK.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-create_disk
+type CreateDisk struct {
+	Style             PartitionStyle
+	DiskID            guid.GUID // GPT
+	MaxPartitionCount uint32    // GPT; at least 128
+	Signature         uint32    // MBR
+}
+
+const sizeofCreateDisk = 24
+
+// Bytes encodes a CREATE_DISK, 24 bytes.
+func (c CreateDisk) Bytes() []byte {
+	b := make(buffer, sizeofCreateDisk)
+	b.putU32(0, uint32(c.Style)) // PartitionStyle
+	switch c.Style {
+	case PARTITION_STYLE_GPT:
+		b.putGUID(4, c.DiskID)            // Gpt.DiskId: a GUID is aligned to 4 bytes only
+		b.putU32(20, c.MaxPartitionCount) // Gpt.MaxPartitionCount
+	case PARTITION_STYLE_MBR:
+		b.putU32(4, c.Signature) // Mbr.Signature
+	}
+	return b
+}
+
+// ParseCreateDisk decodes a CREATE_DISK.
+func ParseCreateDisk(in []byte) (CreateDisk, error) {
+	b, err := need("CREATE_DISK", in, sizeofCreateDisk)
+	if err != nil {
+		return CreateDisk{}, err
+	}
+	c := CreateDisk{Style: PartitionStyle(b.u32(0))}
+	switch c.Style {
+	case PARTITION_STYLE_GPT:
+		c.DiskID, c.MaxPartitionCount = b.guid(4), b.u32(20)
+	case PARTITION_STYLE_MBR:
+		c.Signature = b.u32(4)
+	case PARTITION_STYLE_RAW:
+	default:
+		return CreateDisk{}, malformed("CREATE_DISK", "partition style %d", c.Style)
+	}
+	return c, nil
+}
+
+// GrowPartition is DISK_GROW_PARTITION.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-disk_grow_partition
+type GrowPartition struct {
+	Number      uint32 // PartitionNumber
+	BytesToGrow int64  // what is added, not the new size
+}
+
+const sizeofGrowPartition = 16
+
+// Bytes encodes a DISK_GROW_PARTITION, 16 bytes.
+func (g GrowPartition) Bytes() []byte {
+	b := make(buffer, sizeofGrowPartition)
+	b.putU32(0, g.Number)      // PartitionNumber
+	b.putI64(8, g.BytesToGrow) // BytesToGrow
+	return b
+}
+
+// ParseGrowPartition decodes the input of IOCTL_DISK_GROW_PARTITION.
+func ParseGrowPartition(in []byte) (GrowPartition, error) {
+	b, err := need("DISK_GROW_PARTITION", in, sizeofGrowPartition)
+	if err != nil {
+		return GrowPartition{}, err
+	}
+	return GrowPartition{Number: b.u32(0), BytesToGrow: b.i64(8)}, nil
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+import (
+	"fmt"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+)
+
+// PartitionStyle is the kind of a partition table (PARTITION_STYLE).
+// https://learn.microsoft.com/windows/win32/api/winioctl/ne-winioctl-partition_style
+type PartitionStyle uint32
+
+// Kinds of partition table.
+const (
+	PARTITION_STYLE_MBR PartitionStyle = 0
+	PARTITION_STYLE_GPT PartitionStyle = 1
+	PARTITION_STYLE_RAW PartitionStyle = 2 // no table that Windows knows
+)
+
+// String names the style as Windows' tools do.
+func (s PartitionStyle) String() string {
+	switch s {
+	case PARTITION_STYLE_MBR:
+		return "MBR"
+	case PARTITION_STYLE_GPT:
+		return "GPT"
+	case PARTITION_STYLE_RAW:
+		return "RAW"
+	}
+	return fmt.Sprintf("partition style %d", uint32(s))
+}
+
+// Partition is PARTITION_INFORMATION_EX, one entry of a partition table.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-partition_information_ex
+type Partition struct {
+	Style          PartitionStyle
+	StartingOffset int64  // bytes
+	Length         int64  // bytes; 0 in an empty entry
+	Number         uint32 // 1-based; 0 in an empty entry
+	Rewrite        bool   // RewritePartition: write this entry
+	Service        bool   // IsServicePartition
+
+	// GPT.
+	Type       guid.GUID // what is in it: PartitionBasicData and so on
+	ID         guid.GUID
+	Attributes uint64
+	Name       string // at most 36 UTF-16 units
+
+	// MBR.
+	MBRType       uint8
+	Boot          bool
+	Recognized    bool
+	HiddenSectors uint32
+	MBRID         guid.GUID // made up by Windows from signature and offset
+}
+
+// GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER keeps the mount manager from giving the volume a drive letter.
+const GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER uint64 = 1 << 63
+
+// Further attributes of GPT partitions.
+const (
+	GPT_ATTRIBUTE_PLATFORM_REQUIRED      uint64 = 1 << 0
+	GPT_BASIC_DATA_ATTRIBUTE_READ_ONLY   uint64 = 1 << 60
+	GPT_BASIC_DATA_ATTRIBUTE_SHADOW_COPY uint64 = 1 << 61
+	GPT_BASIC_DATA_ATTRIBUTE_HIDDEN      uint64 = 1 << 62
+)
+
+const (
+	sizeofPartition = 144
+	offsetGPTName   = 72 // Gpt.Name, 36 units to the end
+)
+
+// Bytes encodes a PARTITION_INFORMATION_EX, 144 bytes. A longer name is cut.
+func (p Partition) Bytes() []byte {
+	b := make(buffer, sizeofPartition)
+	p.put(b)
+	return b
+}
+
+func (p Partition) put(b buffer) {
+	b.putU32(0, uint32(p.Style))  // PartitionStyle
+	b.putI64(8, p.StartingOffset) // StartingOffset
+	b.putI64(16, p.Length)        // PartitionLength
+	b.putU32(24, p.Number)        // PartitionNumber
+	b.putFlag(28, p.Rewrite)      // RewritePartition
+	b.putFlag(29, p.Service)      // IsServicePartition
+	switch p.Style {
+	case PARTITION_STYLE_GPT:
+		b.putGUID(32, p.Type)                        // Gpt.PartitionType
+		b.putGUID(48, p.ID)                          // Gpt.PartitionId
+		b.putU64(64, p.Attributes)                   // Gpt.Attributes
+		copy(b[offsetGPTName:], encodeUTF16(p.Name)) // Gpt.Name
+	case PARTITION_STYLE_MBR:
+		b[32] = p.MBRType             // Mbr.PartitionType
+		b.putFlag(33, p.Boot)         // Mbr.BootIndicator
+		b.putFlag(34, p.Recognized)   // Mbr.RecognizedPartition
+		b.putU32(36, p.HiddenSectors) // Mbr.HiddenSectors
+		b.putGUID(40, p.MBRID)        // Mbr.PartitionId
+	}
+}
+
+// ParsePartition decodes a PARTITION_INFORMATION_EX.
+func ParsePartition(in []byte) (Partition, error) {
+	const structure = "PARTITION_INFORMATION_EX"
+	b, err := need(structure, in, sizeofPartition)
+	if err != nil {
+		return Partition{}, err
+	}
+	p := Partition{
+		Style: PartitionStyle(b.u32(0)), StartingOffset: b.i64(8), Length: b.i64(16), Number: b.u32(24),
+		Rewrite: b.flag(28), Service: b.flag(29),
+	}
+	switch p.Style {
+	case PARTITION_STYLE_GPT:
+		p.Type, p.ID, p.Attributes = b.guid(32), b.guid(48), b.u64(64)
+		p.Name = decodeUTF16(untilNUL(b[offsetGPTName:sizeofPartition]))
+	case PARTITION_STYLE_MBR:
+		p.MBRType, p.Boot, p.Recognized = b[32], b.flag(33), b.flag(34)
+		p.HiddenSectors, p.MBRID = b.u32(36), b.guid(40)
+	case PARTITION_STYLE_RAW:
+	default:
+		return Partition{}, malformed(structure, "partition style %d", p.Style)
+	}
+	return p, nil
+}
+
+// Types of GPT partitions.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-partition_information_gpt
+var (
+	PartitionEFISystem   = partitionType(0xc12a7328, 0xf81f, 0x11d2, 0xba4b00a0c93ec93b)
+	PartitionMSR         = partitionType(0xe3c9e316, 0x0b5c, 0x4db8, 0x817df92df00215ae) // Microsoft Reserved
+	PartitionBasicData   = partitionType(0xebd0a0a2, 0xb9e5, 0x4433, 0x87c068b6b72699c7)
+	PartitionLDMMetadata = partitionType(0x5808c8aa, 0x7e8f, 0x42e0, 0x85d2e1e90434cfb3)
+	PartitionLDMData     = partitionType(0xaf9b60a0, 0x1431, 0x4f62, 0xbc683311714a69ad)
+	PartitionRecovery    = partitionType(0xde94bba4, 0x06d1, 0x4d40, 0xa16abfd50179d6ac)
+)
+
+func partitionType(data1 uint32, data2, data3 uint16, data4 uint64) guid.GUID {
+	g := guid.GUID{Data1: data1, Data2: data2, Data3: data3}
+	for i := range g.Data4 {
+		g.Data4[i] = byte(data4 >> (56 - 8*i))
+	}
+	return g
+}
+
+// IsData tells whether the entry holds something that must not be partitioned over: any partition but Microsoft
+// Reserved. Foreign, dynamic and Storage Spaces partitions count.
+func (p Partition) IsData() bool {
+	if p.Length <= 0 {
+		return false
+	}
+	switch p.Style {
+	case PARTITION_STYLE_GPT:
+		return p.Type != PartitionMSR
+	case PARTITION_STYLE_MBR:
+		return p.MBRType != 0
+	}
+	return false
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// Values of StorageDeviceNumber.DeviceType.
+const (
+	FILE_DEVICE_CD_ROM = 0x02
+	FILE_DEVICE_DISK   = 0x07
+)
+
+// StorageDeviceNumber is STORAGE_DEVICE_NUMBER: which disk, and which partition of it, a handle belongs to. The
+// number is unique among devices of one type only.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-storage_device_number
+type StorageDeviceNumber struct {
+	DeviceType      uint32 // FILE_DEVICE_DISK for disks
+	DeviceNumber    uint32 // N of \\.\PhysicalDriveN
+	PartitionNumber uint32 // 0 or 0xFFFFFFFF for the disk itself
+}
+
+const sizeofStorageDeviceNumber = 12
+
+// Bytes encodes a STORAGE_DEVICE_NUMBER, 12 bytes.
+func (n StorageDeviceNumber) Bytes() []byte {
+	b := make(buffer, sizeofStorageDeviceNumber)
+	b.putU32(0, n.DeviceType)      // DeviceType
+	b.putU32(4, n.DeviceNumber)    // DeviceNumber
+	b.putU32(8, n.PartitionNumber) // PartitionNumber
+	return b
+}
+
+// ParseStorageDeviceNumber decodes the output of IOCTL_STORAGE_GET_DEVICE_NUMBER.
+func ParseStorageDeviceNumber(in []byte) (StorageDeviceNumber, error) {
+	b, err := need("STORAGE_DEVICE_NUMBER", in, sizeofStorageDeviceNumber)
+	if err != nil {
+		return StorageDeviceNumber{}, err
+	}
+	return StorageDeviceNumber{DeviceType: b.u32(0), DeviceNumber: b.u32(4), PartitionNumber: b.u32(8)}, nil
+}
+
+// Properties and kinds of query for StoragePropertyQuery.
+const (
+	StorageDeviceProperty   = 0 // answered with STORAGE_DEVICE_DESCRIPTOR
+	StorageAdapterProperty  = 1
+	StorageDeviceIdProperty = 2 // answered with STORAGE_DEVICE_ID_DESCRIPTOR
+
+	PropertyStandardQuery = 0
+	PropertyExistsQuery   = 1
+)
+
+// StoragePropertyQuery is STORAGE_PROPERTY_QUERY, the input of IOCTL_STORAGE_QUERY_PROPERTY.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-storage_property_query
+type StoragePropertyQuery struct {
+	PropertyID uint32 // StorageDeviceProperty, StorageDeviceIdProperty
+	QueryType  uint32 // PropertyStandardQuery
+}
+
+const sizeofStoragePropertyQuery = 12
+
+// Bytes encodes a STORAGE_PROPERTY_QUERY, 12 bytes.
+func (q StoragePropertyQuery) Bytes() []byte {
+	b := make(buffer, sizeofStoragePropertyQuery)
+	b.putU32(0, q.PropertyID) // PropertyId
+	b.putU32(4, q.QueryType)  // QueryType; AdditionalParameters@8 stays zero
+	return b
+}
+
+// ParseStoragePropertyQuery decodes a query. The first 8 bytes are enough: drivers do not ask for the padding.
+func ParseStoragePropertyQuery(in []byte) (StoragePropertyQuery, error) {
+	b, err := need("STORAGE_PROPERTY_QUERY", in, 8)
+	if err != nil {
+		return StoragePropertyQuery{}, err
+	}
+	return StoragePropertyQuery{PropertyID: b.u32(0), QueryType: b.u32(4)}, nil
+}
+
+const (
+	sizeofStorageDescriptorHeader = 8
+	maxDescriptor                 = 1 << 20
+)
+
+// DescriptorSize returns how many bytes the descriptor that begins with this STORAGE_DESCRIPTOR_HEADER, 8 bytes, has
+// in all: what to ask for next. A size below 8 bytes or above 1 MiB is an error.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-storage_descriptor_header
+func DescriptorSize(header []byte) (size uint32, err error) {
+	b, err := need("STORAGE_DESCRIPTOR_HEADER", header, sizeofStorageDescriptorHeader)
+	if err != nil {
+		return 0, err
+	}
+	size = b.u32(4) // Size
+	if size < sizeofStorageDescriptorHeader || size > maxDescriptor {
+		return 0, malformed("STORAGE_DESCRIPTOR_HEADER", "size %d", size)
+	}
+	return size, nil
+}
+
+// descriptor cuts b to the size that its header tells.
+func descriptor(structure string, in []byte, fixed int) (buffer, error) {
+	if _, err := need(structure, in, fixed); err != nil {
+		return nil, err
+	}
+	size, err := DescriptorSize(in)
+	if err != nil {
+		return nil, err
+	}
+	if int(size) < fixed || int(size) > len(in) {
+		return nil, malformed(structure, "size %d, fixed part %d, buffer %d", size, fixed, len(in))
+	}
+	return in[:size], nil
+}
+
+// Bus types (STORAGE_BUS_TYPE).
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddstor/ne-ntddstor-storage_bus_type
+const (
+	BusTypeUnknown           = 0
+	BusTypeScsi              = 1
+	BusTypeAtapi             = 2
+	BusTypeAta               = 3
+	BusType1394              = 4
+	BusTypeSsa               = 5
+	BusTypeFibre             = 6
+	BusTypeUsb               = 7
+	BusTypeRAID              = 8
+	BusTypeiScsi             = 9
+	BusTypeSas               = 10
+	BusTypeSata              = 11
+	BusTypeSd                = 12
+	BusTypeMmc               = 13
+	BusTypeVirtual           = 14
+	BusTypeFileBackedVirtual = 15
+	BusTypeSpaces            = 16
+	BusTypeNvme              = 17
+)
+
+// StorageDevice is STORAGE_DEVICE_DESCRIPTOR. The strings are the device's bytes up to the NUL, not trimmed and
+// perhaps not UTF-8 (DeviceText helps); one that the device does not have is empty.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-storage_device_descriptor
+type StorageDevice struct {
+	DeviceType         uint8 // SCSI peripheral device type; 0 is a disk
+	DeviceTypeModifier uint8
+	Removable          bool
+	CommandQueueing    bool
+	BusType            uint32
+	VendorID           string
+	ProductID          string
+	ProductRevision    string
+	SerialNumber       string
+}
+
+const (
+	sizeofStorageDevice = 40         // with padding
+	offsetRawProperties = 36         // RawDeviceProperties
+	absentString        = 0xFFFFFFFF // 0 means absent, too
+)
+
+// Bytes encodes a STORAGE_DEVICE_DESCRIPTOR, 40 bytes, and the strings behind it.
+func (d StorageDevice) Bytes() []byte {
+	b := make(buffer, sizeofStorageDevice)
+	b.putU32(0, sizeofStorageDevice) // Version
+	b[8] = d.DeviceType              // DeviceType
+	b[9] = d.DeviceTypeModifier      // DeviceTypeModifier
+	b.putFlag(10, d.Removable)       // RemovableMedia
+	b.putFlag(11, d.CommandQueueing) // CommandQueueing
+	b.putU32(28, d.BusType)          // BusType; RawPropertiesLength@32 stays zero
+	for _, s := range []struct {
+		at   int
+		text string
+	}{
+		{12, d.VendorID},        // VendorIdOffset
+		{16, d.ProductID},       // ProductIdOffset
+		{20, d.ProductRevision}, // ProductRevisionOffset
+		{24, d.SerialNumber},    // SerialNumberOffset
+	} {
+		if s.text != "" {
+			b.putU32(s.at, uint32(len(b)))
+			b = append(append(b, s.text...), 0)
+		}
+	}
+	b.putU32(4, uint32(len(b))) // Size
+	return b
+}
+
+// ParseStorageDevice decodes the answer to StorageDeviceProperty. A string that the end of the descriptor cuts off
+// counts as far as it goes.
+func ParseStorageDevice(in []byte) (StorageDevice, error) {
+	const structure = "STORAGE_DEVICE_DESCRIPTOR"
+	b, err := descriptor(structure, in, offsetRawProperties)
+	if err != nil {
+		return StorageDevice{}, err
+	}
+	d := StorageDevice{
+		DeviceType: b[8], DeviceTypeModifier: b[9], Removable: b.flag(10), CommandQueueing: b.flag(11),
+		BusType: b.u32(28),
+	}
+	for _, s := range []struct {
+		at   int
+		name string
+		text *string
+	}{
+		{12, "VendorIdOffset", &d.VendorID},
+		{16, "ProductIdOffset", &d.ProductID},
+		{20, "ProductRevisionOffset", &d.ProductRevision},
+		{24, "SerialNumberOffset", &d.SerialNumber},
+	} {
+		offset := b.u32(s.at)
+		if offset == 0 || offset == absentString {
+			continue
+		}
+		if offset < offsetRawProperties || int64(offset) >= int64(len(b)) {
+			return StorageDevice{}, malformed(structure, "%s %d outside 36..%d", s.name, offset, len(b))
+		}
+		text, _, _ := bytes.Cut(b[offset:], []byte{0})
+		*s.text = string(text)
+	}
+	return d, nil
+}
+
+// DeviceText makes a string that a device reported fit to be shown and sent: text that is not UTF-8 is read as
+// Latin-1, so that different strings stay different and one odd device cannot spoil a whole listing.
+func DeviceText(raw string) string {
+	if utf8.ValidString(raw) {
+		return raw
+	}
+	text := make([]rune, len(raw))
+	for i := range len(raw) {
+		text[i] = rune(raw[i])
+	}
+	return string(text)
+}
+
+// SCSIAddress is SCSI_ADDRESS: where a disk is attached.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddscsi/ns-ntddscsi-_scsi_address
+type SCSIAddress struct {
+	PortNumber uint8 // the adapter
+	PathID     uint8 // the bus
+	TargetID   uint8
+	LUN        uint8
+}
+
+const sizeofSCSIAddress = 8
+
+// Bytes encodes a SCSI_ADDRESS, 8 bytes.
+func (a SCSIAddress) Bytes() []byte {
+	b := make(buffer, sizeofSCSIAddress)
+	b.putU32(0, sizeofSCSIAddress) // Length
+	b[4] = a.PortNumber            // PortNumber
+	b[5] = a.PathID                // PathId
+	b[6] = a.TargetID              // TargetId
+	b[7] = a.LUN                   // Lun
+	return b
+}
+
+// ParseSCSIAddress decodes the output of IOCTL_SCSI_GET_ADDRESS.
+func ParseSCSIAddress(in []byte) (SCSIAddress, error) {
+	b, err := need("SCSI_ADDRESS", in, sizeofSCSIAddress)
+	if err != nil {
+		return SCSIAddress{}, err
+	}
+	return SCSIAddress{PortNumber: b[4], PathID: b[5], TargetID: b[6], LUN: b[7]}, nil
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build ignore
+
+// Command extract prints what layout.c says, out of the object file that a compiler made of it.
+package main
+
+import (
+	"bytes"
+	"debug/pe"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+)
+
+const (
+	kindSize, nameSize = 8, 88 // struct record in layout.c
+	recordSize         = kindSize + nameSize + 8
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: extract OBJECT")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "extract:", err)
+		os.Exit(1)
+	}
+}
+
+func run(object string) error {
+	file, err := pe.Open(object)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	table, err := data(file, "golden")
+	if err != nil {
+		return err
+	}
+	for ; len(table) >= recordSize && table[0] != 0; table = table[recordSize:] {
+		kind, name := text(table[:kindSize]), text(table[kindSize:kindSize+nameSize])
+		value := binary.LittleEndian.Uint64(table[kindSize+nameSize:])
+		switch kind {
+		case "const":
+			fmt.Printf("const %s %#x\n", name, value)
+		case "size", "offset":
+			fmt.Printf("%s %s %d\n", kind, name, value)
+		case "bytes":
+			content, err := data(file, "golden_"+name)
+			if err != nil {
+				return err
+			}
+			if uint64(len(content)) < value {
+				return fmt.Errorf("%s: %d bytes, the object has %d", name, value, len(content))
+			}
+			fmt.Printf("bytes %s\n", name)
+			for content = content[:value]; len(content) > 0; {
+				line := content[:min(16, len(content))]
+				fmt.Printf("\t%s\n", hex.EncodeToString(line))
+				content = content[len(line):]
+			}
+		default:
+			return fmt.Errorf("record of kind %q", kind)
+		}
+	}
+	return nil
+}
+
+// data is the content of the symbol's section from the symbol on. Pointers would be zero: nothing is relocated.
+func data(file *pe.File, symbol string) ([]byte, error) {
+	for _, s := range file.Symbols {
+		if s.Name != symbol || s.SectionNumber <= 0 {
+			continue
+		}
+		content, err := file.Sections[s.SectionNumber-1].Data()
+		if err != nil {
+			return nil, err
+		}
+		return content[s.Value:], nil
+	}
+	return nil, fmt.Errorf("no symbol %s", symbol)
+}
+
+func text(b []byte) string {
+	b, _, _ = bytes.Cut(b, []byte{0})
+	return strings.TrimSpace(string(b))
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Makes testdata/golden/layout.txt from layout.c with two compilers, for x64 and for arm64, which must agree.
+#   make.sh           write the file
+#   make.sh --check   write nothing; fail if the file is not what would be written
+# Needs the Debian packages gcc-mingw-w64-x86-64 and clang. MINGW_INCLUDE: where the mingw-w64 headers are.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+golden=$here/../golden/layout.txt
+include=${MINGW_INCLUDE:-/usr/share/mingw-w64/include}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for tool in x86_64-w64-mingw32-gcc clang go; do
+    command -v "$tool" >/dev/null || { echo "make.sh: $tool is not installed" >&2; exit 1; }
+done
+
+x86_64-w64-mingw32-gcc -std=c11 -Wall -Wextra -Werror -c "$here/layout.c" -o "$work/x64.o"
+clang --target=aarch64-w64-windows-gnu -isystem "$include" -std=c11 -Wall -Wextra -Werror -c "$here/layout.c" -o "$work/arm64.o"
+go run "$here/extract.go" "$work/x64.o" >"$work/x64.txt"
+go run "$here/extract.go" "$work/arm64.o" >"$work/arm64.txt"
+
+if ! diff -u "$work/x64.txt" "$work/arm64.txt" >&2; then
+    echo "make.sh: x64 and arm64 disagree" >&2
+    exit 1
+fi
+case ${1-} in
+"")
+    mkdir -p "$(dirname "$golden")"
+    cp "$work/x64.txt" "$golden"
+    ;;
+--check)
+    if ! diff -u "$golden" "$work/x64.txt" >&2; then
+        echo "make.sh: $golden is stale; run $0" >&2
+        exit 1
+    fi
+    ;;
+*)
+    echo "usage: make.sh [--check]" >&2
+    exit 2
+    ;;
+esac

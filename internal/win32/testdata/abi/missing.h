@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Constants that Microsoft documents and the headers lack. Control codes are computed, as the documentation has them,
+ * from device type, function, method and access.
+ */
+
+/* System Error Codes (0-499) */
+#ifndef ERROR_NO_SUCH_DEVICE
+#define ERROR_NO_SUCH_DEVICE 433L
+#endif
+
+/* COM Error Codes (TPM, PLA, FVE) */
+#ifndef FVE_E_LOCKED_VOLUME
+#define FVE_E_LOCKED_VOLUME 0x80310000L
+#endif
+
+/* IOCTL_DISK_GET_DISK_ATTRIBUTES, IOCTL_DISK_SET_DISK_ATTRIBUTES (winioctl.h) */
+#ifndef IOCTL_DISK_GET_DISK_ATTRIBUTES
+#define IOCTL_DISK_GET_DISK_ATTRIBUTES CTL_CODE(IOCTL_DISK_BASE, 0x003c, METHOD_BUFFERED, FILE_ANY_ACCESS)
+#define IOCTL_DISK_SET_DISK_ATTRIBUTES CTL_CODE(IOCTL_DISK_BASE, 0x003d, METHOD_BUFFERED, FILE_READ_ACCESS | FILE_WRITE_ACCESS)
+#define DISK_ATTRIBUTE_OFFLINE 0x0000000000000001ull
+#define DISK_ATTRIBUTE_READ_ONLY 0x0000000000000002ull
+#endif
+
+/* [MS-FSCC] 2.1.2.1 Reparse Tags */
+#ifndef IO_REPARSE_TAG_LX_SYMLINK
+#define IO_REPARSE_TAG_LX_SYMLINK 0xA000001Dl
+#endif
+
+/* FILE_INFO_BY_HANDLE_CLASS enumeration (minwinbase.h): behind FileDispositionInfoEx the header's enumeration is
+ * hidden by a wrong condition. Its predecessor's value is checked. */
+_Static_assert(FileIdExtdDirectoryInfo == 19 && FileIdExtdDirectoryRestartInfo == 20, "FILE_INFO_BY_HANDLE_CLASS");
+#define FileDispositionInfoEx 21

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winpath
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Error is a path, name or volume id that is refused, and why.
+type Error struct {
+	Path    string // as the caller gave it
+	Problem string
+}
+
+// Error begins with the path, made safe for a log, unless it is empty.
+func (e *Error) Error() string {
+	if e.Path == "" {
+		return e.Problem
+	}
+	return fmt.Sprintf("path %s: %s", Quote(e.Path), e.Problem)
+}
+
+func refuse(path, format string, args ...any) error {
+	return &Error{Path: path, Problem: fmt.Sprintf(format, args...)}
+}
+
+// maxQuoted is how many characters of a text Quote shows.
+const maxQuoted = 200
+
+// Quote shows text that a caller sent in quotation marks and on one line, at most 200 characters of it. Backslashes
+// stay single, as people write paths; characters that do not print, quotation marks and angle brackets become their
+// number, <U+000A>, and bytes that are not UTF-8 theirs, <FF>.
+func Quote(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	shown := 0
+	for rest := text; rest != ""; shown++ {
+		if shown == maxQuoted {
+			fmt.Fprintf(&b, `"… (%d bytes)`, len(text))
+			return b.String()
+		}
+		r, size := utf8.DecodeRuneInString(rest)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, "<%02X>", rest[0])
+		case !unicode.IsPrint(r) || strings.ContainsRune(`"<>`, r):
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		default:
+			b.WriteRune(r)
+		}
+		rest = rest[size:]
+	}
+	b.WriteByte('"')
+	return b.String()
+}

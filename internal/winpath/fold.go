@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winpath
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Fold maps a name to upper case in such a way that names which fold to the same text are the same name on NTFS. NTFS
+// compares names one 16-bit unit at a time by a table of its own, $UpCase, that was written when the volume was
+// formatted and knows fewer pairs of letters than Unicode has today. So Fold maps only letters of scripts in which
+// every such table, since Windows Vista, agrees with Unicode, and of these only pairs that map to each other: ſ and ı
+// are not S and I, µ is not Μ. A rare letter that NTFS does fold and Fold does not makes two spellings of a path
+// different for us: a path is refused then, never let through.
+//
+// A directory may have been made case-sensitive (fsutil file setCaseSensitiveInfo). In such a one, names that fold to
+// the same text can be different files.
+func Fold(name string) string { return strings.Map(foldRune, name) }
+
+// folded are the lower-case letters that Fold maps.
+var folded = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 'a', Hi: 'z', Stride: 1},
+		{Lo: 0x00E0, Hi: 0x017E, Stride: 1}, // Latin-1, Latin Extended-A
+		{Lo: 0x03AC, Hi: 0x03CE, Stride: 1}, // Greek
+		{Lo: 0x0430, Hi: 0x0513, Stride: 1}, // Cyrillic
+		{Lo: 0x0561, Hi: 0x0586, Stride: 1}, // Armenian
+		{Lo: 0x1E00, Hi: 0x1EF9, Stride: 1}, // Latin Extended Additional, Vietnamese
+		{Lo: 0xFF41, Hi: 0xFF5A, Stride: 1}, // full-width Latin
+	},
+	LatinOffset: 1,
+}
+
+func foldRune(r rune) rune {
+	if !unicode.Is(folded, r) {
+		return r
+	}
+	upper := unicode.ToUpper(r)
+	if unicode.ToLower(upper) != r || upper < 0x80 && r >= 0x80 {
+		return r
+	}
+	return upper
+}

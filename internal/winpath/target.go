@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winpath
+
+import "strings"
+
+// TargetKind says where a link or mount point leads.
+type TargetKind int
+
+// Kinds of Target. The zero value is none.
+const (
+	_              TargetKind = iota
+	TargetVolume              // a volume by its GUID: a mount point, or a link into a volume
+	TargetLocal               // a path on a drive
+	TargetUNC                 // a share on a file server
+	TargetRelative            // relative to the directory of the link, or to the root of its volume
+)
+
+// Target is where a reparse point leads. Which fields count depends on the kind.
+type Target struct {
+	Kind   TargetKind
+	Volume VolumeID // TargetVolume
+	Path   Path     // TargetLocal
+	Server string   // TargetUNC
+	Share  string   // TargetUNC
+	Rest   []string // TargetVolume, TargetUNC: the components below the volume's root or the share
+	Text   string   // TargetRelative: the path as it is stored, . and .. included; nothing about it is checked
+}
+
+// ParseSubstituteName reads the substitute name of a mount point or symbolic link: the NT path \??\Volume{GUID}\,
+// \??\C:\dir or \??\UNC\server\share\dir, the same with \\?\ for \??\, and what links hold that were made with the
+// prefix left out: C:\dir, \\server\share\dir. Everything below a drive, volume or share is held to what Parse demands
+// of components. Any other name without a drive is relative. Errors are *Error.
+func ParseSubstituteName(s string) (Target, error) {
+	rest, ok := strings.CutPrefix(s, `\??\`)
+	if !ok {
+		rest, ok = strings.CutPrefix(s, `\\?\`)
+	}
+	switch {
+	case ok && hasPrefixFold(rest, `UNC\`):
+		return parseUNCTarget(s, rest[len(`UNC\`):])
+	case ok && hasPrefixFold(rest, volumePrefix):
+		return parseVolumeTarget(s, rest)
+	case ok || len(s) >= 2 && s[1] == ':':
+		// Not Parse(rest) alone: after a prefix a path must have its drive.
+		if strings.HasPrefix(rest, `\`) {
+			return Target{}, refuse(s, "leads to an unknown kind of NT path")
+		}
+		if !ok {
+			rest = s
+		}
+		p, err := Parse(rest, Options{})
+		if err != nil {
+			return Target{}, err
+		}
+		return Target{Kind: TargetLocal, Path: p}, nil
+	case strings.HasPrefix(s, `\\`):
+		return parseUNCTarget(s, s[len(`\\`):])
+	case s == "":
+		return Target{}, refuse("", "the link has no target")
+	}
+	return Target{Kind: TargetRelative, Text: s}, nil
+}
+
+func parseVolumeTarget(s, rest string) (Target, error) {
+	id, below, ok := cutVolume(rest)
+	if !ok || below != "" && below[0] != '\\' {
+		return Target{}, refuse(s, `is not of the form Volume{GUID}\`)
+	}
+	names, err := splitBelow(s, strings.TrimPrefix(below, `\`))
+	if err != nil {
+		return Target{}, err
+	}
+	return Target{Kind: TargetVolume, Volume: id, Rest: names}, nil
+}
+
+func parseUNCTarget(s, rest string) (Target, error) {
+	u, err := splitUNC(s, rest)
+	if err != nil {
+		return Target{}, err
+	}
+	return Target{Kind: TargetUNC, Server: u.Server, Share: u.Share, Rest: u.Rest}, nil
+}
+
+// splitBelow splits and checks the components below a volume or share. One trailing separator is dropped.
+func splitBelow(whole, below string) (names []string, err error) {
+	if below == "" {
+		return nil, nil
+	}
+	names = strings.Split(strings.TrimSuffix(below, `\`), `\`)
+	for _, name := range names {
+		if problem := checkComponent(name); problem != "" {
+			return nil, refuse(whole, "%s", problem)
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winpath
+
+import (
+	"strings"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+)
+
+// VolumeID names a volume by the GUID that Windows gave it.
+// https://learn.microsoft.com/windows/win32/fileio/naming-a-volume
+type VolumeID struct {
+	GUID guid.GUID
+}
+
+// String is the volume's name as the agent reports it, and the path of its root directory:
+// \\?\Volume{01234567-89ab-cdef-0123-456789abcdef}\.
+func (v VolumeID) String() string { return v.Device() + `\` }
+
+// Device is the path that opens the volume itself: its name without the trailing backslash.
+func (v VolumeID) Device() string { return `\\?\` + volumePrefix + v.GUID.String() + "}" }
+
+const volumePrefix = "Volume{"
+
+// ParseVolumeID reads a volume id that a caller sent: \\?\Volume{GUID}\ in any case, with or without the \\?\ and the
+// trailing backslash, and nothing else. Errors are *Error; that for no text at all is "volume id empty".
+func ParseVolumeID(text string) (VolumeID, error) {
+	if text == "" {
+		return VolumeID{}, refuse("", "volume id empty")
+	}
+	id, rest, ok := cutVolume(strings.TrimPrefix(text, `\\?\`))
+	if !ok || rest != "" && rest != `\` {
+		return VolumeID{}, refuse("", `volume id %s is not of the form \\?\Volume{GUID}\`, Quote(text))
+	}
+	return id, nil
+}
+
+// cutVolume takes Volume{GUID} off the front of a text.
+func cutVolume(text string) (id VolumeID, rest string, ok bool) {
+	const length = len(volumePrefix) + len("01234567-89ab-cdef-0123-456789abcdef") + len("}")
+	if len(text) < length || !hasPrefixFold(text, volumePrefix) || text[length-1] != '}' {
+		return VolumeID{}, "", false
+	}
+	g, err := guid.FromString(text[len(volumePrefix) : length-1])
+	if err != nil {
+		return VolumeID{}, "", false
+	}
+	return VolumeID{GUID: g}, text[length:], true
+}
+
+// hasPrefixFold tells whether text begins with an ASCII prefix in any case.
+func hasPrefixFold(text, prefix string) bool {
+	if len(text) < len(prefix) {
+		return false
+	}
+	for i := range len(prefix) {
+		if foldRune(rune(text[i])) != foldRune(rune(prefix[i])) {
+			return false
+		}
+	}
+	return true
+}
