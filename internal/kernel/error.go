@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+import (
+	"fmt"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// Error is a failed kernel call: the Win32 function, what it was called on, and the code that Windows gave.
+// errors.Is(err, win32.ERROR_X) tests the code.
+type Error struct {
+	Function string      // as in Microsoft's documentation: "SetVolumeMountPointW"
+	Object   string      // the path, device or control code; never a secret
+	Code     win32.Errno // what GetLastError, or the function itself, returned
+}
+
+func (e *Error) Error() string {
+	if e.Object == "" {
+		return fmt.Sprintf("%s: %v", e.Function, e.Code)
+	}
+	return fmt.Sprintf("%s %s: %v", e.Function, e.Object, e.Code)
+}
+
+// Unwrap gives the Win32 code.
+func (e *Error) Unwrap() error { return e.Code }

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+import "context"
+
+// Call names one kernel call for those who watch or disturb it.
+type Call struct {
+	Function string // the Kernel or Handle method: "DeviceIoControl", "SetVolumeMountPoint"
+	Object   string // the path that the call, or its handle's opening, named; never a secret
+	Code     uint32 // the control code or information class, 0 where there is none
+}
+
+// Interceptor stands around every kernel call: it may look, wait, fail instead of calling do, or fail after it. The
+// context is that of the RPC on whose behalf the call is made; it does not cancel the call.
+type Interceptor func(ctx context.Context, call Call, do func() error) error
+
+// Chain combines interceptors; the first is outermost. Nil ones are skipped; of none, Chain is nil.
+func Chain(interceptors ...Interceptor) Interceptor {
+	var chain Interceptor
+	for i := len(interceptors) - 1; i >= 0; i-- {
+		outer, inner := interceptors[i], chain
+		switch {
+		case outer == nil:
+		case inner == nil:
+			chain = outer
+		default:
+			chain = func(ctx context.Context, call Call, do func() error) error {
+				return outer(ctx, call, func() error { return inner(ctx, call, do) })
+			}
+		}
+	}
+	return chain
+}
+
+// Intercept returns k with every call, also those on handles that it opens, passing through the interceptor. A nil
+// interceptor gives k itself.
+func Intercept(ctx context.Context, k Kernel, interceptor Interceptor) Kernel {
+	if interceptor == nil {
+		return k
+	}
+	return &intercepted{ctx: ctx, kernel: k, around: interceptor}
+}
+
+type intercepted struct {
+	ctx    context.Context //nolint:containedctx // the value lives exactly as long as the call it is bound to
+	kernel Kernel
+	around Interceptor
+}
+
+func (k *intercepted) do(function, object string, f func() error) error {
+	return k.around(k.ctx, Call{Function: function, Object: object}, f)
+}
+
+func (k *intercepted) DiskInterfaces() (paths []string, err error) {
+	err = k.do("DiskInterfaces", "", func() (err error) { paths, err = k.kernel.DiskInterfaces(); return err })
+	return paths, err
+}
+
+func (k *intercepted) OpenDevice(path string, access uint32) (h Handle, err error) {
+	return k.open("OpenDevice", path, func() (Handle, error) { return k.kernel.OpenDevice(path, access) })
+}
+
+func (k *intercepted) ReenumerateDevices() error {
+	return k.do("ReenumerateDevices", "", k.kernel.ReenumerateDevices)
+}
+
+func (k *intercepted) OpenFile(dir Handle, name string, how OpenHow) (Handle, error) {
+	object := name
+	if d, ok := dir.(*interceptedHandle); ok {
+		dir, object = d.handle, d.object+`\`+name
+	}
+	return k.open("OpenFile", object, func() (Handle, error) { return k.kernel.OpenFile(dir, name, how) })
+}
+
+// open closes the handle when the interceptor fails the call after it took effect: nobody else could.
+func (k *intercepted) open(function, object string, open func() (Handle, error)) (Handle, error) {
+	var h Handle
+	err := k.do(function, object, func() (err error) { h, err = open(); return err })
+	if err != nil {
+		if h != nil {
+			_ = h.Close()
+		}
+		return nil, err
+	}
+	return &interceptedHandle{k: k, handle: h, object: object}, nil
+}
+
+func (k *intercepted) SystemWindowsDirectory() (dir string, err error) {
+	err = k.do("SystemWindowsDirectory", "", func() (err error) { dir, err = k.kernel.SystemWindowsDirectory(); return err })
+	return dir, err
+}
+
+func (k *intercepted) VolumeNames() (names []string, err error) {
+	err = k.do("VolumeNames", "", func() (err error) { names, err = k.kernel.VolumeNames(); return err })
+	return names, err
+}
+
+func (k *intercepted) VolumePathNames(volumeName string) (paths []string, err error) {
+	err = k.do("VolumePathNames", volumeName, func() (err error) { paths, err = k.kernel.VolumePathNames(volumeName); return err })
+	return paths, err
+}
+
+func (k *intercepted) VolumeNameForMountPoint(mountPoint string) (name string, err error) {
+	err = k.do("VolumeNameForMountPoint", mountPoint, func() (err error) {
+		name, err = k.kernel.VolumeNameForMountPoint(mountPoint)
+		return err
+	})
+	return name, err
+}
+
+func (k *intercepted) SetVolumeMountPoint(mountPoint, volumeName string) error {
+	return k.do("SetVolumeMountPoint", mountPoint, func() error { return k.kernel.SetVolumeMountPoint(mountPoint, volumeName) })
+}
+
+func (k *intercepted) DeleteVolumeMountPoint(mountPoint string) error {
+	return k.do("DeleteVolumeMountPoint", mountPoint, func() error { return k.kernel.DeleteVolumeMountPoint(mountPoint) })
+}
+
+func (k *intercepted) VolumeInformation(root string) (info VolumeInformation, err error) {
+	err = k.do("VolumeInformation", root, func() (err error) { info, err = k.kernel.VolumeInformation(root); return err })
+	return info, err
+}
+
+func (k *intercepted) DiskFreeSpace(root string) (total, free uint64, err error) {
+	err = k.do("DiskFreeSpace", root, func() (err error) { total, free, err = k.kernel.DiskFreeSpace(root); return err })
+	return total, free, err
+}
+
+func (k *intercepted) FormatVolume(volumeName, fileSystem string) error {
+	return k.do("FormatVolume", volumeName, func() error { return k.kernel.FormatVolume(volumeName, fileSystem) })
+}
+
+type interceptedHandle struct {
+	k      *intercepted
+	handle Handle
+	object string
+}
+
+func (h *interceptedHandle) do(function string, code uint32, f func() error) error {
+	return h.k.around(h.k.ctx, Call{Function: function, Object: h.object, Code: code}, f)
+}
+
+func (h *interceptedHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
+	err = h.do("DeviceIoControl", code, func() (err error) { n, err = h.handle.DeviceIoControl(code, in, out); return err })
+	return n, err
+}
+
+func (h *interceptedHandle) ReadAt(p []byte, offset int64) (n int, err error) {
+	err = h.do("ReadAt", 0, func() (err error) { n, err = h.handle.ReadAt(p, offset); return err })
+	return n, err
+}
+
+func (h *interceptedHandle) Flush() error { return h.do("Flush", 0, h.handle.Flush) }
+
+func (h *interceptedHandle) FinalPath(volumeName uint32) (path string, err error) {
+	err = h.do("FinalPath", volumeName, func() (err error) { path, err = h.handle.FinalPath(volumeName); return err })
+	return path, err
+}
+
+func (h *interceptedHandle) Information(class uint32, out []byte) error {
+	return h.do("Information", class, func() error { return h.handle.Information(class, out) })
+}
+
+func (h *interceptedHandle) SetInformation(class uint32, in []byte) error {
+	return h.do("SetInformation", class, func() error { return h.handle.SetInformation(class, in) })
+}
+
+// Close is not intercepted: it cannot fail in a way that anyone could act on, and must always happen.
+func (h *interceptedHandle) Close() error { return h.handle.Close() }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+// Kernel is one Windows node as its storage administration sees it. Every method fails with *Error, which carries
+// the Win32 code. Methods are safe for concurrent use. None takes a context: a synchronous Win32 call cannot be
+// abandoned safely, so whoever needs a deadline waits for the call on another goroutine.
+type Kernel interface {
+	Devices
+	Files
+	Volumes
+}
+
+// Devices reaches disks and volumes as devices.
+type Devices interface {
+	// DiskInterfaces lists the device interface paths of the disks that are present, offline ones included, in no
+	// particular order (CM_Get_Device_Interface_ListW with GUID_DEVINTERFACE_DISK).
+	DiskInterfaces() ([]string, error)
+
+	// OpenDevice opens a disk by interface path or as \\.\PhysicalDriveN, or a volume as \\?\Volume{GUID} without a
+	// trailing backslash (CreateFileW, OPEN_EXISTING, shared for reading and writing). Access 0 is enough for
+	// control codes that need no access right; see win32.GENERIC_READ and win32.GENERIC_WRITE.
+	OpenDevice(path string, access uint32) (Handle, error)
+
+	// ReenumerateDevices looks for devices that came or went and returns when that is done
+	// (CM_Locate_DevNodeW of the root, CM_Reenumerate_DevNode with CM_REENUMERATE_SYNCHRONOUS).
+	ReenumerateDevices() error
+}
+
+// Files reaches files and directories by handle.
+type Files interface {
+	// OpenFile opens or creates one file or directory (NtCreateFile, synchronous, for backup intent). With a nil
+	// dir, name is an absolute \\?\ path; otherwise it is exactly one path component below the directory dir and is
+	// not interpreted further: . and .. are not special and no short name is expanded by us.
+	OpenFile(dir Handle, name string, how OpenHow) (Handle, error)
+
+	// SystemWindowsDirectory returns the directory of the running Windows, C:\Windows on most nodes
+	// (GetSystemWindowsDirectoryW).
+	SystemWindowsDirectory() (string, error)
+}
+
+// OpenHow says how NtCreateFile opens: its parameters under their Win32 names, values in package win32.
+type OpenHow struct {
+	Access      uint32 // win32.FILE_LIST_DIRECTORY, win32.DELETE and so on; SYNCHRONIZE is implied
+	Share       uint32 // win32.FILE_SHARE_READ and so on
+	Disposition uint32 // win32.FILE_OPEN, FILE_CREATE or FILE_OPEN_IF
+	Options     uint32 // win32.FILE_DIRECTORY_FILE, FILE_OPEN_REPARSE_POINT
+}
+
+// Handle is an open disk, volume, file or directory. Calls on one handle may be concurrent.
+type Handle interface {
+	// DeviceIoControl sends a control code with its input buffer, in, and returns how many bytes of out were
+	// written. On ERROR_MORE_DATA n bytes of out are valid as well; on ERROR_INSUFFICIENT_BUFFER none are.
+	DeviceIoControl(code uint32, in, out []byte) (n int, err error)
+
+	// ReadAt reads from a disk or volume. Offset and length are multiples of the sector size (ReadFile with an
+	// OVERLAPPED offset). Reading at or past the end gives io.EOF.
+	ReadAt(p []byte, offset int64) (int, error)
+
+	// Flush writes cached data through to the medium (FlushFileBuffers). A volume handle flushes the volume.
+	Flush() error
+
+	// FinalPath returns the path of what is open, links resolved (GetFinalPathNameByHandleW): with
+	// win32.VOLUME_NAME_DOS \\?\C:\dir or \\?\UNC\server\share\dir, with win32.VOLUME_NAME_GUID
+	// \\?\Volume{GUID}\dir.
+	FinalPath(volumeName uint32) (string, error)
+
+	// Information fills out with an information class of the file (GetFileInformationByHandleEx). Directory classes
+	// return the next entries at each call and ERROR_NO_MORE_FILES at the end.
+	Information(class uint32, out []byte) error
+
+	// SetInformation sets an information class (SetFileInformationByHandle).
+	SetInformation(class uint32, in []byte) error
+
+	// Close releases the handle. Other calls on it must have returned.
+	Close() error
+}
+
+// Volumes is the mount manager's and the file systems' view of volumes.
+type Volumes interface {
+	// VolumeNames lists the volume names, each \\?\Volume{GUID}\ (FindFirstVolumeW, FindNextVolumeW).
+	VolumeNames() ([]string, error)
+
+	// VolumePathNames lists the mount points and drive letters that the mount manager knows for a volume name
+	// (GetVolumePathNamesForVolumeNameW).
+	VolumePathNames(volumeName string) ([]string, error)
+
+	// VolumeNameForMountPoint returns the volume name mounted at a directory or drive root given with a trailing
+	// backslash (GetVolumeNameForVolumeMountPointW). ERROR_NOT_A_REPARSE_POINT: a plain directory.
+	VolumeNameForMountPoint(mountPoint string) (string, error)
+
+	// SetVolumeMountPoint mounts a volume name at an empty directory, both with a trailing backslash
+	// (SetVolumeMountPointW). ERROR_DIR_NOT_EMPTY: the directory has entries or is a mount point already.
+	SetVolumeMountPoint(mountPoint, volumeName string) error
+
+	// DeleteVolumeMountPoint removes the mount point and leaves the empty directory (DeleteVolumeMountPointW).
+	DeleteVolumeMountPoint(mountPoint string) error
+
+	// VolumeInformation tells which file system a volume root, \\?\Volume{GUID}\, holds (GetVolumeInformationW).
+	// ERROR_UNRECOGNIZED_VOLUME: none that Windows knows.
+	VolumeInformation(root string) (VolumeInformation, error)
+
+	// DiskFreeSpace returns the size and the free space of the file system at a root, in bytes
+	// (GetDiskFreeSpaceExW; free is lpTotalNumberOfFreeBytes, not the caller's quota).
+	DiskFreeSpace(root string) (total, free uint64, err error)
+
+	// FormatVolume makes a file system on the volume, quickly, with default cluster size and no label, whatever the
+	// volume held before (MSFT_Volume.Format with Full=false, Force=true). FileSystem is "NTFS".
+	FormatVolume(volumeName, fileSystem string) error
+}
+
+// VolumeInformation is what GetVolumeInformationW tells of a mounted file system.
+type VolumeInformation struct {
+	Label              string
+	SerialNumber       uint32
+	FileSystem         string // "NTFS", "ReFS", "FAT32"
+	FileSystemFlags    uint32
+	MaxComponentLength uint32
+}

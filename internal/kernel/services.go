@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+// Services is the Service Control Manager's view of the node's services.
+type Services interface {
+	// QueryService tells how a service is configured and what it does now (OpenSCManagerW with SC_MANAGER_CONNECT,
+	// OpenServiceW with SERVICE_QUERY_CONFIG and SERVICE_QUERY_STATUS, QueryServiceConfigW, QueryServiceStatusEx).
+	// The name is the service's, not its display name, in any case. ERROR_SERVICE_DOES_NOT_EXIST: there is none.
+	QueryService(name string) (Service, error)
+}
+
+// Service is what the Service Control Manager tells of one service; numbers are those of QUERY_SERVICE_CONFIGW and
+// SERVICE_STATUS_PROCESS.
+type Service struct {
+	DisplayName  string
+	StartType    uint32   // SERVICE_BOOT_START 0, _SYSTEM_START 1, _AUTO_START 2, _DEMAND_START 3, _DISABLED 4
+	Dependencies []string // services, and with a leading + load order groups, that must run first
+
+	State           uint32 // SERVICE_STOPPED 1, _START_PENDING 2, _STOP_PENDING 3, _RUNNING 4 … _PAUSED 7
+	Accepted        uint32 // SERVICE_ACCEPT_STOP 1 and others
+	ExitCode        uint32 // Win32 code of the last stop; ERROR_SERVICE_SPECIFIC_ERROR: see ServiceExitCode
+	ServiceExitCode uint32
+	CheckPoint      uint32 // grows while a pending state makes progress
+	WaitHint        uint32 // milliseconds until the next step of a pending state
+	ProcessID       uint32 // 0 when it does not run
+}

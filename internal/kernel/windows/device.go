@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build windows
+
+package windows
+
+import (
+	"errors"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapi"
+)
+
+// diskInterface is GUID_DEVINTERFACE_DISK.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/install/guid-devinterface-disk
+func diskInterface() *windows.GUID {
+	return &windows.GUID{
+		Data1: 0x53F56307, Data2: 0xB6BF, Data3: 0x11D0,
+		Data4: [8]byte{0x94, 0xF2, 0x00, 0xA0, 0xC9, 0x1E, 0xFB, 0x8B},
+	}
+}
+
+// DiskInterfaces calls CM_Get_Device_Interface_ListW for the disks that are present.
+//
+// https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_get_device_interface_listw
+func (Kernel) DiskInterfaces() ([]string, error) {
+	paths, err := windows.CM_Get_Device_Interface_List("", diskInterface(), windows.CM_GET_DEVICE_INTERFACE_LIST_PRESENT)
+	if errors.Is(err, windows.ERROR_NO_SUCH_DEVICE_INTERFACE) { // the wrapper's word for an empty list
+		return nil, nil
+	}
+	return paths, failure("CM_Get_Device_Interface_ListW", "", err)
+}
+
+// OpenDevice calls CreateFileW for a device that exists, shared for reading and writing.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-createfilew
+func (Kernel) OpenDevice(path string, access uint32) (kernel.Handle, error) {
+	const function = "CreateFileW"
+	name, err := wide(function, path)
+	if err != nil {
+		return nil, err
+	}
+	h, err := windows.CreateFile(name, access, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
+	if err != nil {
+		return nil, failure(function, path, err)
+	}
+	return newHandle(h, path), nil
+}
+
+// ReenumerateDevices calls CM_Reenumerate_DevNode, synchronously, for the root of the device tree.
+//
+// https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_reenumerate_devnode
+func (Kernel) ReenumerateDevices() error {
+	var root windows.DEVINST
+	if ret := winapi.CMLocateDevNode(&root, nil, 0); ret != windows.CR_SUCCESS {
+		return failure("CM_Locate_DevNodeW", "", ret)
+	}
+	if ret := winapi.CMReenumerateDevNode(root, winapi.CM_REENUMERATE_SYNCHRONOUS); ret != windows.CR_SUCCESS {
+		return failure("CM_Reenumerate_DevNode", "", ret)
+	}
+	return nil
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build windows
+
+package windows
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
+
+func openDirectory() kernel.OpenHow {
+	return kernel.OpenHow{
+		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE | win32.FILE_READ_ATTRIBUTES | win32.FILE_ADD_FILE |
+			win32.FILE_ADD_SUBDIRECTORY,
+		Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
+	}
+}
+
+func createDirectory() kernel.OpenHow {
+	return with(openDirectory(), func(how *kernel.OpenHow) { how.Disposition = win32.FILE_CREATE })
+}
+
+func lookAt() kernel.OpenHow {
+	return kernel.OpenHow{
+		Access: win32.FILE_READ_ATTRIBUTES,
+		Share:  shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
+	}
+}
+
+func remove() kernel.OpenHow {
+	return kernel.OpenHow{
+		Access: win32.DELETE,
+		Share:  shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
+	}
+}
+
+// with returns how, changed.
+func with(how kernel.OpenHow, change func(*kernel.OpenHow)) kernel.OpenHow {
+	change(&how)
+	return how
+}
+
+func open(t *testing.T, dir kernel.Handle, name string, how kernel.OpenHow) kernel.Handle {
+	t.Helper()
+	h, err := Kernel{}.OpenFile(dir, name, how)
+	must(t, err)
+	t.Cleanup(func() { _ = h.Close() }) // unless the test did
+	return h
+}
+
+// tree makes a directory with Sub\file.txt and opens it.
+func tree(t *testing.T) kernel.Handle {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "Sub"), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "Sub", "file.txt"), []byte("0123456789"), 0o600))
+	return open(t, nil, `\\?\`+dir, openDirectory())
+}
+
+func finalPath(t *testing.T, h kernel.Handle, volumeName uint32) string {
+	t.Helper()
+	path, err := h.FinalPath(volumeName)
+	must(t, err)
+	return path
+}
+
+func TestOpenRelative(t *testing.T) {
+	root := tree(t)
+	sub := open(t, root, "SUB", openDirectory())
+	file := open(t, sub, "file.txt", lookAt())
+
+	base := finalPath(t, root, win32.VOLUME_NAME_DOS)
+	if !strings.HasPrefix(base, `\\?\C:\`) {
+		t.Errorf("got %q, want a path on C:", base)
+	}
+	if got, want := finalPath(t, file, win32.VOLUME_NAME_DOS), base+`\Sub\file.txt`; got != want {
+		t.Errorf("got %q, want %q: names as they are stored", got, want)
+	}
+	volume, err := Kernel{}.VolumeNameForMountPoint(`C:\`)
+	must(t, err)
+	_, rest, _ := strings.Cut(base, `C:\`)
+	if got, want := finalPath(t, sub, win32.VOLUME_NAME_GUID), volume+rest+`\Sub`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The path with the volume's name is longer than the first buffer, the one with the letter is not.
+func TestFinalPathGrows(t *testing.T) {
+	root := tree(t)
+	base := finalPath(t, root, win32.VOLUME_NAME_DOS)
+	name := strings.Repeat("n", 255-len(base))
+	h := open(t, root, name, createDirectory())
+	volume, err := Kernel{}.VolumeNameForMountPoint(`C:\`)
+	must(t, err)
+	want := volume + strings.TrimPrefix(base, `\\?\C:\`) + `\` + name
+	if len(want) <= 260 {
+		t.Fatalf("%q is too short for this test", want)
+	}
+	if got := finalPath(t, h, win32.VOLUME_NAME_GUID); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestOpenFailures(t *testing.T) {
+	root := tree(t)
+	sub := open(t, root, "Sub", openDirectory())
+	base := finalPath(t, root, win32.VOLUME_NAME_DOS)
+	directory := with(lookAt(), func(how *kernel.OpenHow) { how.Options = win32.FILE_DIRECTORY_FILE })
+	file := with(lookAt(), func(how *kernel.OpenHow) { how.Options = win32.FILE_NON_DIRECTORY_FILE })
+	create := with(directory, func(how *kernel.OpenHow) { how.Disposition = win32.FILE_CREATE })
+	for _, test := range []struct {
+		name string
+		dir  kernel.Handle
+		path string
+		how  kernel.OpenHow
+		want win32.Errno
+	}{
+		{"missing", root, "missing", lookAt(), win32.ERROR_FILE_NOT_FOUND},
+		{"missing parent", nil, base + `\missing\name`, lookAt(), win32.ERROR_PATH_NOT_FOUND},
+		{"trailing blank", root, "Sub ", lookAt(), win32.ERROR_FILE_NOT_FOUND},
+		{"trailing dot", root, "Sub.", lookAt(), win32.ERROR_FILE_NOT_FOUND},
+		{"reserved name is none here", root, "CON", lookAt(), win32.ERROR_FILE_NOT_FOUND},
+		{"itself", root, ".", lookAt(), win32.ERROR_INVALID_NAME},
+		{"parent", sub, "..", lookAt(), win32.ERROR_INVALID_NAME},
+		{"parent in a path", nil, base + `\Sub\..\Sub`, lookAt(), win32.ERROR_INVALID_NAME},
+		{"wildcard", root, "S*", lookAt(), win32.ERROR_INVALID_NAME},
+		{"empty", root, "", lookAt(), win32.ERROR_INVALID_NAME},
+		{"two components", root, `Sub\file.txt`, lookAt(), win32.ERROR_INVALID_NAME},
+		{"slash", root, `Sub/file.txt`, lookAt(), win32.ERROR_INVALID_NAME},
+		{"stream", sub, `file.txt:stream`, lookAt(), win32.ERROR_INVALID_NAME},
+		{"NUL", sub, "file.txt\x00", lookAt(), win32.ERROR_INVALID_NAME},
+		{"not verbatim", nil, `C:\`, lookAt(), win32.ERROR_INVALID_NAME},
+		{"file as a directory", sub, "file.txt", directory, win32.ERROR_DIRECTORY},
+		{"directory as a file", root, "Sub", file, win32.ERROR_ACCESS_DENIED},
+		{"there already", root, "sub", create, win32.ERROR_ALREADY_EXISTS},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h, err := Kernel{}.OpenFile(test.dir, test.path, test.how)
+			if err == nil {
+				_ = h.Close()
+			}
+			check(t, err, test.want)
+		})
+	}
+}
+
+func TestForeignHandle(t *testing.T) {
+	intercepted := kernel.Handle(struct{ kernel.Handle }{tree(t)})
+	_, err := Kernel{}.OpenFile(intercepted, "Sub", lookAt())
+	check(t, err, win32.ERROR_INVALID_HANDLE)
+}
+
+func TestSharingViolation(t *testing.T) {
+	sub := open(t, tree(t), "Sub", openDirectory())
+	read := kernel.OpenHow{Access: win32.FILE_LIST_DIRECTORY, Disposition: win32.FILE_OPEN} // the bit is FILE_READ_DATA
+	open(t, sub, "file.txt", read)
+	_, err := Kernel{}.OpenFile(sub, "file.txt", read)
+	check(t, err, win32.ERROR_SHARING_VIOLATION)
+}
+
+func TestReadAt(t *testing.T) {
+	sub := open(t, tree(t), "Sub", openDirectory())
+	h := open(t, sub, "file.txt", kernel.OpenHow{Access: win32.FILE_LIST_DIRECTORY, Share: shareAll, Disposition: win32.FILE_OPEN})
+	for _, test := range []struct {
+		name   string
+		offset int64
+		length int
+		want   string
+		err    error
+	}{
+		{"inside", 2, 3, "234", nil},
+		{"to the end", 6, 4, "6789", nil},
+		{"over the end", 8, 4, "89", io.EOF},
+		{"beyond the end", 1 << 33, 4, "", io.EOF},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := make([]byte, test.length)
+			n, err := h.ReadAt(p, test.offset)
+			if got := string(p[:n]); got != test.want || err != test.err { //nolint:errorlint // io.EOF is never wrapped
+				t.Errorf("got %q, %v; want %q, %v", got, err, test.want, test.err)
+			}
+		})
+	}
+}
+
+func TestListDirectory(t *testing.T) {
+	root := tree(t)
+	var want []string
+	for i := range 40 {
+		name := strings.Repeat("n", 100+i)
+		open(t, root, name, createDirectory())
+		want = append(want, name)
+	}
+	want = append(want, "Sub")
+	slices.Sort(want)
+
+	for _, class := range []uint32{win32.FileFullDirectoryInfo, win32.FileFullDirectoryRestartInfo} {
+		// Less than all entries fit, so that there are several calls.
+		var got []string
+		for out := make([]byte, 2048); ; class = win32.FileFullDirectoryInfo {
+			err := root.Information(class, out)
+			if err != nil {
+				check(t, err, win32.ERROR_NO_MORE_FILES)
+				break
+			}
+			entries, err := win32.ParseDirectoryEntries(out)
+			must(t, err)
+			for _, entry := range entries {
+				if entry.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY == 0 {
+					t.Errorf("%s is no directory", entry.Name)
+				}
+				if entry.Name != "." && entry.Name != ".." {
+					got = append(got, entry.Name)
+				}
+			}
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("-got +want:\n%s", diff)
+		}
+	}
+}
+
+func TestInformation(t *testing.T) {
+	sub := open(t, tree(t), "Sub", openDirectory())
+	h := open(t, sub, "file.txt", lookAt())
+
+	out := make([]byte, 24)
+	must(t, h.Information(win32.FileStandardInfo, out))
+	standard, err := win32.ParseFileStandard(out)
+	must(t, err)
+	standard.AllocationSize = 0 // the file system's choice
+	if diff := cmp.Diff(standard, win32.FileStandard{EndOfFile: 10, NumberOfLinks: 1}); diff != "" {
+		t.Errorf("-got +want:\n%s", diff)
+	}
+
+	out = make([]byte, 8)
+	must(t, sub.Information(win32.FileAttributeTagInfo, out))
+	tag, err := win32.ParseFileAttributeTag(out)
+	must(t, err)
+	tag.Attributes &^= windows.FILE_ATTRIBUTE_NOT_CONTENT_INDEXED // inherited on some machines
+	if diff := cmp.Diff(tag, win32.FileAttributeTag{Attributes: win32.FILE_ATTRIBUTE_DIRECTORY}); diff != "" {
+		t.Errorf("-got +want:\n%s", diff)
+	}
+
+	ids := [2]win32.FileID{}
+	for i, name := range []string{"file.txt", "FILE.TXT"} {
+		out = make([]byte, 24)
+		must(t, open(t, sub, name, lookAt()).Information(win32.FileIdInfo, out))
+		ids[i], err = win32.ParseFileID(out)
+		must(t, err)
+	}
+	if diff := cmp.Diff(ids[0], ids[1]); diff != "" {
+		t.Errorf("two openings of one file differ:\n%s", diff)
+	}
+
+	_, err = h.DeviceIoControl(win32.FSCTL_GET_REPARSE_POINT, nil, make([]byte, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE))
+	check(t, err, win32.ERROR_NOT_A_REPARSE_POINT)
+}
+
+func TestDelete(t *testing.T) {
+	root := tree(t)
+	sub := open(t, root, "Sub", openDirectory())
+	disposition := win32.FileDispositionEx(win32.FILE_DISPOSITION_FLAG_DELETE | win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS |
+		win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE)
+
+	h := open(t, root, "Sub", remove())
+	check(t, h.SetInformation(win32.FileDispositionInfoEx, disposition), win32.ERROR_DIR_NOT_EMPTY)
+	must(t, h.Close())
+
+	h = open(t, sub, "file.txt", lookAt())
+	check(t, h.SetInformation(win32.FileDispositionInfoEx, disposition), win32.ERROR_ACCESS_DENIED)
+	must(t, h.Close())
+
+	h = open(t, sub, "file.txt", remove())
+	must(t, h.SetInformation(win32.FileDispositionInfoEx, disposition))
+	must(t, h.Close())
+	_, err := Kernel{}.OpenFile(sub, "file.txt", lookAt())
+	check(t, err, win32.ERROR_FILE_NOT_FOUND)
+
+	must(t, sub.Close())
+	h = open(t, root, "Sub", remove())
+	must(t, h.SetInformation(win32.FileDispositionInfoEx, disposition))
+	must(t, h.Close())
+	_, err = Kernel{}.OpenFile(root, "Sub", lookAt())
+	check(t, err, win32.ERROR_FILE_NOT_FOUND)
+}
+
+func TestSystemWindowsDirectory(t *testing.T) {
+	dir, err := Kernel{}.SystemWindowsDirectory()
+	must(t, err)
+	if !strings.EqualFold(dir, `C:\Windows`) {
+		t.Errorf("got %q", dir)
+	}
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build windows
+
+package windows
+
+import (
+	"errors"
+	"io"
+	"sync/atomic"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// handle is one open Windows handle and the path that it was opened by, for errors.
+type handle struct {
+	value  atomic.Uintptr
+	object string
+}
+
+func newHandle(h windows.Handle, object string) *handle {
+	opened := &handle{object: object}
+	opened.value.Store(uintptr(h))
+	return opened
+}
+
+// windows returns the handle, InvalidHandle once it is closed: Windows may have given the number to another object.
+func (h *handle) windows() windows.Handle { return windows.Handle(h.value.Load()) }
+
+// DeviceIoControl calls the function of that name, synchronously.
+//
+// https://learn.microsoft.com/windows/win32/api/ioapiset/nf-ioapiset-deviceiocontrol
+func (h *handle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
+	var n uint32
+	err := windows.DeviceIoControl(h.windows(), code, start(in), uint32(len(in)), start(out), uint32(len(out)), &n, nil)
+	if err != nil {
+		err = failure("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, err)
+	}
+	return int(n), err
+}
+
+// ReadAt calls ReadFile with the offset in an OVERLAPPED; the handle being synchronous, it waits.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-readfile
+func (h *handle) ReadAt(p []byte, offset int64) (int, error) {
+	var n uint32
+	at := &windows.Overlapped{Offset: uint32(offset), OffsetHigh: uint32(offset >> 32)}
+	err := windows.ReadFile(h.windows(), p, &n, at)
+	switch {
+	case errors.Is(err, windows.ERROR_HANDLE_EOF), err == nil && int(n) < len(p):
+		return int(n), io.EOF
+	default:
+		return int(n), failure("ReadFile", h.object, err)
+	}
+}
+
+// Flush calls FlushFileBuffers.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-flushfilebuffers
+func (h *handle) Flush() error {
+	return failure("FlushFileBuffers", h.object, windows.FlushFileBuffers(h.windows()))
+}
+
+// FinalPath calls GetFinalPathNameByHandleW. A too small buffer makes it return the length that it needs, NUL included.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfinalpathnamebyhandlew
+func (h *handle) FinalPath(volumeName uint32) (string, error) {
+	const function = "GetFinalPathNameByHandleW"
+	path := make([]uint16, windows.MAX_PATH)
+	for range growRounds {
+		n, err := windows.GetFinalPathNameByHandle(h.windows(), &path[0], uint32(len(path)), volumeName)
+		if err != nil {
+			return "", failure(function, h.object, err)
+		}
+		if int(n) < len(path) {
+			return windows.UTF16ToString(path[:n]), nil
+		}
+		path = make([]uint16, n)
+	}
+	return "", failure(function, h.object, windows.ERROR_INSUFFICIENT_BUFFER)
+}
+
+// Information calls GetFileInformationByHandleEx.
+//
+// https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-getfileinformationbyhandleex
+func (h *handle) Information(class uint32, out []byte) error {
+	return failure("GetFileInformationByHandleEx", h.object,
+		windows.GetFileInformationByHandleEx(h.windows(), class, start(out), uint32(len(out))))
+}
+
+// SetInformation calls SetFileInformationByHandle.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-setfileinformationbyhandle
+func (h *handle) SetInformation(class uint32, in []byte) error {
+	return failure("SetFileInformationByHandle", h.object,
+		windows.SetFileInformationByHandle(h.windows(), class, start(in), uint32(len(in))))
+}
+
+// Close calls CloseHandle, once.
+//
+// https://learn.microsoft.com/windows/win32/api/handleapi/nf-handleapi-closehandle
+func (h *handle) Close() error {
+	open := windows.Handle(h.value.Swap(uintptr(windows.InvalidHandle)))
+	if open == windows.InvalidHandle {
+		return failure("CloseHandle", h.object, windows.ERROR_INVALID_HANDLE)
+	}
+	return failure("CloseHandle", h.object, windows.CloseHandle(open))
+}

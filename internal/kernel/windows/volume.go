@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build windows
+
+package windows
+
+import (
+	"errors"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+)
+
+// VolumeNames calls FindFirstVolumeW and FindNextVolumeW.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-findfirstvolumew
+func (Kernel) VolumeNames() ([]string, error) {
+	var name [windows.MAX_PATH + 1]uint16
+	find, err := windows.FindFirstVolume(&name[0], uint32(len(name)))
+	if errors.Is(err, windows.ERROR_NO_MORE_FILES) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failure("FindFirstVolumeW", "", err)
+	}
+	defer func() { _ = windows.FindVolumeClose(find) }() // nothing was written through it
+
+	names := []string{windows.UTF16ToString(name[:])}
+	for {
+		switch err := windows.FindNextVolume(find, &name[0], uint32(len(name))); {
+		case errors.Is(err, windows.ERROR_NO_MORE_FILES):
+			return names, nil
+		case err != nil:
+			return nil, failure("FindNextVolumeW", "", err)
+		}
+		names = append(names, windows.UTF16ToString(name[:]))
+	}
+}
+
+// VolumePathNames calls GetVolumePathNamesForVolumeNameW, with the length that it asks for.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getvolumepathnamesforvolumenamew
+func (Kernel) VolumePathNames(volumeName string) ([]string, error) {
+	const function = "GetVolumePathNamesForVolumeNameW"
+	name, err := wide(function, volumeName)
+	if err != nil {
+		return nil, err
+	}
+	paths := make([]uint16, windows.MAX_PATH+1)
+	for range growRounds {
+		var n uint32
+		err = windows.GetVolumePathNamesForVolumeName(name, &paths[0], uint32(len(paths)), &n)
+		if !errors.Is(err, windows.ERROR_MORE_DATA) || int(n) <= len(paths) {
+			break
+		}
+		paths = make([]uint16, n)
+	}
+	if err != nil {
+		return nil, failure(function, volumeName, err)
+	}
+	return multiStrings(paths), nil
+}
+
+// VolumeNameForMountPoint calls GetVolumeNameForVolumeMountPointW.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getvolumenameforvolumemountpointw
+func (Kernel) VolumeNameForMountPoint(mountPoint string) (string, error) {
+	const function = "GetVolumeNameForVolumeMountPointW"
+	path, err := wide(function, mountPoint)
+	if err != nil {
+		return "", err
+	}
+	var name [windows.MAX_PATH + 1]uint16
+	if err := windows.GetVolumeNameForVolumeMountPoint(path, &name[0], uint32(len(name))); err != nil {
+		return "", failure(function, mountPoint, err)
+	}
+	return windows.UTF16ToString(name[:]), nil
+}
+
+// SetVolumeMountPoint calls SetVolumeMountPointW.
+//
+// https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-setvolumemountpointw
+func (Kernel) SetVolumeMountPoint(mountPoint, volumeName string) error {
+	const function = "SetVolumeMountPointW"
+	path, err := wide(function, mountPoint)
+	if err != nil {
+		return err
+	}
+	name, err := wide(function, volumeName)
+	if err != nil {
+		return err
+	}
+	return failure(function, mountPoint, windows.SetVolumeMountPoint(path, name))
+}
+
+// DeleteVolumeMountPoint calls DeleteVolumeMountPointW.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-deletevolumemountpointw
+func (Kernel) DeleteVolumeMountPoint(mountPoint string) error {
+	const function = "DeleteVolumeMountPointW"
+	path, err := wide(function, mountPoint)
+	if err != nil {
+		return err
+	}
+	return failure(function, mountPoint, windows.DeleteVolumeMountPoint(path))
+}
+
+// VolumeInformation calls GetVolumeInformationW.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getvolumeinformationw
+func (Kernel) VolumeInformation(root string) (kernel.VolumeInformation, error) {
+	const function = "GetVolumeInformationW"
+	path, err := wide(function, root)
+	if err != nil {
+		return kernel.VolumeInformation{}, err
+	}
+	var (
+		info              kernel.VolumeInformation
+		label, fileSystem [windows.MAX_PATH + 1]uint16
+	)
+	err = windows.GetVolumeInformation(path, &label[0], uint32(len(label)), &info.SerialNumber, &info.MaxComponentLength,
+		&info.FileSystemFlags, &fileSystem[0], uint32(len(fileSystem)))
+	if err != nil {
+		return kernel.VolumeInformation{}, failure(function, root, err)
+	}
+	info.Label, info.FileSystem = windows.UTF16ToString(label[:]), windows.UTF16ToString(fileSystem[:])
+	return info, nil
+}
+
+// DiskFreeSpace calls GetDiskFreeSpaceExW.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getdiskfreespaceexw
+func (Kernel) DiskFreeSpace(root string) (total, free uint64, err error) {
+	const function = "GetDiskFreeSpaceExW"
+	path, err := wide(function, root)
+	if err != nil {
+		return 0, 0, err
+	}
+	var quota uint64 // what the caller may use: not asked for
+	err = windows.GetDiskFreeSpaceEx(path, &quota, &total, &free)
+	return total, free, failure(function, root, err)
+}

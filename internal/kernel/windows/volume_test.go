@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build windows
+
+package windows
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// No volume has it: a GUID of version 4 that was made for this test.
+const missingVolume = `\\?\Volume{e0b5fbd2-0000-4000-8000-00000000d15c}\`
+
+func TestVolumeOfC(t *testing.T) {
+	k := Kernel{}
+	name, err := k.VolumeNameForMountPoint(`C:\`)
+	must(t, err)
+	names, err := k.VolumeNames()
+	must(t, err)
+	if !slices.Contains(names, name) {
+		t.Errorf("got %q, want %q among them", names, name)
+	}
+	paths, err := k.VolumePathNames(name)
+	must(t, err)
+	if !slices.Contains(paths, `C:\`) {
+		t.Errorf("got %q, want C:\\ among them", paths)
+	}
+
+	info, err := k.VolumeInformation(name)
+	must(t, err)
+	if info.FileSystem != "NTFS" || info.MaxComponentLength != 255 {
+		t.Errorf("got %+v, want NTFS, components of 255", info)
+	}
+	byLetter, err := k.VolumeInformation(`C:\`)
+	must(t, err)
+	if info != byLetter {
+		t.Errorf("by name %+v, by letter %+v", info, byLetter)
+	}
+
+	total, free, err := k.DiskFreeSpace(name)
+	must(t, err)
+	if free == 0 || free >= total {
+		t.Errorf("%d bytes of %d are free", free, total)
+	}
+}
+
+func TestVolumeFailures(t *testing.T) {
+	k := Kernel{}
+	_, err := k.VolumePathNames(missingVolume)
+	check(t, err, win32.ERROR_FILE_NOT_FOUND)
+	_, err = k.VolumePathNames(`C:\`)
+	check(t, err, win32.ERROR_INVALID_NAME)
+	_, err = k.VolumeInformation(missingVolume)
+	checkMissing(t, err)
+	_, _, err = k.DiskFreeSpace(missingVolume)
+	checkMissing(t, err)
+	_, err = k.VolumeNameForMountPoint(t.TempDir() + `\`)
+	check(t, err, win32.ERROR_NOT_A_REPARSE_POINT)
+	check(t, k.SetVolumeMountPoint("C:\\\x00", missingVolume), win32.ERROR_INVALID_NAME)
+	check(t, k.SetVolumeMountPoint(`C:\`, "\x00"), win32.ERROR_INVALID_NAME)
+	check(t, k.DeleteVolumeMountPoint("C:\\\x00"), win32.ERROR_INVALID_NAME)
+}
+
+// checkMissing accepts both codes of what is not there: no page says which of them a volume's root gives.
+func checkMissing(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, win32.ERROR_FILE_NOT_FOUND) && !errors.Is(err, win32.ERROR_PATH_NOT_FOUND) {
+		t.Errorf("got %v, want %v or %v", err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND)
+	}
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build windows
+
+package winapi
+
+// CM_REENUMERATE_SYNCHRONOUS makes CMReenumerateDevNode return when the enumeration is done.
+const CM_REENUMERATE_SYNCHRONOUS = 0x00000001
+
+// CMLocateDevNode gives the device node of a device instance id; with a nil id, that of the root of the device tree.
+// It returns the status itself, a CONFIGRET.
+//
+//	CMAPI CONFIGRET CM_Locate_DevNodeW(
+//	  [out]          PDEVINST    pdnDevInst,
+//	  [in, optional] DEVINSTID_W pDeviceID,
+//	  [in]           ULONG       ulFlags
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_locate_devnodew
+//
+//sys	CMLocateDevNode(devInst *windows.DEVINST, deviceID *uint16, flags uint32) (ret windows.CONFIGRET) = cfgmgr32.CM_Locate_DevNodeW
+
+// CMReenumerateDevNode enumerates the devices below a node anew. It returns the status itself, a CONFIGRET.
+//
+//	CMAPI CONFIGRET CM_Reenumerate_DevNode(
+//	  [in] DEVINST dnDevInst,
+//	  [in] ULONG   ulFlags
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_reenumerate_devnode
+//
+//sys	CMReenumerateDevNode(devInst windows.DEVINST, flags uint32) (ret windows.CONFIGRET) = cfgmgr32.CM_Reenumerate_DevNode
