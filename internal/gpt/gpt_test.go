@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gpt
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+	"github.com/google/go-cmp/cmp"
+)
+
+// disk is a medium in memory.
+type disk []byte
+
+func (d disk) ReadAt(p []byte, offset int64) (int, error) {
+	if offset < 0 || offset+int64(len(p)) > int64(len(d)) {
+		return 0, errors.New("outside the medium")
+	}
+	return copy(p, d[offset:]), nil
+}
+
+func (d disk) write(blocks []Block) {
+	for _, b := range blocks {
+		copy(d[b.Offset:], b.Data)
+	}
+}
+
+var basicData = guid.GUID{Data1: 0xebd0a0a2, Data2: 0xb9e5, Data3: 0x4433, Data4: [8]byte{0x87, 0xc0, 0x68, 0xb6, 0xb7, 0x26, 0x99, 0xc7}}
+
+func sample(t testing.TB, sectorSize int, sizeBytes int64) *Table {
+	t.Helper()
+	table, err := New(guid.GUID{Data1: 0xd15c}, sectorSize, sizeBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mib := uint64(1<<20) / uint64(sectorSize)
+	table.Partitions = []Partition{
+		{Slot: 0, Type: basicData, ID: guid.GUID{Data1: 1}, First: mib, Last: 2*mib - 1, Attributes: 1 << 63, Name: "Größe 🗄"},
+		{Slot: 5, Type: basicData, ID: guid.GUID{Data1: 2}, First: 2 * mib, Last: table.LastUsable, Name: strings.Repeat("n", 36)},
+	}
+	return table
+}
+
+func TestTablesSurviveTheirEncoding(t *testing.T) {
+	for _, sectorSize := range []int{512, 4096} {
+		d := make(disk, 4<<20)
+		want := sample(t, sectorSize, int64(len(d)))
+		d.write(want.Encode())
+		for _, damage := range []struct {
+			name   string
+			at     int
+			backup bool
+		}{{"none", 0, false}, {"backup header", len(d) - sectorSize + 20, false}, {"primary header", sectorSize + 60, true}, {"primary entries", 2*sectorSize + 3, true}} {
+			copied := append(disk(nil), d...)
+			copied[damage.at] ^= 0xFF
+			got, err := Read(copied, sectorSize, int64(len(d)))
+			if err != nil {
+				t.Errorf("%d bytes a sector, damage: %s: %v", sectorSize, damage.name, err)
+				continue
+			}
+			want.FromBackup = damage.backup
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%d bytes a sector, damage: %s (-want +got):\n%s", sectorSize, damage.name, diff)
+			}
+		}
+	}
+}
+
+func TestResize(t *testing.T) {
+	d := make(disk, 8<<20)
+	table := sample(t, 512, 4<<20)
+	d.write(table.Encode())
+	old := table.BackupBlock()
+	if err := table.Resize(8 << 20); err != nil {
+		t.Fatal(err)
+	}
+	d.write(append([]Block{old}, table.Encode()...))
+	d[600] ^= 1 // only the backup is left
+	got, err := Read(d, 512, 8<<20)
+	if err != nil || got.LastUsable != 8<<20/512-34 || len(got.Partitions) != 2 || !got.FromBackup {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if strings.Contains(string(d[2<<20:6<<20]), signature) {
+		t.Error("the old backup is still there")
+	}
+	if err := table.Resize(3 << 20); err == nil {
+		t.Error("a partition lost its end")
+	}
+	if _, err := New(guid.GUID{}, 512, 30000); !errors.Is(err, ErrTooSmall) {
+		t.Errorf("30000 bytes: %v", err)
+	}
+}
+
+func TestNoTable(t *testing.T) {
+	for name, d := range map[string]disk{"empty": {}, "tiny": make(disk, 1000), "zero": make(disk, 1<<20)} {
+		if _, err := Read(d, 512, int64(len(d))); !errors.Is(err, ErrNoTable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for name, edit := range map[string]func(*Table){
+		"overlap":     func(t *Table) { t.Partitions[1].First-- },
+		"backwards":   func(t *Table) { t.Partitions[0].Last = t.Partitions[0].First - 1 },
+		"table":       func(t *Table) { t.Partitions[0].First = 33 },
+		"past end":    func(t *Table) { t.Partitions[1].Last++ },
+		"slot twice":  func(t *Table) { t.Partitions[1].Slot = 0 },
+		"slot beyond": func(t *Table) { t.Partitions[1].Slot = 128 },
+		"no type":     func(t *Table) { t.Partitions[1].Type = guid.GUID{} },
+	} {
+		table := sample(t, 512, 4<<20)
+		if err := table.Check(); err != nil {
+			t.Fatal(err)
+		}
+		edit(table)
+		if table.Check() == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestSgdiskFindsNoProblem(t *testing.T) {
+	tool, err := exec.LookPath("sgdisk")
+	if err != nil {
+		t.Fatal("install the package gdisk: ", err)
+	}
+	d := make(disk, 4<<20)
+	d.write(sample(t, 512, int64(len(d))).Encode())
+	image := filepath.Join(t.TempDir(), "image")
+	if err := os.WriteFile(image, d, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(tool, "-v", "-i", "6", image).CombinedOutput()
+	text := string(out)
+	if err != nil || !strings.Contains(text, "No problems found") || strings.Contains(text, "Creating new GPT") || !strings.Contains(text, strings.Repeat("n", 36)) {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	d := make(disk, 128<<10)
+	table, err := New(guid.GUID{Data1: 1}, 512, int64(len(d)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	table.Partitions = []Partition{{Type: basicData, ID: guid.GUID{Data1: 2}, First: 40, Last: 50, Name: "x"}}
+	d.write(table.Encode())
+	f.Add([]byte(d[512:1024]), []byte(d[1024:1152]), true)
+	f.Add(make([]byte, 92), []byte{}, false)
+	f.Fuzz(func(t *testing.T, head, entries []byte, sign bool) {
+		m := make(disk, 128<<10)
+		copy(m[1024:34*512], entries)
+		copy(m[512:1024], head)
+		if sign { // so that the fields behind the checksums are reached
+			fix(m)
+		}
+		table, err := Read(m, 512, int64(len(m)))
+		if err != nil {
+			return
+		}
+		for _, b := range table.Encode() {
+			if b.Offset < 0 || b.Offset+int64(len(b.Data)) > int64(len(m)) {
+				t.Fatalf("block of %d bytes at %d", len(b.Data), b.Offset)
+			}
+		}
+		again := make(disk, len(m))
+		again.write(table.Encode())
+		got, err := Read(again, 512, int64(len(m)))
+		if err != nil {
+			t.Fatalf("%+v: %v", table, err)
+		}
+		table.FromBackup = false
+		if diff := cmp.Diff(table, got); diff != "" {
+			t.Errorf("read again (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// Everything at once: the race detector watches, and afterwards the node is whole. What each call answers depends on
+// the others.
+func TestConcurrentUse(t *testing.T) {
+	dir := t.TempDir()
+	n := openNode(t, dir, Options{Scenario: smallScenario()})
+	for _, d := range []string{`C:\w0`, `C:\w1`, `C:\w2`} {
+		mkdir(t, n, d)
+	}
+	var wg sync.WaitGroup
+	for worker := range 3 {
+		wg.Go(func() {
+			for round := range 15 {
+				number, err := n.AttachDisk(DiskSpec{SizeBytes: 64 << 20, LUNAuto: true})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				path := fmt.Sprintf(`\\.\PhysicalDrive%d`, number)
+				if err := ioctl(n, path, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes()); err != nil {
+					t.Error(err)
+				}
+				l := win32.DriveLayout{Style: 1, Partitions: []win32.Partition{{Style: 1, StartingOffset: 16 << 20, Length: 32 << 20, Type: win32.PartitionBasicData, ID: newGUID()}}}
+				if err := ioctl(n, path, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, l.Bytes()); err != nil {
+					t.Error(err)
+				}
+				v := volumeName(l.Partitions[0].ID)
+				mount := fmt.Sprintf(`C:\w%d\`, worker)
+				if err := n.FormatVolume(v, "NTFS"); err != nil {
+					t.Error(err)
+				}
+				if err := n.SetVolumeMountPoint(mount, v); err != nil {
+					t.Error(err)
+				}
+				if h, err := n.OpenFile(nil, `\\?\`+mount+`f`, how(anyRight, win32.FILE_CREATE, win32.FILE_DIRECTORY_FILE)); err != nil {
+					t.Error(err)
+				} else {
+					_ = h.Close()
+				}
+				if round%3 == 0 {
+					if err := n.SetDiskOnline(number, false); err != nil {
+						t.Error(err)
+					}
+					if err := n.SetDiskOnline(number, true); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := n.DeleteVolumeMountPoint(mount); err != nil {
+					t.Error(err)
+				}
+				if _, err := n.DetachDisk(number); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for range 200 {
+			_, _ = n.VolumeNames()
+			for _, d := range n.diskList() {
+				_ = ioctl(n, d.interfacePath(), win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil)
+			}
+			_, _ = n.HostPath(`C:\w1\f`)
+			_, _, _ = n.DiskFreeSpace(`C:\w2`)
+		}
+	})
+	wg.Wait()
+	must(t, n.Close())
+	n = openNode(t, dir, Options{})
+	if len(n.diskList()) != 3 || len(n.state.Load().Mounts) != 0 {
+		t.Errorf("%d disks, mounts %v", len(n.diskList()), n.state.Load().Mounts)
+	}
+}
+
+// A restart, or the end, may come in the middle of any call: it fails or it does not, and nothing is half done.
+func TestRebootDuringUse(t *testing.T) {
+	dir := t.TempDir()
+	n := openNode(t, dir, Options{Scenario: smallScenario()})
+	v := formatted(t, n, oneDrive)
+	mkdir(t, n, `C:\m`)
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for range 50 {
+				_ = n.SetVolumeMountPoint(`C:\m\`, v)
+				if h, err := n.OpenFile(nil, `\\?\C:\m\x`, how(anyRight, win32.FILE_OPEN_IF, win32.FILE_DIRECTORY_FILE)); err == nil {
+					_ = h.Information(win32.FileFullDirectoryInfo, make([]byte, 500))
+					_ = h.Close()
+				}
+				_ = ioctl(n, v[:len(v)-1], win32.FSCTL_LOCK_VOLUME, nil)
+				_ = n.DeleteVolumeMountPoint(`C:\m\`)
+			}
+		})
+	}
+	for range 50 {
+		must(t, n.Reboot())
+	}
+	must(t, n.Close())
+	wg.Wait()
+	n = openNode(t, dir, Options{})
+	_, err := n.VolumeNameForMountPoint(`C:\m\`)
+	paths, _ := n.VolumePathNames(v)
+	if (err == nil) != (len(paths) == 1) {
+		t.Errorf("mount point: %v, records: %q", err, paths)
+	}
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+var errDied = errors.New("the process died here")
+
+// mortal gives the hook that lets a process live for so many changes; every later one fails.
+type mortal struct{ left int }
+
+func (m *mortal) before(string) error {
+	if m.left--; m.left < 0 {
+		return errDied
+	}
+	return nil
+}
+
+func smallScenario() *Scenario {
+	s := DefaultScenario()
+	s.SystemDisk.SizeBytes = 256 << 20
+	s.Disks = []DiskSpec{{SizeBytes: 64 << 20, SerialNumber: "one", LUN: 1}, {SizeBytes: 32 << 20, SerialNumber: "two", LUN: 2, Offline: true}}
+	return &s
+}
+
+func TestEveryChangeSurvivesDeathAtEveryStep(t *testing.T) {
+	for _, c := range crashCases() {
+		t.Run(c.name, func(t *testing.T) {
+			seen := map[string]int{}
+			for steps := 0; ; steps++ {
+				if steps > 200 {
+					t.Fatal("the change never ends")
+				}
+				dir := t.TempDir()
+				n := openNode(t, dir, Options{Scenario: smallScenario()})
+				c.prepare(t, n)
+				must(t, n.Close())
+
+				life := &mortal{left: 1 << 30}
+				n = openNode(t, dir, Options{before: life.before})
+				life.left = steps
+				err := c.change(n)
+				died := life.left < 0
+				if died != (err != nil) {
+					t.Fatalf("after %d steps: died: %v, error: %v", steps, died, err)
+				}
+				must(t, n.Close())
+
+				n = openNode(t, dir, Options{})
+				got := c.check(t, n)
+				if t.Failed() {
+					t.Fatalf("after %d steps", steps)
+				}
+				if !died && got != "new" {
+					t.Fatalf("after the whole change: %s", got)
+				}
+				checkImages(t, n)
+				must(t, n.Close())
+				seen[got]++
+				if !died {
+					break
+				}
+			}
+			if seen["old"] == 0 || seen["new"] < 2 {
+				t.Errorf("deaths left %v; the change has no step before or after it takes effect", seen)
+			}
+		})
+	}
+}
+
+// One step that fails, while the process lives on, leaves the node whole as well: also before the next start.
+func TestEveryChangeSurvivesAFailedStep(t *testing.T) {
+	for _, c := range crashCases() {
+		t.Run(c.name, func(t *testing.T) {
+			for steps, done := 0, false; !done; steps++ {
+				dir := t.TempDir()
+				var failing int
+				n := openNode(t, dir, Options{Scenario: smallScenario(), before: func(string) error {
+					if failing--; failing == 0 {
+						return errDied
+					}
+					return nil
+				}})
+				c.prepare(t, n)
+				failing = steps + 1
+				err := c.change(n)
+				done = failing > 0
+				if !done && err == nil {
+					t.Fatalf("step %d failed, and nobody said so", steps)
+				}
+				// A record of a mount point, or an image, that could not be put away is at the next start.
+				if c.name != "unmount" && c.name != "detach" {
+					c.check(t, n)
+				}
+				must(t, n.Close())
+				n = openNode(t, dir, Options{})
+				if got := c.check(t, n); done && got != "new" {
+					t.Errorf("after the whole change: %s", got)
+				}
+				checkImages(t, n)
+				must(t, n.Close())
+				if t.Failed() {
+					t.Fatalf("step %d failed", steps)
+				}
+			}
+		})
+	}
+}
+
+// checkImages lets sgdisk look at every disk that has a GPT.
+func checkImages(t *testing.T, n *Node) {
+	t.Helper()
+	for _, d := range n.diskList() {
+		if d.layout.style == win32.PARTITION_STYLE_GPT {
+			if d.layout.gpt.FromBackup {
+				t.Errorf("disk %d has no primary table", d.number)
+			}
+			sgdisk(t, d.image.path())
+		}
+	}
+}
+
+func TestCreationSurvivesDeathAtEveryStep(t *testing.T) {
+	for steps := 0; steps < 200; steps++ {
+		dir := t.TempDir()
+		life := &mortal{left: steps}
+		n, err := Open(dir, Options{Scenario: smallScenario(), before: life.before, NoSync: true})
+		if err == nil {
+			must(t, n.Close())
+			if steps < 20 {
+				t.Errorf("a node in %d steps", steps)
+			}
+			return
+		}
+		if !errors.Is(err, errDied) {
+			t.Fatalf("after %d steps: %v", steps, err)
+		}
+		n, err = Open(dir, Options{Scenario: smallScenario()})
+		if err != nil {
+			t.Fatalf("after %d steps: %v", steps, err)
+		}
+		if _, err := n.HostPath(`C:\Windows\System32`); err != nil || len(n.diskList()) != 3 {
+			t.Errorf("after %d steps: %d disks, %v", steps, len(n.diskList()), err)
+		}
+		checkImages(t, n)
+		must(t, n.Close())
+	}
+	t.Error("creation never ends")
+}

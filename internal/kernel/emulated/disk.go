@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// disk is an attached disk.
+type disk struct {
+	node   *Node
+	number uint32
+
+	mu        sync.RWMutex
+	image     *image
+	record    diskState // as in node.json
+	gone      bool      // detached, or the node is closed
+	layout    layout    // what the image says, read again after each change of it
+	volumes   []*volume // what the layout gives, when the disk is online; never changed in place
+	knownSize int64     // the size that the driver saw last, by IOCTL_DISK_UPDATE_DRIVE_SIZE or when it started
+	msrIn     int       // the reserved partition comes with the so manieth reading of the layout; 0: not any more
+	open      map[guid.GUID]*volumeOpens
+}
+
+// volumeOpens is who has a volume open as a device.
+type volumeOpens struct {
+	count  int
+	locked *volumeHandle
+}
+
+// newDisk opens the image of a disk and reads what is on it.
+func (n *Node) newDisk(record diskState) (*disk, error) {
+	im, err := n.host.openImage(n.dir, record.Image)
+	if err != nil {
+		return nil, err
+	}
+	d := &disk{
+		node: n, number: record.Number, image: im, record: record, knownSize: im.size,
+		open: map[guid.GUID]*volumeOpens{},
+	}
+	if err := d.refresh(); err != nil {
+		return nil, errors.Join(err, im.file.Close())
+	}
+	return d, nil
+}
+
+func (d *disk) sectorSize() int64 { return int64(d.record.SectorSize) }
+
+// refresh reads the layout and the volumes from the image. The caller has mu for writing, or the disk to itself. While
+// a change is half done and cannot be finished, the disk has no volumes: they would be neither old nor new.
+func (d *disk) refresh() error {
+	if d.image.half {
+		if err := d.image.replay(); err != nil {
+			d.volumes = nil
+			return err
+		}
+	}
+	l, err := readLayout(d.image.file, d.image.size, int(d.record.SectorSize), d.node.switches.ZeroedDiskIsMBR)
+	if err != nil {
+		return err
+	}
+	d.layout = l
+	d.volumes = nil
+	if d.record.Offline {
+		return nil
+	}
+	for _, p := range l.volumePartitions() {
+		v := &volume{disk: d, id: p.ID, number: p.Number, offset: p.StartingOffset, length: p.Length, efi: p.Type == win32.PartitionEFISystem}
+		if l.style == win32.PARTITION_STYLE_MBR {
+			v.id = mbrVolume(l.mbr.signature, p.StartingOffset)
+		}
+		sector := make([]byte, d.record.SectorSize)
+		if _, err := d.image.file.ReadAt(sector, p.StartingOffset); err != nil {
+			return err
+		}
+		v.boot, _ = parseBootSector(sector, d.record.SectorSize, uint64(p.Length/d.sectorSize()))
+		d.volumes = append(d.volumes, v)
+	}
+	return nil
+}
+
+// commit changes the image as one and reads it again. The caller has mu for writing.
+func (d *disk) commit(c change) error {
+	return errors.Join(d.image.commit(c), d.refresh())
+}
+
+// volumeList is the disk's volumes: none while it is offline or gone.
+func (d *disk) volumeList() []*volume {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.gone {
+		return nil
+	}
+	return d.volumes
+}
+
+// volumeNow finds a volume of the disk. The caller has mu.
+func (d *disk) volumeNow(id guid.GUID) *volume {
+	for _, v := range d.volumes {
+		if v.id == id {
+			return v
+		}
+	}
+	return nil
+}
+
+// writable returns ERROR_WRITE_PROTECT for a disk that is read-only or offline: offline disks take no writes through
+// the storage stack either.
+func (d *disk) writable() error {
+	if d.record.ReadOnly || d.record.Offline {
+		return win32.ERROR_WRITE_PROTECT
+	}
+	return nil
+}
+
+// setAttributes changes offline and read-only, in node.json first. A disk that comes online with the identity of one
+// that is online gets a new identity, as Windows does with clones. The caller has Node.identity, and no disk's lock.
+func (d *disk) setAttributes(offline, readOnly bool) error {
+	others := d.node.identities(d)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.gone {
+		return errVolumeGone
+	}
+	if d.record.System && offline {
+		return ErrSystemDisk
+	}
+	if d.record.Offline && !offline {
+		if err := d.leaveIdentities(others); err != nil {
+			return err
+		}
+	}
+	if d.record.Offline == offline && d.record.ReadOnly == readOnly {
+		return nil
+	}
+	err := d.node.update(func(s *state) {
+		r := s.disk(d.record.Image)
+		r.Offline, r.ReadOnly = offline, readOnly
+	})
+	if err != nil {
+		return err
+	}
+	d.record.Offline, d.record.ReadOnly = offline, readOnly
+	return d.refresh()
+}
+
+// identities are the disk and partition GUIDs and signatures of the disks that are online, but for one.
+func (n *Node) identities(except *disk) map[guid.GUID]bool {
+	used := map[guid.GUID]bool{}
+	for _, d := range n.diskList() {
+		if d == except {
+			continue
+		}
+		d.mu.RLock()
+		if !d.record.Offline && !d.gone {
+			for _, id := range d.layout.identities() {
+				used[id] = true
+			}
+		}
+		d.mu.RUnlock()
+	}
+	return used
+}
+
+// leaveIdentities gives the disk new identities for those that others use. The caller has mu for writing.
+func (d *disk) leaveIdentities(others map[guid.GUID]bool) error {
+	clash := false
+	for _, id := range d.layout.identities() {
+		clash = clash || others[id]
+	}
+	if !clash {
+		return nil
+	}
+	if d.layout.style == win32.PARTITION_STYLE_MBR {
+		m := d.layout.mbr
+		for clash {
+			m.signature = newSignature()
+			clash = others[signatureIdentity(m.signature)]
+		}
+		sector := make([]byte, d.record.SectorSize)
+		if _, err := d.image.file.ReadAt(sector, 0); err != nil {
+			return err
+		}
+		return d.commit(change{blocks: []gpt.Block{{Offset: 0, Data: m.encode(sector)}}})
+	}
+	t := *d.layout.gpt
+	t.DiskID = newGUID()
+	t.Partitions = t.Sorted()
+	for i := range t.Partitions {
+		if others[t.Partitions[i].ID] {
+			t.Partitions[i].ID = newGUID()
+		}
+	}
+	return d.commit(change{blocks: t.Encode()})
+}
+
+// interfacePath is the device interface path of the disk (GUID_DEVINTERFACE_DISK).
+func (d *disk) interfacePath() string {
+	return fmt.Sprintf(`\\?\scsi#disk&ven_emulated&prod_disk#%d&%s&0&%02x%02x%02x#{53f56307-b6bf-11d0-94f2-00a0c91efb8b}`,
+		d.number, d.record.Image, d.record.Bus, d.record.Target, d.record.LUN)
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// diskHandle is an open disk.
+type diskHandle struct {
+	device
+	disk *disk
+}
+
+// DeviceIoControl implements kernel.Handle with the disk's control codes.
+func (h *diskHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
+	return h.control(code, func() (int, error) {
+		if change := h.change(code); change != nil {
+			n, err := change(in, out)
+			if err == nil && code != win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX {
+				h.node.retireContents()
+			}
+			return n, err
+		}
+		h.disk.mu.RLock()
+		defer h.disk.mu.RUnlock()
+		if h.disk.gone {
+			return 0, errVolumeGone
+		}
+		return h.disk.query(code, in, out)
+	})
+}
+
+// change returns what handles a control code that may change the disk; nil for the others.
+func (h *diskHandle) change(code uint32) func(in, out []byte) (int, error) {
+	d := h.disk
+	switch code {
+	case win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX: // a late reserved partition may come
+		return d.getLayout
+	case win32.IOCTL_DISK_SET_DISK_ATTRIBUTES:
+		return d.setDiskAttributes
+	case win32.IOCTL_DISK_CREATE_DISK:
+		return d.createDisk
+	case win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX:
+		return d.setLayout
+	case win32.IOCTL_DISK_DELETE_DRIVE_LAYOUT:
+		return d.deleteLayout
+	case win32.IOCTL_DISK_UPDATE_DRIVE_SIZE:
+		return d.updateDriveSize
+	case win32.IOCTL_DISK_UPDATE_PROPERTIES:
+		return d.updateProperties
+	case win32.IOCTL_DISK_GROW_PARTITION:
+		return d.growPartition
+	}
+	return nil
+}
+
+// query answers the control codes that change nothing. The caller has mu for reading.
+func (d *disk) query(code uint32, in, out []byte) (int, error) {
+	switch code {
+	case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
+		return put(out, win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.number}.Bytes())
+	case win32.IOCTL_STORAGE_QUERY_PROPERTY:
+		return d.queryProperty(in, out)
+	case win32.IOCTL_SCSI_GET_ADDRESS:
+		return put(out, win32.SCSIAddress{
+			PortNumber: d.record.Adapter, PathID: d.record.Bus, TargetID: d.record.Target, LUN: d.record.LUN,
+		}.Bytes())
+	case win32.IOCTL_DISK_GET_LENGTH_INFO:
+		return put(out, win32.LengthInformation{Length: d.image.size}.Bytes())
+	case win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:
+		g := d.geometry()
+		whole := win32.DiskGeometryEx{
+			Cylinders: g.Cylinders, MediaType: g.MediaType, TracksPerCylinder: g.TracksPerCylinder,
+			SectorsPerTrack: g.SectorsPerTrack, BytesPerSector: g.BytesPerSector, DiskSize: d.image.size,
+		}.Bytes()
+		const withoutData = 32 // the partition and detection information behind may be left out
+		if len(out) < len(whole) {
+			whole = whole[:withoutData]
+		}
+		return put(out, whole)
+	case win32.IOCTL_DISK_GET_DISK_ATTRIBUTES:
+		return put(out, win32.GetDiskAttributes{Version: win32.SizeofGetDiskAttributes, Attributes: d.attributes()}.Bytes())
+	case win32.IOCTL_DISK_IS_WRITABLE:
+		return 0, d.writable()
+	}
+	return 0, win32.ERROR_INVALID_FUNCTION
+}
+
+func (d *disk) attributes() (bits uint64) {
+	if d.record.Offline {
+		bits |= win32.DISK_ATTRIBUTE_OFFLINE
+	}
+	if d.record.ReadOnly {
+		bits |= win32.DISK_ATTRIBUTE_READ_ONLY
+	}
+	return bits
+}
+
+func (d *disk) geometry() win32.DiskGeometry {
+	const heads, track = 255, 63
+	return win32.DiskGeometry{
+		Cylinders: d.image.size / (heads * track * d.sectorSize()), MediaType: win32.FixedMedia,
+		TracksPerCylinder: heads, SectorsPerTrack: track, BytesPerSector: d.record.SectorSize,
+	}
+}
+
+// queryProperty answers with as much of the descriptor as fits, so that a caller can ask for the header first.
+func (d *disk) queryProperty(in, out []byte) (int, error) {
+	query, err := parsed(win32.ParseStoragePropertyQuery(in))
+	if err != nil {
+		return 0, err
+	}
+	var descriptor []byte
+	switch {
+	case query.QueryType > win32.PropertyExistsQuery:
+		return 0, win32.ERROR_INVALID_PARAMETER
+	case query.PropertyID == win32.StorageDeviceProperty:
+		descriptor = win32.StorageDevice{
+			BusType: d.record.BusType, VendorID: "Emulated", ProductID: "Disk", ProductRevision: "1.0",
+			SerialNumber: d.record.Serial,
+		}.Bytes()
+	case query.PropertyID == win32.StorageDeviceIdProperty && len(d.record.Identifiers) > 0:
+		descriptor = win32.StorageDeviceID{Identifiers: d.record.Identifiers}.Bytes()
+	case query.PropertyID == win32.StorageDeviceIdProperty:
+		return 0, win32.ERROR_NOT_SUPPORTED // the device has no such page
+	default:
+		return 0, win32.ERROR_INVALID_FUNCTION
+	}
+	if query.QueryType == win32.PropertyExistsQuery {
+		return 0, nil
+	}
+	const header = 8
+	if len(out) < header {
+		return 0, win32.ERROR_INSUFFICIENT_BUFFER
+	}
+	return copy(out, descriptor), nil
+}
+
+// ReadAt implements kernel.Handle: the disk's bytes, also while it is offline.
+func (h *diskHandle) ReadAt(p []byte, offset int64) (int, error) {
+	if err := h.alive(); err != nil {
+		return 0, failed("ReadFile", h.object, err)
+	}
+	d := h.disk
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.gone {
+		return 0, failed("ReadFile", h.object, errVolumeGone)
+	}
+	n, err := h.readable(p, offset, d.image.size, d.sectorSize())
+	if err == nil && n > 0 {
+		n, err = d.image.file.ReadAt(p[:n], offset)
+	}
+	if err != nil {
+		return n, failed("ReadFile", h.object, err)
+	}
+	return n, endOfFile(n, len(p))
+}
+
+// Flush implements kernel.Handle. Everything that was written is on the medium already.
+func (h *diskHandle) Flush() error {
+	err := h.alive()
+	h.disk.mu.RLock()
+	defer h.disk.mu.RUnlock()
+	switch {
+	case err != nil:
+	case h.disk.gone:
+		err = errVolumeGone
+	case h.access&writeAccess == 0:
+		err = win32.ERROR_ACCESS_DENIED
+	}
+	return failed("FlushFileBuffers", h.object, err)
+}
+
+// Close implements kernel.Handle.
+func (h *diskHandle) Close() error { return nil }

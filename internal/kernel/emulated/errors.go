@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// InUseError says that another process runs the node of this state directory.
+type InUseError struct {
+	Dir string
+	PID int // 0 when the holder's number could not be read
+}
+
+func (e *InUseError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("state directory %s is in use by another process", e.Dir)
+	}
+	return fmt.Sprintf("state directory %s is in use by process %d", e.Dir, e.PID)
+}
+
+// DamagedStateError says that a file of the state directory cannot be used. Nothing was changed.
+type DamagedStateError struct {
+	File    string
+	Problem string // what is wrong with it
+	Advice  string // what a person can do
+}
+
+func (e *DamagedStateError) Error() string {
+	return fmt.Sprintf("%s: %s; %s", e.File, e.Problem, e.Advice)
+}
+
+// ErrNoSuchDisk says that no disk has the number.
+var ErrNoSuchDisk = errors.New("no such disk")
+
+// ErrSystemDisk says that the disk of the running Windows cannot be detached or taken offline.
+var ErrSystemDisk = errors.New("disk 0 is the system disk")
+
+// ErrInvalidSpec says that a disk of that description cannot be.
+var ErrInvalidSpec = errors.New("invalid disk")
+
+// What calls on handles give when what they were opened on is no longer there. A literal would do as well; the names
+// say why.
+const (
+	errVolumeGone = win32.ERROR_NO_SUCH_DEVICE // the disk was pulled or went offline
+	errDismounted = win32.ERROR_FILE_INVALID   // the file system was dismounted, perhaps by a format
+	errRebooted   = win32.ERROR_INVALID_HANDLE // the node was restarted
+)
+
+// failed makes the error of a kernel call. A code that is not a Win32 one yet, an error of the host's file system,
+// is translated; nil stays nil.
+func failed(function, object string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var done *kernel.Error
+	if errors.As(err, &done) {
+		return done
+	}
+	return &kernel.Error{Function: function, Object: object, Code: code(err)}
+}
+
+// code gives the Win32 code of an error: its own, or what Windows says where the host says what it said.
+func code(err error) win32.Errno {
+	var errno win32.Errno
+	switch {
+	case errors.As(err, &errno):
+		return errno
+	case errors.Is(err, ErrSystemDisk):
+		return win32.ERROR_ACCESS_DENIED // what Windows gives here is not confirmed
+	case errors.Is(err, fs.ErrNotExist):
+		return win32.ERROR_FILE_NOT_FOUND
+	case errors.Is(err, fs.ErrExist):
+		return win32.ERROR_ALREADY_EXISTS
+	case errors.Is(err, fs.ErrPermission):
+		return win32.ERROR_ACCESS_DENIED
+	case isHostDiskFull(err):
+		return win32.ERROR_DISK_FULL
+	case isHostNotEmpty(err):
+		return win32.ERROR_DIR_NOT_EMPTY
+	case isHostNameTooLong(err):
+		return win32.ERROR_INVALID_NAME
+	default:
+		return win32.ERROR_IO_DEVICE
+	}
+}

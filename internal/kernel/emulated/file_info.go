@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"io/fs"
+	"sort"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// Information implements kernel.Handle.
+func (h *fileHandle) Information(class uint32, out []byte) error {
+	err := h.using(false, func() error {
+		switch class {
+		case win32.FileAttributeTagInfo:
+			return h.attributeTag(out)
+		case win32.FileStandardInfo:
+			return h.standard(out)
+		case win32.FileIdInfo:
+			return h.fileID(out)
+		case win32.FileFullDirectoryInfo:
+			return h.list(out, false)
+		case win32.FileFullDirectoryRestartInfo:
+			return h.list(out, true)
+		}
+		return win32.ERROR_INVALID_PARAMETER
+	})
+	return failed("GetFileInformationByHandleEx", h.object, err)
+}
+
+// fill copies a structure of fixed size; GetFileInformationByHandleEx wants room for all of it.
+func fill(out, b []byte) error {
+	if len(out) < len(b) {
+		return win32.ERROR_BAD_LENGTH
+	}
+	copy(out, b)
+	return nil
+}
+
+func (h *fileHandle) attributeTag(out []byte) error {
+	const read = win32.FILE_READ_ATTRIBUTES | win32.GENERIC_READ | win32.GENERIC_WRITE
+	if !h.has(read) {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	e, err := h.entry()
+	if err != nil {
+		return err
+	}
+	return fill(out, win32.FileAttributeTag{Attributes: e.attributes(), ReparseTag: e.tag}.Bytes())
+}
+
+func (h *fileHandle) standard(out []byte) error {
+	s := win32.FileStandard{NumberOfLinks: 1, Directory: h.info.IsDir(), DeletePending: h.deleted}
+	if h.deleted {
+		s.NumberOfLinks = 0
+		return fill(out, s.Bytes())
+	}
+	e, err := h.entry()
+	if err != nil {
+		return err
+	}
+	s.EndOfFile, s.AllocationSize = sizes(e.info)
+	return fill(out, s.Bytes())
+}
+
+// sizes are the length of a file and the space that it takes; of everything else they are 0.
+func sizes(info fs.FileInfo) (length, allocated int64) {
+	if !info.Mode().IsRegular() {
+		return 0, 0
+	}
+	return info.Size(), (info.Size() + clusterSize - 1) / clusterSize * clusterSize
+}
+
+func (h *fileHandle) fileID(out []byte) error {
+	v, ok := h.content.node.volume(h.content.id)
+	if !ok {
+		return errVolumeGone
+	}
+	id := win32.FileID{VolumeSerialNumber: v.boot.serial}
+	if h.parent != nil {
+		id.ID = hostFileID(h.parent, h.name, h.info)
+	} else {
+		id.ID = hostFileID(h.self, ".", h.info)
+	}
+	return fill(out, id.Bytes())
+}
+
+// list gives the next entries of a directory. What is listed is the directory as it was at the first call.
+func (h *fileHandle) list(out []byte, restart bool) error {
+	switch {
+	case h.self == nil:
+		return win32.ERROR_INVALID_PARAMETER
+	case !h.has(win32.FILE_LIST_DIRECTORY | win32.GENERIC_READ):
+		return win32.ERROR_ACCESS_DENIED
+	}
+	if restart || !h.listed {
+		if err := h.isLink(); err != nil { // a reparse point opened as itself has nothing to list
+			h.listing, h.listed = nil, true
+		} else if err := h.readListing(); err != nil {
+			return err
+		}
+	}
+	if len(h.listing) == 0 {
+		return win32.ERROR_NO_MORE_FILES
+	}
+	b, used := win32.DirectoryEntries(h.listing, len(out))
+	if used == 0 {
+		return win32.ERROR_MORE_DATA
+	}
+	copy(out, b)
+	clear(out[len(b):])
+	h.listing = h.listing[used:]
+	return nil
+}
+
+// readListing reads the directory, in the order that NTFS keeps: by name in upper case. Names that Windows cannot
+// have are left out.
+func (h *fileHandle) readListing() error {
+	names, err := readNames(h.self)
+	if err != nil {
+		return err
+	}
+	sort.SliceStable(names, func(i, j int) bool {
+		return strings.Map(upper, names[i]) < strings.Map(upper, names[j])
+	})
+	h.listing, h.listed = nil, true
+	if h.parent != nil {
+		dot := win32.DirectoryEntry{Name: ".", Attributes: win32.FILE_ATTRIBUTE_DIRECTORY}
+		dotDot := dot
+		dotDot.Name = ".."
+		h.listing = append(h.listing, dot, dotDot)
+	}
+	for _, name := range names {
+		if !isFileName(windowsName(name)) {
+			continue
+		}
+		info, err := h.self.Lstat(name)
+		if err != nil {
+			continue // gone since
+		}
+		e, err := inspect(h.self, name, info)
+		if err != nil {
+			continue
+		}
+		length, allocated := sizes(info)
+		h.listing = append(h.listing, win32.DirectoryEntry{
+			Name: windowsName(name), Attributes: e.attributes(), ReparseTag: e.tag, EndOfFile: length, AllocationSize: allocated,
+		})
+	}
+	return nil
+}
+
+// SetInformation implements kernel.Handle: deletion.
+func (h *fileHandle) SetInformation(class uint32, in []byte) error {
+	err := h.using(true, func() error {
+		if class != win32.FileDispositionInfoEx {
+			return win32.ERROR_INVALID_PARAMETER
+		}
+		flags, err := win32.ParseFileDispositionEx(in)
+		if err != nil {
+			return win32.ERROR_BAD_LENGTH
+		}
+		return h.dispose(flags)
+	})
+	return failed("SetFileInformationByHandle", h.object, err)
+}
+
+// dispose deletes the file: its name is gone when this returns. Deletion at the last close, without
+// FILE_DISPOSITION_FLAG_POSIX_SEMANTICS, is not emulated: ERROR_NOT_SUPPORTED.
+func (h *fileHandle) dispose(flags uint32) error {
+	switch {
+	case flags&win32.FILE_DISPOSITION_FLAG_DELETE == 0:
+		return nil
+	case !h.has(win32.DELETE):
+		return win32.ERROR_ACCESS_DENIED
+	case flags&win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS == 0:
+		return win32.ERROR_NOT_SUPPORTED
+	case h.parent == nil:
+		return win32.ERROR_ACCESS_DENIED // a root directory
+	}
+	e, err := h.entry()
+	if err != nil {
+		return err
+	}
+	if e.attributes()&win32.FILE_ATTRIBUTE_READONLY != 0 && flags&win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE == 0 {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	if err := h.content.node.host.deleteEntry(h.parent, e); err != nil {
+		return err
+	}
+	h.deleted = true
+	return h.forgetMount(e)
+}
+
+// FinalPath implements kernel.Handle.
+func (h *fileHandle) FinalPath(volumeName uint32) (string, error) {
+	final, err := h.finalPath(volumeName)
+	return final, failed("GetFinalPathNameByHandleW", h.object, err)
+}
+
+func (h *fileHandle) finalPath(form uint32) (string, error) {
+	if err := h.using(false, func() error { return nil }); err != nil {
+		return "", err
+	}
+	below := strings.Join(windowsNames(h.names), `\`)
+	switch form {
+	case win32.VOLUME_NAME_GUID:
+		return volumeName(h.content.id) + below, nil
+	case win32.VOLUME_NAME_DOS:
+		roots := h.content.node.pathNames(h.content.id)
+		if len(roots) == 0 {
+			return "", win32.ERROR_PATH_NOT_FOUND
+		}
+		final := verbatimPrefix + roots[0] + below
+		if below == "" && len(roots[0]) > len(`C:\`) {
+			final = strings.TrimSuffix(final, `\`)
+		}
+		return final, nil
+	}
+	return "", win32.ERROR_INVALID_PARAMETER
+}
+
+// ReadAt implements kernel.Handle; the kernel seam reads devices only.
+func (h *fileHandle) ReadAt([]byte, int64) (int, error) {
+	return 0, failed("ReadFile", h.object, win32.ERROR_INVALID_FUNCTION)
+}
+
+// Flush implements kernel.Handle: names are durable already, data is the host's.
+func (h *fileHandle) Flush() error {
+	err := h.using(false, func() error {
+		if !h.has(writeAccess) {
+			return win32.ERROR_ACCESS_DENIED
+		}
+		return nil
+	})
+	return failed("FlushFileBuffers", h.object, err)
+}

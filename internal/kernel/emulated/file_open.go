@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// SystemWindowsDirectory implements kernel.Files.
+func (n *Node) SystemWindowsDirectory() (string, error) { return `C:\Windows`, nil }
+
+// OpenFile implements kernel.Files.
+func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kernel.Handle, error) {
+	h, err := n.openFile(dir, name, how)
+	if err != nil {
+		object := name
+		if d, ok := dir.(*fileHandle); ok {
+			object = d.object + `\` + name
+		}
+		return nil, failed("NtCreateFile", object, err)
+	}
+	return h, nil
+}
+
+func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fileHandle, error) {
+	const both = win32.FILE_DIRECTORY_FILE | win32.FILE_NON_DIRECTORY_FILE
+	if how.Options&both == both || how.Disposition < win32.FILE_OPEN || how.Disposition > win32.FILE_OPEN_IF {
+		return nil, win32.ERROR_INVALID_PARAMETER
+	}
+	follow := how.Options&win32.FILE_OPEN_REPARSE_POINT == 0
+	if dir == nil {
+		p, err := parseVerbatim(name)
+		if err != nil {
+			return nil, err
+		}
+		if p.slash {
+			how.Options |= win32.FILE_DIRECTORY_FILE
+		}
+		at, err := n.resolve(p, follow)
+		if err != nil {
+			return nil, err
+		}
+		return at.open(name, how)
+	}
+	parent, ok := dir.(*fileHandle)
+	if !ok || parent.content.node != n {
+		return nil, win32.ERROR_INVALID_HANDLE
+	}
+	if !isFileName(name) {
+		return nil, win32.ERROR_INVALID_NAME
+	}
+	at, next, err := parent.child(name, follow)
+	if err != nil {
+		return nil, err
+	}
+	if next != nil { // a link as the last name, to be followed
+		if at, err = n.resolve(*next, true); err != nil {
+			return nil, err
+		}
+	}
+	return at.open(parent.object+`\`+name, how)
+}
+
+// child is the place of one name in an open directory; next is the path to go on with when it is a link to follow.
+func (h *fileHandle) child(name string, follow bool) (at *place, next *ntPath, err error) {
+	c := h.content
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.gone != nil:
+		return nil, nil, c.gone
+	case h.closed:
+		return nil, nil, win32.ERROR_INVALID_HANDLE
+	case h.self == nil:
+		return nil, nil, win32.ERROR_INVALID_PARAMETER // not a directory
+	}
+	if err := h.isLink(); err != nil {
+		return nil, nil, err
+	}
+	dir, err := h.self.OpenRoot(".")
+	if err != nil {
+		return nil, nil, err
+	}
+	at = &place{content: c, dir: dir, above: h.names, name: name}
+	e, err := lookup(dir, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return at, nil, nil
+	case err == nil && e.tag != 0 && follow:
+		next, err = c.follow(at, e, ntPath{volume: c.id, names: []string{name}}, 0)
+		at.close()
+		return nil, next, err
+	case err == nil:
+		at.name, at.entry = windowsName(e.name), &e
+		return at, nil, nil
+	}
+	at.close()
+	return nil, nil, err
+}
+
+// isLink refuses what cannot be done below a directory that is open as a reparse point.
+func (h *fileHandle) isLink() error {
+	_, err := h.self.Lstat(reservedPrefix)
+	switch {
+	case err == nil:
+		return win32.ERROR_CANT_ACCESS_FILE
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	return err
+}
+
+// open opens or creates what is at a place, and takes the place over: it is closed if that fails.
+func (p *place) open(object string, how kernel.OpenHow) (h *fileHandle, err error) {
+	c := p.content
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	readOnly := c.node.readOnly(c)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone != nil {
+		return nil, c.gone
+	}
+	h = &fileHandle{content: c, object: object, access: how.Access, share: how.Share, parent: p.dir, above: slices.Clone(p.above)}
+	if p.dir == nil { // the root directory of the volume
+		return h, h.openRoot(how)
+	}
+	e, err := p.find(how, readOnly)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case how.Options&win32.FILE_DIRECTORY_FILE != 0 && !e.isDir():
+		return nil, win32.ERROR_DIRECTORY
+	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0 && e.isDir():
+		return nil, win32.ERROR_ACCESS_DENIED
+	}
+	if err := c.shared(e.info, how.Access, how.Share); err != nil {
+		return nil, err
+	}
+	h.name, h.info = e.name, e.info
+	h.names = append(slices.Clone(p.above), e.name)
+	if e.isDir() {
+		if h.self, err = openDir(p.dir, e); err != nil {
+			return nil, err
+		}
+	}
+	c.add(h)
+	return h, nil
+}
+
+// find looks again at what is at the place, now that nobody else changes the volume, and creates it when that is
+// wanted.
+func (p *place) find(how kernel.OpenHow, readOnly bool) (entry, error) {
+	e, err := lookup(p.dir, p.name)
+	if err == nil && how.Disposition == win32.FILE_CREATE {
+		return entry{}, win32.ERROR_ALREADY_EXISTS
+	}
+	if !errors.Is(err, fs.ErrNotExist) || how.Disposition == win32.FILE_OPEN {
+		return e, err
+	}
+	if isReserved(p.name) {
+		return entry{}, win32.ERROR_ACCESS_DENIED
+	}
+	if readOnly {
+		return entry{}, win32.ERROR_WRITE_PROTECT
+	}
+	host := p.content.node.host
+	if how.Options&win32.FILE_DIRECTORY_FILE != 0 {
+		err = host.mkdirIn(p.dir, hostName(p.name))
+	} else {
+		err = host.createIn(p.dir, hostName(p.name))
+	}
+	if err != nil {
+		return entry{}, err
+	}
+	return lookup(p.dir, p.name)
+}
+
+func (h *fileHandle) openRoot(how kernel.OpenHow) error {
+	switch {
+	case how.Disposition == win32.FILE_CREATE:
+		return win32.ERROR_ALREADY_EXISTS
+	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0:
+		return win32.ERROR_ACCESS_DENIED
+	}
+	info, err := h.content.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	if err := h.content.shared(info, how.Access, how.Share); err != nil {
+		return err
+	}
+	h.info = info
+	if h.self, err = h.content.root.OpenRoot("."); err != nil {
+		return err
+	}
+	h.content.add(h)
+	return nil
+}
+
+// readOnly tells whether the volume of a content takes no changes.
+func (n *Node) readOnly(c *content) bool {
+	v, ok := n.volume(c.id)
+	return ok && v.readOnly()
+}
+
+// fileHandle is an open file or directory, or a reparse point opened as itself.
+type fileHandle struct {
+	content *content
+	object  string // as it was opened
+	access  uint32
+	share   uint32
+
+	parent *os.Root // the directory that it is in; nil for the root directory of the volume
+	above  []string // names from the root to parent
+	name   string   // in parent, as on the host
+	names  []string // from the root to it
+	info   os.FileInfo
+	self   *os.Root // of a directory
+
+	// Guarded by the content's mu.
+	closed  bool
+	deleted bool
+	listing []win32.DirectoryEntry // what is left of it
+	listed  bool
+}
+
+// Close implements kernel.Handle.
+func (h *fileHandle) Close() error {
+	h.content.drop(h)
+	h.content.mu.Lock()
+	defer h.content.mu.Unlock()
+	if h.closed {
+		return nil
+	}
+	h.closed = true
+	return failed("CloseHandle", h.object, h.release())
+}
+
+// release lets go of the host's directories. The caller has the content's mu.
+func (h *fileHandle) release() error {
+	var errs []error
+	if h.self != nil {
+		errs = append(errs, h.self.Close())
+	}
+	if h.parent != nil {
+		errs = append(errs, h.parent.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// using runs f with the volume's files to itself, if the handle is good. Changes are refused on a volume that cannot
+// be written.
+func (h *fileHandle) using(change bool, f func() error) error {
+	readOnly := change && h.content.node.readOnly(h.content)
+	h.content.mu.Lock()
+	defer h.content.mu.Unlock()
+	switch {
+	case h.content.gone != nil:
+		return h.content.gone
+	case h.closed:
+		return win32.ERROR_INVALID_HANDLE
+	case readOnly:
+		return win32.ERROR_WRITE_PROTECT
+	}
+	return f()
+}
+
+// entry looks at the file as it is now. It must be the one that was opened.
+func (h *fileHandle) entry() (entry, error) {
+	if h.parent == nil {
+		info, err := h.self.Stat(".")
+		return entry{info: info}, err
+	}
+	if h.deleted {
+		return entry{}, win32.ERROR_ACCESS_DENIED // STATUS_FILE_DELETED
+	}
+	info, err := h.parent.Lstat(h.name)
+	if err != nil {
+		return entry{}, err
+	}
+	if !os.SameFile(info, h.info) {
+		return entry{}, win32.ERROR_FILE_NOT_FOUND // moved away behind our back
+	}
+	return inspect(h.parent, h.name, info)
+}
+
+// has tells whether the handle has one of the rights.
+func (h *fileHandle) has(rights uint32) bool {
+	const genericAll = 0x10000000
+	return h.access&(rights|genericAll) != 0
+}

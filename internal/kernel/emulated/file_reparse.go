@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// DeviceIoControl implements kernel.Handle with the control codes of reparse points.
+func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
+	switch code {
+	case win32.FSCTL_GET_REPARSE_POINT:
+		err = h.using(false, func() (err error) { n, err = h.getReparse(out); return err })
+	case win32.FSCTL_SET_REPARSE_POINT:
+		err = h.using(true, func() error { return h.setReparse(in) })
+	case win32.FSCTL_DELETE_REPARSE_POINT:
+		err = h.using(true, func() error { return h.deleteReparse(in) })
+	default:
+		err = h.using(false, func() error { return win32.ERROR_INVALID_FUNCTION })
+	}
+	return n, failed("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, err)
+}
+
+// getReparse answers with as much as fits and ERROR_MORE_DATA when that is not all.
+func (h *fileHandle) getReparse(out []byte) (int, error) {
+	e, err := h.entry()
+	if err != nil {
+		return 0, err
+	}
+	if e.tag == 0 {
+		return 0, win32.ERROR_NOT_A_REPARSE_POINT
+	}
+	r, err := readReparse(h.parent, e)
+	if err != nil {
+		return 0, err
+	}
+	b := r.Bytes()
+	const header = 8
+	switch {
+	case len(out) < header:
+		return 0, win32.ERROR_INSUFFICIENT_BUFFER
+	case len(out) < len(b):
+		return copy(out, b), win32.ERROR_MORE_DATA
+	}
+	return copy(out, b), nil
+}
+
+// changingReparse returns the entry whose reparse point the handle may change.
+func (h *fileHandle) changingReparse() (entry, error) {
+	const write = win32.FILE_WRITE_DATA | win32.FILE_WRITE_ATTRIBUTES | win32.GENERIC_WRITE
+	if !h.has(write) {
+		return entry{}, win32.ERROR_ACCESS_DENIED
+	}
+	e, err := h.entry()
+	if err != nil {
+		return entry{}, err
+	}
+	v, ok := h.content.node.volume(h.content.id)
+	switch {
+	case !ok:
+		return entry{}, errVolumeGone
+	case v.boot.fileSystem != "NTFS" && v.boot.fileSystem != "ReFS":
+		return entry{}, win32.ERROR_INVALID_FUNCTION
+	case h.parent == nil:
+		return entry{}, win32.ERROR_INVALID_PARAMETER // a root directory
+	case !e.isDir():
+		return entry{}, win32.ERROR_NOT_SUPPORTED // links to files are not emulated
+	}
+	return e, nil
+}
+
+func (h *fileHandle) setReparse(in []byte) error {
+	e, err := h.changingReparse()
+	if err != nil {
+		return err
+	}
+	r, err := win32.ParseReparsePoint(in)
+	switch {
+	case err != nil:
+		return win32.ERROR_INVALID_REPARSE_DATA
+	case r.Tag == 0 || r.Tag == 1:
+		return win32.ERROR_REPARSE_TAG_INVALID
+	}
+	if err := h.content.node.host.setReparse(h.self, r, e.tag); err != nil {
+		return err
+	}
+	return h.forgetMount(e)
+}
+
+func (h *fileHandle) deleteReparse(in []byte) error {
+	e, err := h.changingReparse()
+	if err != nil {
+		return err
+	}
+	tag, err := win32.ParseDeleteReparsePoint(in)
+	switch {
+	case err != nil:
+		return win32.ERROR_INVALID_REPARSE_DATA
+	case e.tag == 0:
+		return win32.ERROR_NOT_A_REPARSE_POINT
+	case e.tag != tag:
+		return win32.ERROR_REPARSE_TAG_MISMATCH
+	}
+	if err := h.content.node.host.clearReparse(h.self); err != nil {
+		return err
+	}
+	return h.forgetMount(e)
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"strings"
+	"testing"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
+)
+
+func FuzzDecodeChange(f *testing.F) {
+	f.Add(change{}.encode())
+	f.Add(change{blocks: []gpt.Block{{Offset: 512, Data: []byte("abc")}}, empty: []guid.GUID{{Data1: 1}}}.encode())
+	f.Add([]byte(journalMagic))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		c, err := decodeChange(file)
+		if err == nil && !bytes.Equal(c.encode(), file) {
+			t.Errorf("%x is read as %+v", file, c)
+		}
+		// With a good checksum the content is looked at, too.
+		signed := change{}.encode()[:0]
+		if len(file) > 8 {
+			signed = resign(file)
+		}
+		if c, err := decodeChange(signed); err == nil && !bytes.Equal(c.encode(), signed) {
+			t.Errorf("%x is read as %+v", signed, c)
+		}
+	})
+}
+
+func FuzzParseBootSector(f *testing.F) {
+	f.Add(newNTFS(512, 20000, 7).encode(2048), uint16(20000))
+	f.Add(newNTFS(4096, 20000, 7).encode(256), uint16(20000))
+	f.Add(make([]byte, 512), uint16(1))
+	f.Fuzz(func(t *testing.T, sector []byte, sectors uint16) {
+		for _, size := range []uint32{512, 4096} {
+			b, ok := parseBootSector(sector, size, uint64(sectors))
+			if !ok {
+				continue
+			}
+			v := volume{boot: b}
+			if v.sizeBytes() > uint64(sectors)*uint64(size) || b.metadataBytes() > v.sizeBytes()+uint64(b.clusterBytes)*8 {
+				t.Errorf("%+v: %d bytes, %d of them metadata, in %d sectors", b, v.sizeBytes(), b.metadataBytes(), sectors)
+			}
+		}
+	})
+}
+
+func FuzzParseMBR(f *testing.F) {
+	f.Add(mbr{signature: 1, partitions: []mbrPartition{{kind: 7, first: 2048, sectors: 1000}}}.encode(make([]byte, 512)))
+	f.Add(make([]byte, 512))
+	f.Fuzz(func(t *testing.T, sector []byte) {
+		m, protective, ok := parseMBR(sector, 1<<20)
+		if !ok || protective {
+			return
+		}
+		again, _, _ := parseMBR(m.encode(sector), 1<<20)
+		if diff := cmp.Diff(m, again, cmp.AllowUnexported(mbr{}, mbrPartition{})); diff != "" {
+			t.Errorf("read again (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func FuzzDecodeState(f *testing.F) {
+	text, err := encodeState(state{Switches: DefaultSwitches(), Disks: []diskState{{Image: newImageName(), SectorSize: 512}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"format":1,"sha256":"","node":{}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := decodeState(text)
+		if err != nil {
+			return
+		}
+		again, err := encodeState(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := decodeState(again); err != nil || !cmp.Equal(s, got) {
+			t.Errorf("%+v is read again as %+v, %v", s, got, err)
+		}
+	})
+}
+
+func FuzzParsePath(f *testing.F) {
+	for _, path := range []string{`C:\a\b`, `\\?\C:\a`, unknownVolume + `x`, `\\?\UNC\s\h\x`, `/a/../b. `, `C:`, `\\?\C:`, `\\.\x`, `c:\..\..\a`} {
+		f.Add(path)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		for _, parse := range []func(string) (ntPath, error){parseWin32, parseVerbatim, parseSubstitute} {
+			p, err := parse(path)
+			if err != nil {
+				continue
+			}
+			if p.letter == 0 && p.volume == (guid.GUID{}) && !p.unc && !strings.Contains(path, "00000000") {
+				t.Errorf("%q starts nowhere: %+v", path, p)
+			}
+			for _, name := range p.names {
+				if !isFileName(name) || strings.ContainsAny(name, `/\`) {
+					t.Errorf("%q has the name %q", path, name)
+				}
+				if hostName(windowsName(name)) != hostName(name) || !sameName(name, name) {
+					t.Errorf("the name %q changes", name)
+				}
+			}
+		}
+		if target, err := relativeTarget(ntPath{names: []string{"a", "b"}}, path); err == nil {
+			for _, name := range target.names {
+				if !isFileName(name) {
+					t.Errorf("relative target %q has the name %q", path, name)
+				}
+			}
+		}
+	})
+}
+
+// resign gives a journal a good checksum.
+func resign(file []byte) []byte {
+	body := append([]byte(journalMagic), file...)
+	sum := sha256.Sum256(body)
+	return append(body, sum[:]...)
+}

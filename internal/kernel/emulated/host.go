@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// host makes every change to the state directory, one primitive a method, so that a test can let the process "die"
+// before any of them.
+type host struct {
+	// before is called ahead of each change with its kind; its error is returned in place of the change. Nil outside
+	// tests.
+	before func(change string) error
+
+	noSync bool // leave it to the host when data reaches its disk
+}
+
+func (h *host) step(change string) error {
+	if h.before == nil {
+		return nil
+	}
+	return h.before(change)
+}
+
+// writeAt writes all of b. A write that is refused by before leaves half of its bytes, as a real death may.
+func (h *host) writeAt(f *os.File, b []byte, offset int64) error {
+	if err := h.step("write"); err != nil {
+		_, _ = f.WriteAt(b[:len(b)/2], offset)
+		return err
+	}
+	_, err := f.WriteAt(b, offset)
+	return err
+}
+
+func (h *host) sync(f *os.File) error {
+	if err := h.step("sync"); err != nil {
+		return err
+	}
+	if h.noSync {
+		return nil
+	}
+	return f.Sync()
+}
+
+func (h *host) truncate(f *os.File, size int64) error {
+	if err := h.step("truncate"); err != nil {
+		return err
+	}
+	return f.Truncate(size)
+}
+
+func (h *host) rename(from, to string) error {
+	if err := h.step("rename"); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return errors.Join(h.syncParent(to), h.syncParent(from))
+}
+
+func (h *host) remove(name string) error {
+	if err := h.step("remove"); err != nil {
+		return err
+	}
+	if err := os.Remove(name); err != nil {
+		return err
+	}
+	return h.syncParent(name)
+}
+
+func (h *host) removeAll(name string) error {
+	if err := h.step("removeAll"); err != nil {
+		return err
+	}
+	return os.RemoveAll(name)
+}
+
+func (h *host) mkdir(name string) error {
+	if err := h.step("mkdir"); err != nil {
+		return err
+	}
+	if err := os.Mkdir(name, 0o755); err != nil {
+		return err
+	}
+	return h.syncParent(name)
+}
+
+// writeFile replaces a file as a whole: it has its old content or the new one, whatever happens.
+func (h *host) writeFile(name string, content []byte) error {
+	if err := h.step("create"); err != nil {
+		return err
+	}
+	temporary := name + ".new"
+	f, err := os.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	err = h.writeAt(f, content, 0)
+	if err == nil {
+		err = h.sync(f)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return h.rename(temporary, name)
+}
+
+func (h *host) syncParent(name string) error {
+	if err := h.step("syncdir"); err != nil {
+		return err
+	}
+	if h.noSync {
+		return nil
+	}
+	d, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(syncDir(d), d.Close())
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package emulated
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"syscall"
+)
+
+func isHostDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+func isHostNotEmpty(err error) bool {
+	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST)
+}
+func isHostNameTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
+
+// lockFile takes the lock that dies with the process; held is true when another process has it.
+func lockFile(f *os.File) (held bool, err error) {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(f *os.File) error { return f.Sync() }
+
+// markSparse is for hosts where a file with holes must be declared.
+func markSparse(*os.File) error { return nil }
+
+// hostFileID is the number by which the host's file system knows a file.
+func hostFileID(_ *os.Root, _ string, info os.FileInfo) (id [16]byte) {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		binary.LittleEndian.PutUint64(id[:], uint64(stat.Ino))
+	}
+	return id
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+func isHostDiskFull(err error) bool    { return errors.Is(err, windows.ERROR_DISK_FULL) }
+func isHostNotEmpty(err error) bool    { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
+func isHostNameTooLong(err error) bool { return errors.Is(err, windows.ERROR_INVALID_NAME) }
+
+// lockOffset is a byte past the end of the lock file: the text in it stays readable for others.
+const lockOffset = 1 << 30
+
+// lockFile takes the lock that dies with the process; held is true when another process has it.
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-lockfileex
+func lockFile(f *os.File) (held bool, err error) {
+	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
+		0, 1, 0, &windows.Overlapped{Offset: lockOffset})
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
+		return true, nil
+	}
+	return false, err
+}
+
+// syncDir does nothing: NTFS logs names itself, and a directory handle cannot be flushed.
+func syncDir(*os.File) error { return nil }
+
+// markSparse declares that the file may have holes. A file system without them refuses; the file then takes its
+// whole size, which is no error.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_set_sparse
+func markSparse(f *os.File) error {
+	var n uint32
+	_ = windows.DeviceIoControl(windows.Handle(f.Fd()), windows.FSCTL_SET_SPARSE, nil, 0, nil, 0, &n, nil)
+	return nil
+}
+
+// hostFileID is the number by which the host's file system knows a file, zero when it does not tell.
+func hostFileID(dir *os.Root, name string, _ os.FileInfo) (id [16]byte) {
+	f, err := dir.Open(name)
+	if err != nil {
+		return id
+	}
+	defer f.Close()
+	var info windows.ByHandleFileInformation
+	if windows.GetFileInformationByHandle(windows.Handle(f.Fd()), &info) == nil {
+		binary.LittleEndian.PutUint32(id[:], info.FileIndexLow)
+		binary.LittleEndian.PutUint32(id[4:], info.FileIndexHigh)
+	}
+	return id
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"runtime"
+	"strings"
+)
+
+// Hosts other than Windows have file names that Windows cannot have. Characters that it forbids are shown as
+// characters of the private use area, the way the Windows Subsystem for Linux does, so that such a file can be seen
+// and deleted.
+const privateUse = 0xF000
+
+func isForbidden(r rune) bool { return r > 0 && r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) }
+
+// windowsName is how Windows sees a name of the host.
+func windowsName(host string) string {
+	if runtime.GOOS == "windows" || !strings.ContainsFunc(host, isForbidden) {
+		return host
+	}
+	return strings.Map(func(r rune) rune {
+		if isForbidden(r) {
+			return r + privateUse
+		}
+		return r
+	}, host)
+}
+
+// hostName is the name on the host of what Windows calls by name.
+func hostName(name string) string {
+	mapped := func(r rune) bool { return isForbidden(r - privateUse) }
+	if runtime.GOOS == "windows" || !strings.ContainsFunc(name, mapped) {
+		return name
+	}
+	return strings.Map(func(r rune) rune {
+		if mapped(r) {
+			return r - privateUse
+		}
+		return r
+	}, name)
+}
+
+// windowsNames maps the names of a path.
+func windowsNames(host []string) []string {
+	names := make([]string, len(host))
+	for i, name := range host {
+		names[i] = windowsName(name)
+	}
+	return names
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+)
+
+const (
+	disksDir    = "disks"
+	detachedDir = "detached"
+	volumesDir  = "volumes"
+	imageSuffix = ".img"
+	journalName = ".journal"
+)
+
+// image is the file that holds a disk's bytes. All changes go through commit; the caller keeps two from running at
+// the same time.
+type image struct {
+	host *host
+	dir  string // the state directory
+	name string
+	file *os.File
+	size int64
+	half bool // a change is in the journal and not wholly in the image
+}
+
+func imagePath(dir, name string) string { return filepath.Join(dir, disksDir, name+imageSuffix) }
+
+func (im *image) path() string    { return imagePath(im.dir, im.name) }
+func (im *image) journal() string { return filepath.Join(im.dir, disksDir, im.name+journalName) }
+
+func newImageName() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(b[:])
+}
+
+// createImage makes an empty sparse image. Nothing refers to it yet; Open moves it aside if nothing ever does.
+func (h *host) createImage(dir, name string, sizeBytes int64) error {
+	if err := h.step("create"); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(imagePath(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(markSparse(f), h.truncate(f, sizeBytes))
+	if err == nil {
+		err = h.sync(f)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return h.syncParent(imagePath(dir, name))
+}
+
+// openImage opens an image and finishes the change that a death interrupted, if any.
+func (h *host) openImage(dir, name string) (*image, error) {
+	im := &image{host: h, dir: dir, name: name}
+	info, err := os.Lstat(im.path())
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		err = errors.New("it is not a regular file")
+	case err == nil:
+		im.file, err = os.OpenFile(im.path(), os.O_RDWR, 0)
+	}
+	if err != nil {
+		return nil, &DamagedStateError{im.path(), err.Error(), "restore the image, or start with an empty state directory"}
+	}
+	im.size = info.Size()
+	if err := im.replay(); err != nil {
+		return nil, errors.Join(err, im.file.Close())
+	}
+	return im, nil
+}
+
+func (im *image) replay() error {
+	if err := removeIfThere(im.journal() + ".new"); err != nil {
+		return err
+	}
+	file, err := os.ReadFile(im.journal())
+	if errors.Is(err, os.ErrNotExist) {
+		im.half = false
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c, err := decodeChange(file)
+	if err != nil {
+		return &DamagedStateError{im.journal(), err.Error(),
+			"restore it, or remove it if the half-made change of the disk's tables may stay"}
+	}
+	im.half = true
+	return im.finish(c)
+}
+
+// commit makes a change: all of it, or none, also when the process dies meanwhile.
+func (im *image) commit(c change) error {
+	for _, b := range c.blocks {
+		if b.Offset < 0 || b.Offset > im.size-int64(len(b.Data)) {
+			return fmt.Errorf("change of %d bytes at %d is outside the image of %d", len(b.Data), b.Offset, im.size)
+		}
+	}
+	if im.half { // an earlier change failed on the way; it must be whole before the next
+		if err := im.replay(); err != nil {
+			return err
+		}
+	}
+	if err := im.host.writeFile(im.journal(), c.encode()); err != nil {
+		// It may have got its name before that failed, and must not come true at the next start.
+		if undo := im.host.remove(im.journal()); !errors.Is(undo, os.ErrNotExist) {
+			err = errors.Join(err, undo)
+		}
+		return err
+	}
+	im.half = true
+	return im.finish(c)
+}
+
+// finish applies a change that the journal holds, and drops the journal.
+func (im *image) finish(c change) error {
+	for _, b := range c.blocks {
+		if err := im.host.writeAt(im.file, b.Data, b.Offset); err != nil {
+			return err
+		}
+	}
+	if err := im.host.sync(im.file); err != nil {
+		return err
+	}
+	for _, id := range c.empty {
+		if err := im.host.dropContent(im.dir, id); err != nil {
+			return err
+		}
+	}
+	if err := im.host.remove(im.journal()); err != nil {
+		return err
+	}
+	im.half = false
+	return nil
+}
+
+// grow makes the image longer.
+func (im *image) grow(sizeBytes int64) error {
+	if err := im.host.truncate(im.file, sizeBytes); err != nil {
+		return err
+	}
+	im.size = sizeBytes
+	return im.host.sync(im.file)
+}
+
+func contentPath(dir string, id guid.GUID) string { return filepath.Join(dir, volumesDir, id.String()) }
+
+// dropContent removes the files of a volume: they vanish by one rename, the deletion may take its time.
+func (h *host) dropContent(dir string, id guid.GUID) error {
+	dropped := filepath.Join(dir, volumesDir, droppedPrefix+newImageName())
+	err := h.rename(contentPath(dir, id), dropped)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return h.removeAll(dropped)
+}
+
+// droppedPrefix starts the names of volume directories that are on their way out.
+const droppedPrefix = "dropped-"
+
+func removeIfThere(name string) error {
+	err := os.Remove(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

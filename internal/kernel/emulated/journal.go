@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
+)
+
+// change is one atomic change of a disk: blocks of its image, and volumes whose files go with it.
+type change struct {
+	blocks []gpt.Block
+	empty  []guid.GUID
+}
+
+const journalMagic = "emudisk1"
+
+var (
+	errJournalShort    = errors.New("the journal is cut off")
+	errJournalChecksum = errors.New("the journal's checksum is wrong")
+	errJournalContent  = errors.New("the journal's content is not a change of a disk")
+)
+
+// encode gives the journal file: magic, counts, blocks with offset and length, volumes, SHA-256 of all that.
+func (c change) encode() []byte {
+	le := binary.LittleEndian
+	b := []byte(journalMagic)
+	b = le.AppendUint32(b, uint32(len(c.blocks)))
+	b = le.AppendUint32(b, uint32(len(c.empty)))
+	for _, block := range c.blocks {
+		b = le.AppendUint64(b, uint64(block.Offset))
+		b = le.AppendUint32(b, uint32(len(block.Data)))
+		b = append(b, block.Data...)
+	}
+	for _, id := range c.empty {
+		raw := id.ToWindowsArray()
+		b = append(b, raw[:]...)
+	}
+	sum := sha256.Sum256(b)
+	return append(b, sum[:]...)
+}
+
+func decodeChange(file []byte) (change, error) {
+	if len(file) < len(journalMagic)+8+sha256.Size {
+		return change{}, errJournalShort
+	}
+	b, sum := file[:len(file)-sha256.Size], file[len(file)-sha256.Size:]
+	if want := sha256.Sum256(b); !bytes.Equal(sum, want[:]) {
+		return change{}, errJournalChecksum
+	}
+	if string(b[:len(journalMagic)]) != journalMagic {
+		return change{}, errJournalContent
+	}
+	le := binary.LittleEndian
+	blocks, volumes := le.Uint32(b[8:]), le.Uint32(b[12:])
+	b = b[16:]
+	var c change
+	for range blocks {
+		if len(b) < 12 {
+			return change{}, errJournalContent
+		}
+		offset, size := int64(le.Uint64(b)), le.Uint32(b[8:])
+		if b = b[12:]; offset < 0 || uint64(size) > uint64(len(b)) {
+			return change{}, errJournalContent
+		}
+		c.blocks = append(c.blocks, gpt.Block{Offset: offset, Data: slices.Clone(b[:size])})
+		b = b[size:]
+	}
+	for range volumes {
+		if len(b) < 16 {
+			return change{}, errJournalContent
+		}
+		c.empty = append(c.empty, guid.FromWindowsArray([16]byte(b[:16])))
+		b = b[16:]
+	}
+	if len(b) != 0 {
+		return change{}, errJournalContent
+	}
+	return c, nil
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"sort"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// entry is one name in a directory of a volume.
+type entry struct {
+	name string // as it is on the host
+	info os.FileInfo
+	tag  uint32 // of a reparse point, or 0
+}
+
+// Tags of what the host can hold and Windows can show, but not follow or read.
+// https://learn.microsoft.com/openspecs/windows_protocols/ms-fscc/c8e77b37-3909-4fe6-a4ea-2b9d423b1ee4
+const (
+	tagSocket = 0x80000023 // IO_REPARSE_TAG_AF_UNIX
+	tagFIFO   = 0x80000024 // IO_REPARSE_TAG_LX_FIFO
+	tagDevice = 0x80000025 // IO_REPARSE_TAG_LX_CHR
+)
+
+func (e entry) isDir() bool { return e.info.IsDir() }
+
+// attributes are the FILE_ATTRIBUTE_ bits. A link or mount point of ours is a directory; a symbolic link of the host
+// is a file with a tag that Win32 does not follow.
+func (e entry) attributes() (bits uint32) {
+	if e.isDir() {
+		bits |= win32.FILE_ATTRIBUTE_DIRECTORY
+	} else if e.info.Mode().IsRegular() && e.info.Mode().Perm()&0o200 == 0 {
+		bits |= win32.FILE_ATTRIBUTE_READONLY
+	}
+	if e.tag != 0 {
+		bits |= win32.FILE_ATTRIBUTE_REPARSE_POINT
+	}
+	if bits == 0 {
+		bits = win32.FILE_ATTRIBUTE_NORMAL
+	}
+	return bits
+}
+
+// lookup finds a name in a directory: the exact one first, else, of those that differ in case, the first by the
+// order of their bytes. A name that is not there is fs.ErrNotExist.
+func lookup(dir *os.Root, name string) (entry, error) {
+	if isReserved(name) {
+		return entry{}, fs.ErrNotExist
+	}
+	exact := hostName(name)
+	info, err := dir.Lstat(exact)
+	if err == nil {
+		return inspect(dir, exact, info)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return entry{}, err
+	}
+	names, err := readNames(dir)
+	if err != nil {
+		return entry{}, err
+	}
+	for _, other := range names {
+		if !sameName(name, windowsName(other)) {
+			continue
+		}
+		if info, err = dir.Lstat(other); err == nil {
+			return inspect(dir, other, info)
+		}
+	}
+	return entry{}, fs.ErrNotExist
+}
+
+// readNames lists a directory of the host, reserved names left out, by the order of their bytes.
+func readNames(dir *os.Root) ([]string, error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	names := all[:0]
+	for _, name := range all {
+		if !isReserved(name) {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	return names, nil
+}
+
+// inspect finds out what a name is.
+func inspect(dir *os.Root, name string, info os.FileInfo) (entry, error) {
+	e := entry{name: name, info: info}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		file := path.Join(name, reservedPrefix)
+		link, err := dir.Lstat(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return e, nil
+		}
+		if err != nil {
+			return entry{}, err
+		}
+		e.tag, err = readTag(dir, file, link)
+		return e, err
+	case mode&fs.ModeSymlink != 0:
+		e.tag = win32.IO_REPARSE_TAG_LX_SYMLINK
+	case mode&fs.ModeSocket != 0:
+		e.tag = tagSocket
+	case mode&fs.ModeNamedPipe != 0:
+		e.tag = tagFIFO
+	case !mode.IsRegular():
+		e.tag = tagDevice
+	}
+	return e, nil
+}
+
+// readTag reads the tag of a reparse point. One that the node did not write cannot be followed.
+func readTag(dir *os.Root, file string, info os.FileInfo) (uint32, error) {
+	data, err := readFileIn(dir, file, info, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)
+	if errors.Is(err, errNotOurs) || err == nil && len(data) < 8 {
+		return win32.IO_REPARSE_TAG_LX_SYMLINK, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint32(data), nil
+}
+
+// openDir opens a directory that was looked up. What is open is the directory that was there: a link that takes its
+// place meanwhile is noticed.
+func openDir(parent *os.Root, e entry) (*os.Root, error) {
+	dir, err := parent.OpenRoot(e.name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := dir.Stat(".")
+	if err == nil && !os.SameFile(opened, e.info) {
+		err = win32.ERROR_SHARING_VIOLATION
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
+}
+
+// isEmpty tells whether Windows sees nothing in the directory.
+func isEmpty(dir *os.Root) (bool, error) {
+	names, err := readNames(dir)
+	return len(names) == 0, err
+}

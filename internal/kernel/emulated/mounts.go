@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// VolumeNames implements kernel.Volumes.
+func (n *Node) VolumeNames() ([]string, error) {
+	var names []string
+	for _, v := range n.volumeList() {
+		names = append(names, v.name())
+	}
+	return names, nil
+}
+
+// VolumePathNames implements kernel.Volumes: drive letters first, then mount points.
+func (n *Node) VolumePathNames(volumeName string) ([]string, error) {
+	id, ok := parseVolumeName(volumeName)
+	if !ok {
+		return nil, failed("GetVolumePathNamesForVolumeNameW", volumeName, win32.ERROR_INVALID_NAME)
+	}
+	if _, ok := n.volume(id); !ok {
+		return nil, failed("GetVolumePathNamesForVolumeNameW", volumeName, win32.ERROR_FILE_NOT_FOUND)
+	}
+	return n.pathNames(id), nil
+}
+
+// pathNames are the mount manager's names of a volume, each with a separator at the end.
+func (n *Node) pathNames(id guid.GUID) []string {
+	return n.state.Load().pathNames(id, nil)
+}
+
+// pathNames composes the names from the records: that of a mount point is one of the volume that it lies on, and its
+// path there. Visited ends the search where volumes are mounted in a circle.
+func (s *state) pathNames(id guid.GUID, visited []guid.GUID) []string {
+	if slices.Contains(visited, id) {
+		return nil
+	}
+	visited = append(slices.Clone(visited), id)
+	var names []string
+	for _, l := range s.Letters {
+		if l.Volume == id {
+			names = append(names, l.Letter+`:\`)
+		}
+	}
+	for _, m := range s.Mounts {
+		if m.Volume != id {
+			continue
+		}
+		for _, host := range s.pathNames(m.Host, visited) {
+			names = append(names, host+strings.Join(m.Path, `\`)+`\`)
+		}
+	}
+	return names
+}
+
+// mountPoint parses the path of a mount point, which must end in a separator.
+func mountPoint(path string) (ntPath, error) {
+	if !strings.HasSuffix(path, `\`) {
+		return ntPath{}, win32.ERROR_INVALID_NAME
+	}
+	return parseWin32(path)
+}
+
+// VolumeNameForMountPoint implements kernel.Volumes. A link that is not a mount point of a volume is
+// ERROR_INVALID_PARAMETER, a volume that is not there any more ERROR_FILE_NOT_FOUND.
+func (n *Node) VolumeNameForMountPoint(path string) (string, error) {
+	name, err := n.volumeNameFor(path)
+	return name, failed("GetVolumeNameForVolumeMountPointW", path, err)
+}
+
+func (n *Node) volumeNameFor(path string) (string, error) {
+	p, err := mountPoint(path)
+	if err != nil {
+		return "", err
+	}
+	if len(p.names) == 0 {
+		v, err := n.volumeOf(p)
+		if err != nil {
+			return "", err
+		}
+		return v.name(), nil
+	}
+	h, err := n.openMountPoint(p, path, win32.FILE_READ_ATTRIBUTES)
+	if err != nil {
+		return "", err
+	}
+	defer h.Close()
+	id, err := h.mountedVolume()
+	if err != nil {
+		return "", err
+	}
+	if _, ok := n.volume(id); !ok {
+		return "", win32.ERROR_FILE_NOT_FOUND
+	}
+	return volumeName(id), nil
+}
+
+// openMountPoint opens a directory or reparse point, not what that leads to.
+func (n *Node) openMountPoint(p ntPath, path string, access uint32) (*fileHandle, error) {
+	at, err := n.resolve(p, false)
+	if err != nil {
+		return nil, err
+	}
+	return at.open(path, kernel.OpenHow{
+		Access: access, Share: win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
+		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
+	})
+}
+
+// mountedVolume reads which volume is mounted at an open directory.
+func (h *fileHandle) mountedVolume() (id guid.GUID, err error) {
+	err = h.using(false, func() error {
+		e, err := h.entry()
+		if err != nil {
+			return err
+		}
+		if e.tag == 0 {
+			return win32.ERROR_NOT_A_REPARSE_POINT
+		}
+		r, err := readReparse(h.parent, e)
+		if err != nil {
+			return err
+		}
+		p, err := parseSubstitute(r.SubstituteName)
+		if err != nil || r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT || p.volume == (guid.GUID{}) || len(p.names) > 0 {
+			return win32.ERROR_INVALID_PARAMETER
+		}
+		id = p.volume
+		return nil
+	})
+	return id, err
+}
+
+// SetVolumeMountPoint implements kernel.Volumes. A volume name of the wrong form is ERROR_INVALID_PARAMETER, one that
+// no volume has ERROR_FILE_NOT_FOUND; a drive letter that is taken is ERROR_DIR_NOT_EMPTY.
+func (n *Node) SetVolumeMountPoint(path, volumeName string) error {
+	return failed("SetVolumeMountPointW", path, n.setMountPoint(path, volumeName))
+}
+
+func (n *Node) setMountPoint(path, name string) error {
+	p, err := mountPoint(path)
+	if err != nil {
+		return err
+	}
+	id, ok := parseVolumeName(name)
+	if !ok {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	if _, ok := n.volume(id); !ok {
+		return win32.ERROR_FILE_NOT_FOUND
+	}
+	if len(p.names) == 0 {
+		return n.setLetter(p, id)
+	}
+	h, err := n.openMountPoint(p, path, win32.FILE_WRITE_DATA|win32.FILE_READ_ATTRIBUTES)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	return h.using(true, func() error {
+		e, err := h.changingReparse()
+		if err != nil {
+			return err
+		}
+		empty, err := isEmpty(h.self)
+		if err != nil {
+			return err
+		}
+		if e.tag != 0 || !empty {
+			return win32.ERROR_DIR_NOT_EMPTY
+		}
+		// The record comes first: one without a mount point is dropped at the next start, a mount point without a
+		// record would never be found.
+		record := mountState{Volume: id, Host: h.content.id, Path: windowsNames(h.names)}
+		if err := n.update(func(s *state) { s.dropMount(record); s.Mounts = append(s.Mounts, record) }); err != nil {
+			return err
+		}
+		substitute := ntPrefix + strings.TrimPrefix(volumeName(id), verbatimPrefix)
+		r := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: substitute}
+		if err := n.host.setReparse(h.self, r, 0); err != nil {
+			if undo := n.host.clearReparse(h.self); undo != nil && !errors.Is(undo, fs.ErrNotExist) {
+				return errors.Join(err, undo) // the record stays, in case the mount point does
+			}
+			return errors.Join(err, h.forgetMount(entry{tag: r.Tag}))
+		}
+		return nil
+	})
+}
+
+// dropMount removes the record of the place, whatever volume it is of.
+func (s *state) dropMount(at mountState) {
+	s.Mounts = slices.DeleteFunc(s.Mounts, at.samePlace)
+}
+
+func (s *state) hasMount(at mountState) bool { return slices.ContainsFunc(s.Mounts, at.samePlace) }
+
+func (m mountState) samePlace(o mountState) bool {
+	return m.Host == o.Host && slices.EqualFunc(m.Path, o.Path, sameName)
+}
+
+func (n *Node) setLetter(p ntPath, id guid.GUID) error {
+	if p.letter == 0 {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	letter := string(rune(p.letter))
+	taken := func(l letterState) bool { return l.Letter == letter }
+	if slices.ContainsFunc(n.state.Load().Letters, taken) {
+		return win32.ERROR_DIR_NOT_EMPTY
+	}
+	return n.update(func(s *state) { s.Letters = append(s.Letters, letterState{Letter: letter, Volume: id}) })
+}
+
+// DeleteVolumeMountPoint implements kernel.Volumes. When the volume is not there any more it fails with
+// ERROR_FILE_NOT_FOUND, which for Windows is not confirmed: FSCTL_DELETE_REPARSE_POINT works then.
+func (n *Node) DeleteVolumeMountPoint(path string) error {
+	return failed("DeleteVolumeMountPointW", path, n.deleteMountPoint(path))
+}
+
+func (n *Node) deleteMountPoint(path string) error {
+	p, err := mountPoint(path)
+	if err != nil {
+		return err
+	}
+	if len(p.names) == 0 {
+		return n.deleteLetter(p)
+	}
+	h, err := n.openMountPoint(p, path, win32.FILE_WRITE_DATA|win32.FILE_READ_ATTRIBUTES)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	id, err := h.mountedVolume()
+	if err != nil {
+		return err
+	}
+	if _, ok := n.volume(id); !ok {
+		return win32.ERROR_FILE_NOT_FOUND
+	}
+	return h.using(true, func() error {
+		if _, err := h.changingReparse(); err != nil {
+			return err
+		}
+		if err := n.host.clearReparse(h.self); err != nil {
+			return err
+		}
+		return h.forgetMount(entry{tag: win32.IO_REPARSE_TAG_MOUNT_POINT})
+	})
+}
+
+// forgetMount drops the mount manager's record, if any, of what was a mount point at the handle's path. Whether
+// Windows does so when a mount point goes in another way than by DeleteVolumeMountPointW is not confirmed.
+func (h *fileHandle) forgetMount(was entry) error {
+	record := mountState{Host: h.content.id, Path: windowsNames(h.names)}
+	if was.tag != win32.IO_REPARSE_TAG_MOUNT_POINT || !h.content.node.state.Load().hasMount(record) {
+		return nil
+	}
+	return h.content.node.update(func(s *state) { s.dropMount(record) })
+}
+
+func (n *Node) deleteLetter(p ntPath) error {
+	v, err := n.volumeOf(p)
+	switch {
+	case err != nil:
+		return win32.ERROR_FILE_NOT_FOUND
+	case p.letter == 0:
+		return win32.ERROR_INVALID_PARAMETER
+	case v.disk.record.System:
+		return win32.ERROR_ACCESS_DENIED
+	}
+	return n.update(func(s *state) {
+		s.Letters = slices.DeleteFunc(s.Letters, func(l letterState) bool { return l.Letter == string(rune(p.letter)) })
+	})
+}
+
+// repairMounts drops the records whose directory is no mount point of the volume: what Windows' mount manager does
+// when it starts, and what makes the two agree after a death between them. Records on volumes that are not there now
+// stay.
+func (n *Node) repairMounts() error {
+	var stale []mountState
+	for _, m := range n.state.Load().Mounts {
+		if host, ok := n.volume(m.Host); !ok || !host.formatted() {
+			continue
+		}
+		p := ntPath{volume: m.Host, names: m.Path}
+		h, err := n.openMountPoint(p, strings.Join(m.Path, `\`), win32.FILE_READ_ATTRIBUTES)
+		if err != nil {
+			stale = append(stale, m)
+			continue
+		}
+		id, err := h.mountedVolume()
+		_ = h.Close() // nothing is lost: it holds no data
+		if err != nil || id != m.Volume {
+			stale = append(stale, m)
+		}
+	}
+	if len(stale) == 0 {
+		return nil
+	}
+	return n.update(func(s *state) {
+		for _, m := range stale {
+			s.dropMount(m)
+		}
+	})
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// ntPath is an absolute path as the kernel takes it: where it starts, and the names below. It accepts what Windows
+// accepts; what a caller should be allowed to name is not decided here.
+type ntPath struct {
+	letter byte      // upper-case drive letter, or 0
+	volume guid.GUID // without a letter
+	unc    bool      // \\server\share: names[0] and names[1]
+	names  []string
+	slash  bool // a separator ends the path: it must be a directory
+}
+
+const (
+	verbatimPrefix = `\\?\`
+	ntPrefix       = `\??\`
+)
+
+// parseVerbatim reads a \\?\ path, of which nothing is normalised. Anything else is ERROR_INVALID_NAME.
+func parseVerbatim(path string) (ntPath, error) {
+	rest, ok := strings.CutPrefix(path, verbatimPrefix)
+	if !ok {
+		return ntPath{}, win32.ERROR_INVALID_NAME
+	}
+	return parseObject(rest)
+}
+
+// parseSubstitute reads the absolute substitute name of a link: \??\C:\dir, \??\Volume{GUID}\, \??\UNC\server\share.
+func parseSubstitute(name string) (ntPath, error) {
+	rest, ok := strings.CutPrefix(name, ntPrefix)
+	if !ok {
+		return ntPath{}, win32.ERROR_CANT_RESOLVE_FILENAME
+	}
+	return parseObject(rest)
+}
+
+// parseObject reads what follows \??\: the name of a device, and names below it.
+func parseObject(path string) (ntPath, error) {
+	device, rest, rooted := strings.Cut(path, `\`)
+	var p ntPath
+	id, isVolume := parseVolumeName(verbatimPrefix + device + `\`)
+	switch {
+	case strings.EqualFold(device, "UNC"):
+		p.unc = true
+	case isVolume:
+		p.volume = id
+	case len(device) == 2 && device[1] == ':' && isLetter(device[0]):
+		p.letter = device[0] &^ 0x20
+	default:
+		return ntPath{}, win32.ERROR_PATH_NOT_FOUND
+	}
+	if !rooted {
+		return ntPath{}, win32.ERROR_INVALID_PARAMETER // the device itself, which is not a file
+	}
+	rest, p.slash = strings.CutSuffix(rest, `\`)
+	if rest == "" {
+		p.slash = true
+		return p, nil
+	}
+	p.names = strings.Split(rest, `\`)
+	for _, name := range p.names {
+		if !isFileName(name) {
+			return ntPath{}, win32.ERROR_INVALID_NAME
+		}
+	}
+	return p, nil
+}
+
+// parseWin32 reads a path as Win32 functions take it: verbatim, or normalised: / is \, empty names and . go, ..
+// takes the name before it away, blanks and dots at the end of a name go, and a path without a drive is on C.
+func parseWin32(path string) (ntPath, error) {
+	if strings.HasPrefix(path, verbatimPrefix) {
+		return parseVerbatim(path)
+	}
+	path = strings.ReplaceAll(path, "/", `\`)
+	if strings.HasPrefix(path, `\\`) {
+		return ntPath{}, win32.ERROR_BAD_NETPATH
+	}
+	drive, rest := "C:", path
+	if len(path) >= 2 && path[1] == ':' {
+		drive, rest = path[:2], path[2:]
+	}
+	if !strings.HasPrefix(rest, `\`) {
+		return ntPath{}, win32.ERROR_INVALID_NAME
+	}
+	var names []string
+	for _, name := range strings.Split(rest, `\`) {
+		switch trimmed := strings.TrimRight(name, ". "); {
+		case name == "..":
+			names = names[:max(0, len(names)-1)]
+		case trimmed != "":
+			names = append(names, trimmed)
+		}
+	}
+	end := ""
+	if strings.HasSuffix(rest, `\`) && len(names) > 0 {
+		end = `\`
+	}
+	return parseObject(drive + `\` + strings.Join(names, `\`) + end)
+}
+
+// parseVolumeName reads \\?\Volume{GUID}\ in any case.
+func parseVolumeName(name string) (guid.GUID, bool) {
+	const prefix, suffix = `\\?\volume{`, `}\`
+	if len(name) != len(prefix)+36+len(suffix) || !strings.EqualFold(name[:len(prefix)], prefix) || !strings.HasSuffix(name, suffix) {
+		return guid.GUID{}, false
+	}
+	id, err := guid.FromString(name[len(prefix) : len(prefix)+36])
+	return id, err == nil
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// maxNameUnits is how many UTF-16 units a file name may have on NTFS.
+const maxNameUnits = 255
+
+// isFileName tells whether NTFS takes the name for a file: streams and wildcards are not names.
+func isFileName(name string) bool {
+	if name == "" || name == "." || name == ".." {
+		return false
+	}
+	units := 0
+	for _, r := range name {
+		if r < 0x20 || strings.ContainsRune(`<>:"/\|?*`, r) {
+			return false
+		}
+		if units++; r > 0xFFFF {
+			units++
+		}
+	}
+	return units <= maxNameUnits
+}
+
+// sameName compares as NTFS does: unit by unit in upper case.
+func sameName(a, b string) bool {
+	if a == b {
+		return true
+	}
+	for a != "" && b != "" {
+		ra, na := utf8.DecodeRuneInString(a)
+		rb, nb := utf8.DecodeRuneInString(b)
+		if upper(ra) != upper(rb) {
+			return false
+		}
+		a, b = a[na:], b[nb:]
+	}
+	return a == b
+}
+
+// upper is the upper-case form of one UTF-16 unit; characters that need two have none on NTFS.
+func upper(r rune) rune {
+	if up := unicode.ToUpper(r); r <= 0xFFFF && up <= 0xFFFF {
+		return up
+	}
+	return r
+}
+
+// reservedPrefix starts the names by which the node keeps what a plain directory cannot hold. They cannot be seen,
+// opened or made by name.
+const reservedPrefix = ".csi-proxy-reparse"
+
+func isReserved(name string) bool {
+	return len(name) >= len(reservedPrefix) && strings.EqualFold(name[:len(reservedPrefix)], reservedPrefix)
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// maxReparse is how many links and mount points Windows follows in one path.
+// https://learn.microsoft.com/windows/win32/fileio/reparse-points
+const maxReparse = 63
+
+// place is where a path leads: a directory of a volume, and a name in it. The directory is open and belongs to
+// whoever has the place.
+type place struct {
+	content *content
+	dir     *os.Root // nil for the root directory itself
+	above   []string // names from the root to dir, as they are on the host
+	name    string   // as Windows sees it; "" for the root directory
+	entry   *entry   // nil while the name is missing
+}
+
+func (p *place) close() {
+	if p.dir != nil {
+		_ = p.dir.Close() // a directory handle holds no data
+	}
+}
+
+// names are those from the root of the volume to the place.
+func (p *place) names() []string {
+	if p.dir == nil {
+		return nil
+	}
+	if p.entry != nil {
+		return append(slices.Clone(p.above), p.entry.name)
+	}
+	return append(slices.Clone(p.above), hostName(p.name))
+}
+
+// hostPath is where on the host the place is.
+func (p *place) hostPath() string {
+	return filepath.Join(append([]string{contentPath(p.content.node.dir, p.content.id)}, p.names()...)...)
+}
+
+// resolve walks a path. Links and mount points on the way are followed; the last one too, if follow is set. A
+// missing last name is no error, a missing one before it is ERROR_PATH_NOT_FOUND.
+func (n *Node) resolve(p ntPath, follow bool) (*place, error) {
+	for followed := 0; ; followed++ {
+		if followed > maxReparse {
+			return nil, win32.ERROR_CANT_RESOLVE_FILENAME
+		}
+		at, next, err := n.walk(p, follow)
+		if err != nil || next == nil {
+			return at, err
+		}
+		p = *next
+	}
+}
+
+// walk goes along a path up to its end, or to the first link that must be followed: then next is the path to go on
+// with, from the start.
+func (n *Node) walk(p ntPath, follow bool) (at *place, next *ntPath, err error) {
+	v, err := n.volumeOf(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := n.content(v)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone != nil {
+		return nil, nil, c.gone
+	}
+	if len(p.names) == 0 {
+		return &place{content: c}, nil, nil
+	}
+	dir, err := c.root.OpenRoot(".")
+	if err != nil {
+		return nil, nil, err
+	}
+	at = &place{content: c, dir: dir}
+	for i, name := range p.names {
+		last := i == len(p.names)-1
+		e, err := lookup(at.dir, name)
+		if errors.Is(err, fs.ErrNotExist) && last {
+			at.name = name
+			return at, nil, nil
+		}
+		if err == nil && e.tag != 0 && (!last || follow) {
+			next, err = c.follow(at, e, p, i)
+			at.close()
+			return nil, next, err
+		}
+		if err == nil && last {
+			at.name, at.entry = windowsName(e.name), &e
+			return at, nil, nil
+		}
+		if err == nil && !e.isDir() || errors.Is(err, fs.ErrNotExist) {
+			err = win32.ERROR_PATH_NOT_FOUND
+		}
+		if err == nil {
+			var child *os.Root
+			if child, err = openDir(at.dir, e); err == nil {
+				at.close()
+				at.dir, at.above = child, append(at.above, e.name)
+			}
+		}
+		if err != nil {
+			at.close()
+			return nil, nil, err
+		}
+	}
+	return at, nil, nil
+}
+
+// follow gives the path that a reparse point, the i-th name of p, leads to.
+func (c *content) follow(at *place, e entry, p ntPath, i int) (*ntPath, error) {
+	r, err := readReparse(at.dir, e)
+	if err != nil {
+		return nil, err
+	}
+	var target ntPath
+	switch {
+	case r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT && r.Tag != win32.IO_REPARSE_TAG_SYMLINK:
+		return nil, win32.ERROR_CANT_ACCESS_FILE
+	case r.Relative:
+		target, err = relativeTarget(ntPath{volume: c.id, names: windowsNames(at.above)}, r.SubstituteName)
+	default:
+		target, err = parseSubstitute(r.SubstituteName)
+	}
+	if err != nil {
+		return nil, err
+	}
+	target.names = append(target.names, p.names[i+1:]...)
+	target.slash = p.slash
+	return &target, nil
+}
+
+// relativeTarget resolves the target of a relative link in the directory that the link is in.
+func relativeTarget(dir ntPath, target string) (ntPath, error) {
+	if strings.HasPrefix(target, `\`) { // from the root of the volume
+		dir.names = nil
+	}
+	for _, name := range strings.Split(target, `\`) {
+		switch {
+		case name == "" || name == ".":
+		case name == "..":
+			if len(dir.names) == 0 {
+				return ntPath{}, win32.ERROR_CANT_RESOLVE_FILENAME
+			}
+			dir.names = dir.names[:len(dir.names)-1]
+		case !isFileName(name):
+			return ntPath{}, win32.ERROR_INVALID_NAME
+		default:
+			dir.names = append(dir.names, name)
+		}
+	}
+	return dir, nil
+}
+
+// volumeOf finds the volume that a path starts at.
+func (n *Node) volumeOf(p ntPath) (*volume, error) {
+	if p.unc {
+		return nil, win32.ERROR_BAD_NETPATH
+	}
+	id := p.volume
+	if p.letter != 0 {
+		s := n.state.Load()
+		at := slices.IndexFunc(s.Letters, func(l letterState) bool { return l.Letter == string(rune(p.letter)) })
+		if at < 0 {
+			return nil, win32.ERROR_PATH_NOT_FOUND
+		}
+		id = s.Letters[at].Volume
+	}
+	v, ok := n.volume(id)
+	if !ok {
+		return nil, win32.ERROR_PATH_NOT_FOUND
+	}
+	return v, nil
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// stateFormat is the version of node.json that this program writes, and the newest that it reads.
+const stateFormat = 1
+
+const stateFile = "node.json"
+
+// state is what node.json keeps. It is changed only as a whole, by Node.update.
+type state struct {
+	Switches     Switches      `json:"switches"`
+	SystemSerial string        `json:"systemSerial"` // of the SMBIOS system information
+	Disks        []diskState   `json:"disks"`
+	Letters      []letterState `json:"letters"`
+	Mounts       []mountState  `json:"mounts"`
+}
+
+// diskState is one attached disk.
+type diskState struct {
+	Image       string                    `json:"image"` // name of the image, without folder and suffix
+	Number      uint32                    `json:"number"`
+	System      bool                      `json:"system,omitempty"`
+	Serial      string                    `json:"serial"`
+	Identifiers []win32.StorageIdentifier `json:"identifiers,omitempty"`
+	BusType     uint32                    `json:"busType"`
+	Adapter     uint8                     `json:"adapter"`
+	Bus         uint8                     `json:"bus"`
+	Target      uint8                     `json:"target"`
+	LUN         uint8                     `json:"lun"`
+	SectorSize  uint32                    `json:"sectorSize"`
+	Offline     bool                      `json:"offline"`
+	ReadOnly    bool                      `json:"readOnly"`
+}
+
+// letterState is a drive letter of the mount manager.
+type letterState struct {
+	Letter string    `json:"letter"` // one upper-case letter
+	Volume guid.GUID `json:"volume"`
+}
+
+// mountState is the mount manager's record of a mount point: a directory of the host volume at which a volume is.
+type mountState struct {
+	Volume guid.GUID `json:"volume"`
+	Host   guid.GUID `json:"host"`
+	Path   []string  `json:"path"`
+}
+
+func (s state) clone() state {
+	s.Disks = slices.Clone(s.Disks)
+	s.Letters = slices.Clone(s.Letters)
+	s.Mounts = slices.Clone(s.Mounts)
+	return s
+}
+
+// disk returns the record of the disk that has the image, nil when there is none.
+func (s *state) disk(image string) *diskState {
+	for i := range s.Disks {
+		if s.Disks[i].Image == image {
+			return &s.Disks[i]
+		}
+	}
+	return nil
+}
+
+// envelope is the file: the checksum is over the compacted text of node.
+type envelope struct {
+	Format int             `json:"format"`
+	SHA256 string          `json:"sha256"`
+	Node   json.RawMessage `json:"node"`
+}
+
+func encodeState(s state) ([]byte, error) {
+	node, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(node)
+	text, err := json.MarshalIndent(envelope{stateFormat, hex.EncodeToString(sum[:]), node}, "", "  ")
+	return append(text, '\n'), err
+}
+
+func decodeState(text []byte) (state, error) {
+	var e envelope
+	if err := json.Unmarshal(text, &e); err != nil {
+		return state{}, fmt.Errorf("it is not complete JSON: %w", err)
+	}
+	if e.Format > stateFormat {
+		return state{}, fmt.Errorf("it has format %d, made by a newer program; this one reads up to %d", e.Format, stateFormat)
+	}
+	if e.Format < 1 {
+		return state{}, fmt.Errorf("it has format %d, which never was", e.Format)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, e.Node); err != nil {
+		return state{}, fmt.Errorf("it has no node: %w", err)
+	}
+	if sum := sha256.Sum256(compact.Bytes()); hex.EncodeToString(sum[:]) != e.SHA256 {
+		return state{}, fmt.Errorf("its checksum is wrong")
+	}
+	var s state
+	if err := json.Unmarshal(e.Node, &s); err != nil {
+		return state{}, fmt.Errorf("its content is not a node: %w", err)
+	}
+	return s, s.check()
+}
+
+// check refuses what would mislead the rest of the program.
+func (s *state) check() error {
+	if err := s.Switches.check(); err != nil {
+		return fmt.Errorf("switches: %w", err)
+	}
+	numbers, images := map[uint32]bool{}, map[string]bool{}
+	for _, d := range s.Disks {
+		switch {
+		case !isImageName(d.Image):
+			return fmt.Errorf("disk %d has the image name %q", d.Number, d.Image)
+		case numbers[d.Number] || images[d.Image]:
+			return fmt.Errorf("disk %d or its image is there twice", d.Number)
+		case d.SectorSize != 512 && d.SectorSize != 4096:
+			return fmt.Errorf("disk %d has sectors of %d bytes", d.Number, d.SectorSize)
+		}
+		numbers[d.Number], images[d.Image] = true, true
+	}
+	for _, l := range s.Letters {
+		if len(l.Letter) != 1 || l.Letter[0] < 'A' || l.Letter[0] > 'Z' {
+			return fmt.Errorf("drive letter %q", l.Letter)
+		}
+	}
+	return nil
+}
+
+// isImageName accepts what newImageName makes: lower-case hexadecimal digits.
+func isImageName(name string) bool {
+	if len(name) != 16 {
+		return false
+	}
+	for _, c := range name {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *host) saveState(dir string, s state) error {
+	text, err := encodeState(s)
+	if err != nil {
+		return err
+	}
+	return h.writeFile(filepath.Join(dir, stateFile), text)
+}
+
+// loadState reads node.json. A missing file is os.ErrNotExist, everything else that is wrong *DamagedStateError.
+func loadState(dir string) (state, error) {
+	file := filepath.Join(dir, stateFile)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return state{}, err
+	}
+	s, err := decodeState(text)
+	if err != nil {
+		return state{}, &DamagedStateError{
+			File: file, Problem: err.Error(),
+			Advice: "restore the file from a copy, run the program that wrote it, or start with an empty state directory",
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSecondOpenIsRefused(t *testing.T) {
+	if dir := os.Getenv("EMULATED_LOCK_DIR"); dir != "" { // the other process
+		_, err := Open(dir, Options{})
+		var inUse *InUseError
+		if !errors.As(err, &inUse) || inUse.PID != os.Getppid() {
+			t.Errorf("got %v, want *InUseError with process %d", err, os.Getppid())
+		}
+		return
+	}
+	dir := t.TempDir()
+	n := openNode(t, dir, Options{Scenario: smallScenario()})
+	var inUse *InUseError
+	if _, err := Open(dir, Options{}); !errors.As(err, &inUse) || inUse.PID != os.Getpid() {
+		t.Errorf("got %v, want *InUseError with this process", err)
+	}
+	other := exec.Command(os.Args[0], "-test.run", "^TestSecondOpenIsRefused$")
+	other.Env = append(os.Environ(), "EMULATED_LOCK_DIR="+dir)
+	if out, err := other.CombinedOutput(); err != nil {
+		t.Errorf("other process: %v\n%s", err, out)
+	}
+	must(t, n.Close())
+	openNode(t, dir, Options{})
+}
+
+func TestDamagedState(t *testing.T) {
+	replace := func(old, new string) func(string) string {
+		return func(s string) string { return strings.Replace(s, old, new, 1) }
+	}
+	for name, c := range map[string]struct {
+		file string // below the state directory
+		edit func(string) string
+		want string
+	}{
+		"flipped":     {stateFile, replace(`"serial": "one"`, `"serial": "onf"`), "checksum"},
+		"cut off":     {stateFile, func(s string) string { return s[:len(s)/2] }, "JSON"},
+		"empty":       {stateFile, func(string) string { return "" }, "JSON"},
+		"newer":       {stateFile, replace(`"format": 1`, `"format": 2`), "newer"},
+		"no format":   {stateFile, func(string) string { return "{}" }, "format 0"},
+		"missing":     {stateFile, nil, "missing"},
+		"no image":    {"image", nil, "no such file"},
+		"odd journal": {"journal", func(string) string { return "x" }, "cut off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			n := openNode(t, dir, Options{Scenario: smallScenario()})
+			image, err := n.DiskImage(1)
+			must(t, err)
+			must(t, n.Close())
+			file := map[string]string{"image": image, "journal": strings.TrimSuffix(image, imageSuffix) + journalName}[c.file]
+			if file == "" {
+				file = filepath.Join(dir, c.file)
+			}
+			if c.edit == nil {
+				must(t, os.Remove(file))
+			} else {
+				text, _ := os.ReadFile(file) // the journal is not there yet
+				must(t, os.WriteFile(file, []byte(c.edit(string(text))), 0o600))
+			}
+			before := fileList(t, dir)
+			var damaged *DamagedStateError
+			_, err = Open(dir, Options{})
+			if !errors.As(err, &damaged) || damaged.File != file || !strings.Contains(damaged.Problem, c.want) || damaged.Advice == "" {
+				t.Errorf("got %v, want *DamagedStateError of %s about %q", err, file, c.want)
+			}
+			if diff := cmp.Diff(before, fileList(t, dir)); diff != "" {
+				t.Errorf("the state was changed (-before +after):\n%s", diff)
+			}
+			if !Exists(dir) {
+				t.Error("a damaged node does not count as one")
+			}
+		})
+	}
+}
+
+// fileList is every file with its content, images left out.
+func fileList(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text := ""
+		if !strings.HasSuffix(path, imageSuffix) {
+			b, err := os.ReadFile(path)
+			must(t, err)
+			text = string(b)
+		}
+		files[path] = text
+		return nil
+	}))
+	return files
+}
+
+func TestNodeInADirectoryWithOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "run"), 0o700))
+	if Exists(dir) {
+		t.Error("sockets are not a node")
+	}
+	n := openNode(t, dir, Options{Scenario: smallScenario()})
+	must(t, n.Close())
+	if !Exists(dir) {
+		t.Error("the node does not exist")
+	}
+}
+
+func TestStateSurvivesItsEncoding(t *testing.T) {
+	n := newNode(t, nil)
+	formatted(t, n, oneDrive)
+	mkdir(t, n, `C:\m`)
+	must(t, n.SetVolumeMountPoint(`C:\m\`, firstData(n).name()))
+	want := *n.state.Load()
+	text, err := encodeState(want)
+	must(t, err)
+	got, err := decodeState(text)
+	must(t, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("state (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import "fmt"
+
+// MSRArrival says what becomes of the Microsoft reserved partition after IOCTL_DISK_CREATE_DISK with a GPT.
+type MSRArrival string
+
+const (
+	MSRImmediate MSRArrival = "immediate" // the partition is there when the control code returns
+	MSRDelayed   MSRArrival = "delayed"   // it is there at the MSRAfterReads-th later IOCTL_DISK_GET_DRIVE_LAYOUT_EX
+	MSRNever     MSRArrival = "never"     // the caller has to make it
+)
+
+// Switches are the answers of this node to questions about Windows that its documentation leaves open. An agent
+// must work on every combination. They are chosen when a node is made and stay.
+type Switches struct {
+	// AttributesVersion is the Version that IOCTL_DISK_SET_DISK_ATTRIBUTES wants: 40, the size of
+	// SET_DISK_ATTRIBUTES, or 16, what the documentation says. The other one is ERROR_INVALID_PARAMETER.
+	AttributesVersion uint32 `json:"attributesVersion"`
+
+	// CreateDiskClears: does IOCTL_DISK_CREATE_DISK on an offline or read-only disk bring it online and make it
+	// writable, or fail with ERROR_WRITE_PROTECT?
+	CreateDiskClears bool `json:"createDiskClears"`
+
+	// OfflineDisksReadOnly: are disks that arrive offline, as the SAN policy of Windows Server wants for shared
+	// buses, read-only as well?
+	OfflineDisksReadOnly bool `json:"offlineDisksReadOnly"`
+
+	// ZeroedDiskIsMBR: does a zeroed disk read back as MBR with signature 0 and empty entries, or as RAW?
+	ZeroedDiskIsMBR bool `json:"zeroedDiskIsMBR"`
+
+	// MSR: does creating a GPT make a Microsoft reserved partition, and when?
+	MSR           MSRArrival `json:"msr"`
+	MSRAfterReads int        `json:"msrAfterReads"`
+
+	// GrowPartitionRefreshes: is it IOCTL_DISK_GROW_PARTITION that moves the backup header of a grown disk, or
+	// IOCTL_DISK_UPDATE_DRIVE_SIZE followed by IOCTL_DISK_UPDATE_PROPERTIES, after which UsableLength shows it?
+	GrowPartitionRefreshes bool `json:"growPartitionRefreshes"`
+
+	// ExtendOneSectorLess: must FSCTL_EXTEND_VOLUME be given one sector less than the partition has, the last being
+	// the backup boot sector's, or all of them?
+	ExtendOneSectorLess bool `json:"extendOneSectorLess"`
+}
+
+// DefaultSwitches are the answers that are believed to be Windows'.
+func DefaultSwitches() Switches {
+	return Switches{AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3}
+}
+
+func (s Switches) check() error {
+	switch {
+	case s.AttributesVersion != 16 && s.AttributesVersion != 40:
+		return fmt.Errorf("attributesVersion is %d, not 16 or 40", s.AttributesVersion)
+	case s.MSR != MSRImmediate && s.MSR != MSRDelayed && s.MSR != MSRNever:
+		return fmt.Errorf("msr is %q, not %q, %q or %q", s.MSR, MSRImmediate, MSRDelayed, MSRNever)
+	case s.MSR == MSRDelayed && s.MSRAfterReads < 1:
+		return fmt.Errorf("msrAfterReads is %d, less than 1", s.MSRAfterReads)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// volume is a volume as it was when somebody looked: the partition's place and the file system in it. Values are not
+// changed; a change of the disk makes new ones.
+type volume struct {
+	disk           *disk
+	id             guid.GUID
+	number         uint32 // of the partition
+	offset, length int64
+	efi            bool
+	boot           bootSector
+}
+
+// formatted tells whether Windows would mount the volume.
+func (v *volume) formatted() bool { return v.boot.fileSystem != "" }
+
+// name is the volume name: \\?\Volume{GUID}\.
+func (v *volume) name() string { return volumeName(v.id) }
+
+func volumeName(id guid.GUID) string { return `\\?\Volume{` + id.String() + `}\` }
+
+// sizeBytes is the size of the file system, in whole clusters.
+func (v *volume) sizeBytes() uint64 {
+	return v.boot.clusters() * uint64(v.boot.clusterBytes)
+}
+
+// mounted returns the code that Windows gives when a file system is needed and there is none.
+func (v *volume) mounted() error {
+	if !v.formatted() {
+		return win32.ERROR_UNRECOGNIZED_VOLUME
+	}
+	return nil
+}
+
+// readOnly tells whether writes to the volume fail with ERROR_WRITE_PROTECT.
+func (v *volume) readOnly() bool {
+	v.disk.mu.RLock()
+	defer v.disk.mu.RUnlock()
+	return v.disk.record.ReadOnly
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// volumeHandle is a volume opened as a device.
+type volumeHandle struct {
+	device
+	disk *disk
+	id   guid.GUID
+	once sync.Once
+}
+
+func (n *Node) openVolume(base device, id guid.GUID) (kernel.Handle, error) {
+	v, ok := n.volume(id)
+	if !ok {
+		return nil, win32.ERROR_FILE_NOT_FOUND
+	}
+	v.disk.mu.Lock()
+	defer v.disk.mu.Unlock()
+	opens := v.disk.open[id]
+	if opens == nil {
+		opens = &volumeOpens{}
+		v.disk.open[id] = opens
+	}
+	if opens.locked != nil {
+		return nil, win32.ERROR_ACCESS_DENIED
+	}
+	opens.count++
+	return &volumeHandle{device: base, disk: v.disk, id: id}, nil
+}
+
+// Close implements kernel.Handle. A lock ends with its handle.
+func (h *volumeHandle) Close() error {
+	h.once.Do(func() {
+		h.disk.mu.Lock()
+		defer h.disk.mu.Unlock()
+		opens := h.disk.open[h.id]
+		if opens == nil {
+			return
+		}
+		if opens.locked == h {
+			opens.locked = nil
+		}
+		if opens.count--; opens.count == 0 {
+			delete(h.disk.open, h.id)
+		}
+	})
+	return nil
+}
+
+// volume is what the handle's volume is now.
+func (h *volumeHandle) volume() (*volume, error) {
+	if err := h.alive(); err != nil {
+		return nil, err
+	}
+	for _, v := range h.disk.volumeList() {
+		if v.id == h.id {
+			return v, nil
+		}
+	}
+	return nil, errVolumeGone
+}
+
+// DeviceIoControl implements kernel.Handle with the volume's and the file system's control codes.
+func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
+	return h.control(code, func() (int, error) {
+		v, err := h.volume()
+		if err != nil {
+			return 0, err
+		}
+		switch code {
+		case win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS:
+			return v.extents(out)
+		case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
+			return put(out, win32.StorageDeviceNumber{
+				DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: v.disk.number, PartitionNumber: v.number,
+			}.Bytes())
+		case win32.IOCTL_DISK_GET_LENGTH_INFO:
+			return put(out, win32.LengthInformation{Length: v.length}.Bytes())
+		case win32.FSCTL_GET_NTFS_VOLUME_DATA:
+			return h.ntfsData(v, out)
+		case win32.FSCTL_IS_VOLUME_MOUNTED:
+			return 0, v.mounted()
+		case win32.FSCTL_LOCK_VOLUME:
+			return 0, h.lock()
+		case win32.FSCTL_UNLOCK_VOLUME:
+			return 0, h.unlock()
+		case win32.FSCTL_DISMOUNT_VOLUME:
+			h.node.retireContent(h.id, errDismounted)
+			return 0, nil
+		case win32.FSCTL_EXTEND_VOLUME:
+			return 0, h.extend(in)
+		case win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.IOCTL_SCSI_GET_ADDRESS, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:
+			h.disk.mu.RLock()
+			defer h.disk.mu.RUnlock()
+			return h.disk.query(code, in, out)
+		}
+		return 0, win32.ERROR_INVALID_FUNCTION
+	})
+}
+
+// extents answers with the count alone when the extent does not fit.
+func (v *volume) extents(out []byte) (int, error) {
+	b := win32.VolumeDiskExtents{{DiskNumber: v.disk.number, StartingOffset: v.offset, Length: v.length}}.Bytes()
+	const header = 8
+	if len(out) < header {
+		return 0, win32.ERROR_INSUFFICIENT_BUFFER
+	}
+	if len(out) < len(b) {
+		return copy(out, b[:header]), win32.ERROR_MORE_DATA
+	}
+	return copy(out, b), nil
+}
+
+func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
+	if err := v.mounted(); err != nil {
+		return 0, err
+	}
+	if v.boot.fileSystem != "NTFS" {
+		return 0, win32.ERROR_INVALID_FUNCTION
+	}
+	_, free, err := h.node.space(v, h)
+	if err != nil {
+		return 0, err
+	}
+	return put(out, win32.NTFSVolumeData{
+		SerialNumber: int64(v.boot.serial), NumberSectors: int64(v.boot.sectors),
+		TotalClusters: int64(v.boot.clusters()), FreeClusters: int64(free / uint64(v.boot.clusterBytes)),
+		BytesPerSector: v.boot.bytesPerSector, BytesPerCluster: v.boot.clusterBytes,
+		BytesPerFileRecordSegment: max(1024, v.boot.bytesPerSector), MftStartLCN: int64(v.boot.mftCluster), Mft2StartLCN: 2,
+	}.Bytes())
+}
+
+// lock is FSCTL_LOCK_VOLUME: it fails while anything else is open on the volume.
+func (h *volumeHandle) lock() error {
+	h.disk.mu.Lock()
+	opens := h.disk.open[h.id]
+	if opens == nil || opens.count > 1 || opens.locked != nil && opens.locked != h {
+		h.disk.mu.Unlock()
+		return win32.ERROR_ACCESS_DENIED
+	}
+	opens.locked = h // from here on nobody opens a file
+	h.disk.mu.Unlock()
+	if h.node.filesOpen(h.id) {
+		return errors.Join(win32.ERROR_ACCESS_DENIED, h.unlock())
+	}
+	return nil
+}
+
+// force locks the volume whoever has it open. Only one who locked it already can prevent that.
+func (h *volumeHandle) force() error {
+	h.disk.mu.Lock()
+	defer h.disk.mu.Unlock()
+	opens := h.disk.open[h.id]
+	if opens == nil {
+		opens = &volumeOpens{}
+		h.disk.open[h.id] = opens
+	}
+	if opens.locked != nil {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	opens.count++
+	opens.locked = h
+	return nil
+}
+
+func (h *volumeHandle) unlock() error {
+	h.disk.mu.Lock()
+	defer h.disk.mu.Unlock()
+	if opens := h.disk.open[h.id]; opens != nil && opens.locked == h {
+		opens.locked = nil
+		return nil
+	}
+	return win32.ERROR_NOT_LOCKED
+}
+
+// extend is FSCTL_EXTEND_VOLUME: the file system grows to so many sectors, of which the partition must have room for.
+func (h *volumeHandle) extend(in []byte) error {
+	sectors, err := parsed(win32.ParseExtendVolume(in))
+	if err != nil {
+		return err
+	}
+	d := h.disk
+	oneLess := d.node.switches.ExtendOneSectorLess
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v := d.volumeNow(h.id)
+	switch {
+	case d.gone || v == nil:
+		return errVolumeGone
+	case d.writable() != nil:
+		return d.writable()
+	case !v.formatted():
+		return nil // a raw volume is as large as its partition
+	case v.boot.fileSystem != "NTFS":
+		return win32.ERROR_INVALID_FUNCTION
+	}
+	if !oneLess {
+		sectors-- // the backup boot sector's
+	}
+	room := v.length/d.sectorSize() - 1
+	cluster := int64(v.boot.clusterBytes / v.boot.bytesPerSector)
+	if sectors > room || sectors-int64(v.boot.sectors) < cluster {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	next := v.boot
+	next.sectors = uint64(sectors)
+	return d.commit(change{blocks: v.bootBlocks(next)})
+}
+
+// bootBlocks are the boot sector and its backup, behind the last sector of the file system.
+func (v *volume) bootBlocks(b bootSector) []gpt.Block {
+	sector := b.encode(uint64(v.offset) / uint64(b.bytesPerSector))
+	return []gpt.Block{
+		{Offset: v.offset, Data: sector},
+		{Offset: v.offset + int64(b.sectors)*int64(b.bytesPerSector), Data: sector},
+	}
+}
+
+// ReadAt implements kernel.Handle: the partition's bytes.
+func (h *volumeHandle) ReadAt(p []byte, offset int64) (int, error) {
+	v, err := h.volume()
+	if err != nil {
+		return 0, failed("ReadFile", h.object, err)
+	}
+	h.disk.mu.RLock()
+	defer h.disk.mu.RUnlock()
+	if h.disk.gone {
+		return 0, failed("ReadFile", h.object, errVolumeGone)
+	}
+	n, err := h.readable(p, offset, v.length, h.disk.sectorSize())
+	if err == nil && n > 0 {
+		n, err = h.disk.image.file.ReadAt(p[:n], v.offset+offset)
+	}
+	if err != nil {
+		return n, failed("ReadFile", h.object, err)
+	}
+	return n, endOfFile(n, len(p))
+}
+
+// Flush implements kernel.Handle. What drivers wrote into the volume's directory is on the host's disk when that
+// writes it; what the node wrote is there already.
+func (h *volumeHandle) Flush() error {
+	v, err := h.volume()
+	switch {
+	case err != nil:
+	case h.access&writeAccess == 0:
+		err = win32.ERROR_ACCESS_DENIED
+	case v.readOnly():
+		err = win32.ERROR_WRITE_PROTECT
+	}
+	return failed("FlushFileBuffers", h.object, err)
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// ntfsFlags are those that Windows Server 2022 gives for NTFS: named streams, ACLs, reparse points and the rest.
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getvolumeinformationw
+const (
+	ntfsFlags      = 0x03E72EFF
+	otherFlags     = 0x00000006 // case preserved, Unicode
+	readOnlyVolume = 0x00080000
+)
+
+// VolumeInformation implements kernel.Volumes.
+func (n *Node) VolumeInformation(root string) (kernel.VolumeInformation, error) {
+	info, err := n.volumeInformation(root)
+	return info, failed("GetVolumeInformationW", root, err)
+}
+
+func (n *Node) volumeInformation(root string) (kernel.VolumeInformation, error) {
+	v, err := n.rootVolume(root)
+	if err != nil {
+		return kernel.VolumeInformation{}, err
+	}
+	if err := v.mounted(); err != nil {
+		return kernel.VolumeInformation{}, err
+	}
+	info := kernel.VolumeInformation{
+		SerialNumber: uint32(v.boot.serial), FileSystem: v.boot.fileSystem, FileSystemFlags: otherFlags,
+		MaxComponentLength: maxNameUnits,
+	}
+	if v.boot.fileSystem == "NTFS" {
+		info.FileSystemFlags = ntfsFlags
+	}
+	if v.readOnly() {
+		info.FileSystemFlags |= readOnlyVolume
+	}
+	return info, nil
+}
+
+// rootVolume is the volume of a root directory: a volume name, a drive, or a mount point. One that does not exist is
+// ERROR_FILE_NOT_FOUND by volume name and ERROR_PATH_NOT_FOUND by drive.
+func (n *Node) rootVolume(root string) (*volume, error) {
+	if id, ok := parseVolumeName(root); ok {
+		v, ok := n.volume(id)
+		if !ok {
+			return nil, win32.ERROR_FILE_NOT_FOUND
+		}
+		return v, nil
+	}
+	p, err := mountPoint(root)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.names) == 0 {
+		return n.volumeOf(p)
+	}
+	at, err := n.resolve(p, true)
+	if err != nil {
+		return nil, err
+	}
+	defer at.close()
+	if at.dir != nil {
+		return nil, win32.ERROR_DIRECTORY // a directory that is not a root: Windows wants one
+	}
+	return n.volumeOf(ntPath{volume: at.content.id})
+}
+
+// DiskFreeSpace implements kernel.Volumes. Like GetDiskFreeSpaceExW it takes any directory.
+func (n *Node) DiskFreeSpace(root string) (total, free uint64, err error) {
+	v, err := n.volumeOfDirectory(root)
+	if err == nil {
+		total, free, err = n.space(v, nil)
+	}
+	return total, free, failed("GetDiskFreeSpaceExW", root, err)
+}
+
+func (n *Node) volumeOfDirectory(path string) (*volume, error) {
+	if id, ok := parseVolumeName(path); ok {
+		v, ok := n.volume(id)
+		if !ok {
+			return nil, win32.ERROR_FILE_NOT_FOUND
+		}
+		return v, v.mounted()
+	}
+	p, err := parseWin32(path)
+	if err != nil {
+		return nil, err
+	}
+	at, err := n.resolve(p, true)
+	if err != nil {
+		return nil, err
+	}
+	defer at.close()
+	switch {
+	case at.dir != nil && at.entry == nil:
+		return nil, win32.ERROR_FILE_NOT_FOUND
+	case at.dir != nil && !at.entry.isDir():
+		return nil, win32.ERROR_DIRECTORY
+	}
+	return n.volumeOf(ntPath{volume: at.content.id})
+}
+
+// space measures a file system: what is used is its metadata and the clusters of its files. Owner may have locked the
+// volume.
+func (n *Node) space(v *volume, owner *volumeHandle) (total, free uint64, err error) {
+	c, err := n.contentFor(v, owner)
+	if err != nil {
+		return 0, 0, err
+	}
+	root, err := c.openRoot()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer root.Close()
+	used := v.boot.metadataBytes()
+	cluster := uint64(v.boot.clusterBytes)
+	err = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // deleted meanwhile
+		}
+		if err != nil || !d.Type().IsRegular() || isReserved(d.Name()) {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			used += (uint64(info.Size()) + cluster - 1) / cluster * cluster
+		}
+		return err
+	})
+	total = v.sizeBytes()
+	return total, total - min(used, total), err
+}
+
+// FormatVolume implements kernel.Volumes. What is open on the volume is dismounted first, as with Force.
+func (n *Node) FormatVolume(volumeName, fileSystem string) error {
+	return failed("MSFT_Volume.Format", volumeName, n.format(volumeName, fileSystem))
+}
+
+func (n *Node) format(name, fileSystem string) error {
+	if !strings.EqualFold(fileSystem, "NTFS") {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	id, ok := parseVolumeName(name)
+	if !ok {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	v, ok := n.volume(id)
+	if !ok {
+		return win32.ERROR_FILE_NOT_FOUND
+	}
+	if v.disk.record.System {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	return v.disk.format(v)
+}
+
+// format writes an empty NTFS. The volume is locked meanwhile: nobody mounts it between the dismount and the end.
+func (d *disk) format(v *volume) error {
+	h := &volumeHandle{device: device{node: d.node, object: v.name()}, disk: d, id: v.id}
+	if err := h.force(); err != nil {
+		return err
+	}
+	defer h.Close()
+	d.node.retireContent(v.id, errDismounted)
+	err := d.writeNTFS(v.id)
+	d.node.retireContent(v.id, errDismounted) // of one who looked just before the lock
+	return err
+}
+
+func (d *disk) writeNTFS(id guid.GUID) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v := d.volumeNow(id)
+	switch {
+	case d.gone || v == nil:
+		return errVolumeGone
+	case d.writable() != nil:
+		return d.writable()
+	case v.length < minVolumeBytes:
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	boot := newNTFS(d.record.SectorSize, uint64(v.length/d.sectorSize()), newSerial())
+	return d.commit(change{blocks: v.bootBlocks(boot), empty: []guid.GUID{id}})
+}
