@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// makeDirectory opens the directory that the place names, as itself, and makes it when it is missing. A file there is
+// refused; a link or mount point is returned as what it is.
+func (pl *place) makeDirectory(o *op) (*leaf, error) {
+	if pl.name == "" {
+		return pl.openLeaf(o, 0)
+	}
+	var l *leaf
+	err := o.whileShared(func() error {
+		h, err := o.k.OpenFile(pl.dir, pl.name, kernel.OpenHow{
+			Access: openDirectory, Share: shareAll,
+			Disposition: win32.FILE_OPEN_IF, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
+		})
+		if err != nil {
+			return err
+		}
+		l, err = openedLeaf(h)
+		return err
+	})
+	if hasCode(err, win32.ERROR_DIRECTORY, win32.ERROR_ALREADY_EXISTS) {
+		return nil, &Error{Class: FailedPrecondition, Reason: ReasonNotADir, Err: err, Message: pl.path.String() + " is a file, not a directory"}
+	}
+	if err != nil {
+		return nil, fail(err, "making the directory %s", pl.path)
+	}
+	return l, nil
+}
+
+// entries lists a directory without . and .., in one go.
+func (l *leaf) entries() ([]win32.DirectoryEntry, error) {
+	var all []win32.DirectoryEntry
+	buffer := make([]byte, 64<<10)
+	class := uint32(win32.FileFullDirectoryRestartInfo)
+	for {
+		clear(buffer)
+		err := l.Information(class, buffer)
+		if hasCode(err, win32.ERROR_NO_MORE_FILES) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		class = win32.FileFullDirectoryInfo
+		some, err := win32.ParseDirectoryEntries(buffer)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range some {
+			if entry.Name != "." && entry.Name != ".." {
+				all = append(all, entry)
+			}
+		}
+	}
+}
+
+// remove deletes what is open: an empty directory, a file, or a link itself. The name is free when it returns, even
+// while others have it open. The handle needs win32.DELETE.
+func (l *leaf) remove() error {
+	return l.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(
+		win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS|win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE))
+}

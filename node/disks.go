@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// Disks is the disk group. Disks are named by their Windows disk number, which is not stable over reboots and is
+// given anew when a disk goes.
+type Disks struct {
+	calls *calls
+}
+
+// DiskLocation is a disk's SCSI address (IOCTL_SCSI_GET_ADDRESS), each part a bare decimal number.
+type DiskLocation struct {
+	Adapter string // port number
+	Bus     string // path id
+	Target  string
+	LUNID   string
+}
+
+// DiskIDs are what identifies a disk wherever it is attached.
+type DiskIDs struct {
+	// Page83 is the first device identifier of SCSI vital product data page 83: ASCII verbatim, binary as lower-case
+	// hexadecimal digits; empty when there is none.
+	Page83 string
+	// SerialNumber is as the device reports it, without blanks around it.
+	SerialNumber string
+}
+
+// ListDiskLocations returns the address of every disk that has one, offline disks included.
+func (d *Disks) ListDiskLocations(ctx context.Context) (map[uint32]DiskLocation, error) {
+	return read(ctx, d.calls, "ListDiskLocations", func(o *op) (map[uint32]DiskLocation, error) {
+		locations := make(map[uint32]DiskLocation)
+		return locations, o.eachDisk(func(d *disk) error {
+			location, err := d.location()
+			if hasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_PARAMETER) {
+				return nil // Storage Spaces and some virtual disks have no address: to be left out, not guessed
+			}
+			if err != nil {
+				return err
+			}
+			locations[d.number] = location
+			return nil
+		})
+	})
+}
+
+func (d *disk) location() (DiskLocation, error) {
+	address, err := query(d, win32.IOCTL_SCSI_GET_ADDRESS, 8, win32.ParseSCSIAddress)
+	if err != nil {
+		return DiskLocation{}, err
+	}
+	return DiskLocation{
+		Adapter: strconv.Itoa(int(address.PortNumber)),
+		Bus:     strconv.Itoa(int(address.PathID)),
+		Target:  strconv.Itoa(int(address.TargetID)),
+		LUNID:   strconv.Itoa(int(address.LUN)),
+	}, nil
+}
+
+// ListDiskIDs returns the identifiers of every disk, offline and raw disks included. An identifier that a disk does
+// not have, or does not tell, is empty.
+func (d *Disks) ListDiskIDs(ctx context.Context) (map[uint32]DiskIDs, error) {
+	return read(ctx, d.calls, "ListDiskIDs", func(o *op) (map[uint32]DiskIDs, error) {
+		ids := make(map[uint32]DiskIDs)
+		return ids, o.eachDisk(func(d *disk) error {
+			ids[d.number] = d.ids(o.ctx)
+			return nil
+		})
+	})
+}
+
+func (d *disk) ids(ctx context.Context) DiskIDs {
+	var ids DiskIDs
+	log := klog.FromContext(ctx)
+	if b, err := d.property(win32.StorageDeviceIdProperty); err != nil {
+		log.V(2).Info("A disk does not tell its page 83 identifiers", "disk", d.number, "err", err)
+	} else if descriptor, err := win32.ParseStorageDeviceID(b); err != nil {
+		log.Info("A disk's page 83 identifiers cannot be read", "disk", d.number, "err", err)
+	} else {
+		ids.Page83 = descriptor.Page83()
+	}
+	if device, err := d.storageDevice(); err != nil {
+		log.Info("A disk does not tell its serial number", "disk", d.number, "err", err)
+	} else {
+		ids.SerialNumber = strings.Trim(win32.DeviceText(device.SerialNumber), " ")
+	}
+	return ids
+}
+
+func (d *disk) storageDevice() (win32.StorageDevice, error) {
+	b, err := d.property(win32.StorageDeviceProperty)
+	if err != nil {
+		return win32.StorageDevice{}, err
+	}
+	return win32.ParseStorageDevice(b)
+}
+
+// eachDisk calls f for every disk that is present. A disk that fails is left out, for it may just be leaving; only
+// when every disk fails does the listing.
+func (o *op) eachDisk(f func(d *disk) error) error {
+	paths, err := o.k.DiskInterfaces()
+	if err != nil {
+		return fail(err, "listing the disks")
+	}
+	var failed error
+	succeeded := 0
+	for _, path := range paths {
+		if err := o.oneDisk(path, f); err != nil {
+			klog.FromContext(o.ctx).Info("A disk is left out of the list", "device", path, "err", err)
+			failed = err
+			continue
+		}
+		succeeded++
+	}
+	if failed != nil && succeeded == 0 {
+		return fail(failed, "no disk could be read")
+	}
+	return nil
+}
+
+func (o *op) oneDisk(path string, f func(d *disk) error) error {
+	h, err := o.k.OpenDevice(path, 0)
+	if err != nil {
+		return err
+	}
+	defer h.Close() //nolint:errcheck // nothing was written
+	number, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, 12, win32.ParseStorageDeviceNumber)
+	if err != nil {
+		return err
+	}
+	if number.DeviceType != win32.FILE_DEVICE_DISK {
+		return fmt.Errorf("device type %d is not a disk", number.DeviceType)
+	}
+	return f(&disk{Handle: h, number: number.DeviceNumber})
+}
+
+// GetDiskStats returns the size of a disk in bytes, offline disks included, as the device tells it now.
+func (d *Disks) GetDiskStats(ctx context.Context, number uint32) (totalBytes int64, err error) {
+	return read(ctx, d.calls, "GetDiskStats", func(o *op) (int64, error) {
+		// A driver in the field ends with its process on any error here, so a disk that is just not ready gets time.
+		var p patience
+		for {
+			size, err := o.diskSize(number)
+			if err == nil {
+				return size, nil
+			}
+			if !hasCode(err, win32.ERROR_NOT_READY, win32.ERROR_IO_DEVICE, win32.ERROR_BUSY) || !p.wait(transientTime) {
+				return 0, fail(err, "reading the size of disk %d", number)
+			}
+		}
+	})
+}
+
+func (o *op) diskSize(number uint32) (int64, error) {
+	d, err := o.openDisk(number, readWrite)
+	if hasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_WRITE_PROTECT) {
+		d, err = o.openDisk(number, 0)
+	} else if err == nil {
+		if err := d.updateSize(); err != nil {
+			klog.FromContext(o.ctx).V(2).Info("A disk's size is read without asking the device again", "disk", number, "err", err)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer d.Close() //nolint:errcheck // nothing was written
+	geometry, err := d.geometry()
+	return geometry.DiskSize, err
+}
+
+// Rescan makes Windows look for disks that came, went or grew, and returns when it has.
+func (d *Disks) Rescan(ctx context.Context) error {
+	// Fresh: a rescan that began before this call may have passed the very disk that the caller waits for.
+	j := job{what: "Rescan", key: "Rescan", locks: []string{"rescan"}, fresh: true}
+	_, err := change(ctx, d.calls, j, func(o *op) (done, error) {
+		if err := o.k.ReenumerateDevices(); err != nil {
+			return done{}, fail(err, "looking for devices")
+		}
+		return done{}, o.eachDisk(func(d *disk) error {
+			o.refresh(d.number)
+			return nil
+		})
+	})
+	return err
+}
+
+// refresh makes Windows read a disk's size and partition table again. It is best effort: the disk may be leaving.
+func (o *op) refresh(number uint32) {
+	d, err := o.openDisk(number, readWrite)
+	if err == nil {
+		defer d.Close() //nolint:errcheck // nothing was written
+		if err = d.updateSize(); err == nil {
+			err = d.updateProperties()
+		}
+	}
+	if err != nil {
+		klog.FromContext(o.ctx).V(2).Info("A disk was not refreshed", "disk", number, "err", err)
+	}
+}

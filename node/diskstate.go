@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// GetDiskState tells whether a disk is online.
+func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, err error) {
+	return read(ctx, d.calls, "GetDiskState", func(o *op) (bool, error) {
+		d, err := o.openDisk(number, 0)
+		if err != nil {
+			return false, err
+		}
+		defer d.Close() //nolint:errcheck // nothing was written
+		state, err := d.state()
+		return state.online, err
+	})
+}
+
+// SetDiskState brings a disk online, writable and with its volumes there when the call returns, or takes it offline.
+// A disk that is in the wanted state already is left alone. The disk that Windows runs from is not taken offline.
+func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) error {
+	j := job{
+		what:  fmt.Sprintf("SetDiskState(%d, online=%t)", number, online),
+		key:   fmt.Sprintf("SetDiskState %d %t", number, online),
+		locks: []string{diskLock(number)},
+	}
+	_, err := change(ctx, d.calls, j, func(o *op) (done, error) {
+		d, err := o.openDisk(number, readWrite)
+		if err != nil {
+			return done{}, err
+		}
+		defer d.Close() //nolint:errcheck // the control codes have taken effect
+		if online {
+			return done{}, o.bringOnline(d)
+		}
+		return done{}, o.takeOffline(d)
+	})
+	return err
+}
+
+type diskState struct {
+	online   bool
+	writable bool
+}
+
+func (d *disk) state() (diskState, error) {
+	attributes, err := d.attributes()
+	if err != nil {
+		return diskState{}, fail(err, "reading the state of disk %d", d.number)
+	}
+	return diskState{
+		online:   attributes.Attributes&win32.DISK_ATTRIBUTE_OFFLINE == 0,
+		writable: attributes.Attributes&win32.DISK_ATTRIBUTE_READ_ONLY == 0,
+	}, nil
+}
+
+func (o *op) bringOnline(d *disk) error {
+	if err := o.makeOnline(d); err != nil {
+		return err
+	}
+	state, err := d.state()
+	if err != nil {
+		return err
+	}
+	if !state.writable {
+		// Disks arrive read-only by SAN policy or as clones. Media that is read-only by nature stays so.
+		if err := d.makeWritable(); err != nil {
+			klog.FromContext(o.ctx).Info("A disk came online read-only", "disk", d.number, "err", err)
+		}
+	}
+	layout, err := d.layout()
+	if err != nil {
+		return fail(err, "reading the partitions of disk %d", d.number)
+	}
+	_, err = o.awaitVolumes(d, volumePartitions(layout))
+	return err
+}
+
+// makeOnline clears OFFLINE where it is set.
+func (o *op) makeOnline(d *disk) error {
+	state, err := d.state()
+	if err != nil || state.online {
+		return err
+	}
+	if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
+		return fail(err, "bringing disk %d online", d.number)
+	}
+	return d.settle(true)
+}
+
+func (d *disk) makeWritable() error {
+	if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_READ_ONLY); err != nil {
+		return fail(err, "making disk %d writable", d.number)
+	}
+	return nil
+}
+
+func (o *op) takeOffline(d *disk) error {
+	system, err := o.isSystemDisk(d.number)
+	if err != nil {
+		return err
+	}
+	if system {
+		return errorf(FailedPrecondition, ReasonSystemDisk, "disk %d is the disk that Windows runs from and stays online", d.number)
+	}
+	state, err := d.state()
+	if err != nil || !state.online {
+		return err
+	}
+	o.flushDisk(d)
+	if err := d.setAttributes(win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
+		return fail(err, "taking disk %d offline", d.number)
+	}
+	return d.settle(false)
+}
+
+// settle makes Windows act on a changed state and confirms that it took.
+func (d *disk) settle(online bool) error {
+	if err := d.updateProperties(); err != nil && !hasCode(err, win32.ERROR_NOT_READY) {
+		return fail(err, "making the new state of disk %d known", d.number)
+	}
+	state, err := d.state()
+	if err != nil {
+		return err
+	}
+	if state.online != online {
+		return errorf(Internal, "STATE_NOT_APPLIED", "disk %d reports online=%t although Windows accepted online=%t", d.number, state.online, online)
+	}
+	return nil
+}
+
+// flushDisk writes the cached data of the disk's volumes. A volume that cannot be flushed does not keep the disk online:
+// the state is what the caller decides on, and the volume may be gone already.
+func (o *op) flushDisk(d *disk) {
+	volumes, err := o.volumesOn(d.number)
+	if err != nil {
+		klog.FromContext(o.ctx).Info("The volumes of a disk going offline could not be listed", "disk", d.number, "err", err)
+	}
+	for _, v := range volumes {
+		if err := o.flushVolume(v.id); err != nil {
+			klog.FromContext(o.ctx).Info("A volume of a disk going offline was not flushed", "volume", v.id, "err", err)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// ListVolumesOnDisk returns the volume names of a disk, or of one of its partitions; partition 0 means all. Data volumes
+// come first, then the others, each by partition number; the Microsoft Reserved partition has none. The list is never
+// empty: a raw or offline disk, or one without a data partition, is an error, and a volume that is on its way is
+// waited for.
+func (v *Volumes) ListVolumesOnDisk(ctx context.Context, disk, partition uint32) ([]string, error) {
+	return read(ctx, v.calls, "ListVolumesOnDisk", func(o *op) ([]string, error) { return o.listVolumesOnDisk(disk, partition) })
+}
+
+func (o *op) listVolumesOnDisk(number, partition uint32) ([]string, error) {
+	d, err := o.openDisk(number, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close() //nolint:errcheck // nothing was written
+	partitions, err := d.partitionsWithVolumes(partition)
+	if err != nil {
+		return nil, err
+	}
+	volumes, err := o.awaitVolumes(d, partitions)
+	if err != nil {
+		return nil, err
+	}
+	if len(volumes) == 0 { // callers index the first one unchecked
+		return nil, errorf(FailedPrecondition, "NO_VOLUME", "disk %d has no volume there", number)
+	}
+	names := make([]string, len(volumes))
+	for i, volume := range volumes {
+		names[i] = volume.id.String()
+	}
+	return names, nil
+}
+
+// partitionsWithVolumes are the partitions of a disk, or the one asked for, that have volumes while the disk is online.
+func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error) {
+	state, err := d.state()
+	if err != nil {
+		return nil, err
+	}
+	layout, err := d.layout()
+	if err != nil {
+		return nil, fail(err, "reading the partitions of disk %d", d.number)
+	}
+	partitions := volumePartitions(layout)
+	if partition != 0 {
+		if !slices.ContainsFunc(layout.Partitions, func(p win32.Partition) bool { return p.Number == partition && p.Length > 0 }) {
+			return nil, errorf(NotFound, "PARTITION_NOT_FOUND", "disk %d has no partition %d", d.number, partition)
+		}
+		partitions = slices.DeleteFunc(partitions, func(p win32.Partition) bool { return p.Number != partition })
+	}
+	switch {
+	case !state.online:
+		return nil, errorf(FailedPrecondition, ReasonDiskOffline, "disk %d is offline and has no volumes; bring it online with SetDiskState", d.number)
+	case layout.Style == win32.PARTITION_STYLE_RAW:
+		return nil, errorf(FailedPrecondition, "DISK_RAW", "disk %d has no partition table; make one with PartitionDisk", d.number)
+	case len(partitions) == 0 && partition != 0:
+		return nil, errorf(FailedPrecondition, "NO_VOLUME", "partition %d of disk %d is of a kind that has no volume", partition, d.number)
+	case partition == 0 && !slices.ContainsFunc(partitions, isDataPartition):
+		return nil, errorf(FailedPrecondition, "NO_DATA_PARTITION", "disk %d has no data partition", d.number)
+	}
+	return partitions, nil
+}
+
+func isDataPartition(p win32.Partition) bool {
+	if p.Style == win32.PARTITION_STYLE_GPT {
+		return p.Type == win32.PartitionBasicData
+	}
+	const extended, extendedLBA = 0x05, 0x0f
+	return p.MBRType != 0 && p.MBRType != extended && p.MBRType != extendedLBA
+}
+
+// volumePartitions are the partitions that have volumes, data first, then by number.
+func volumePartitions(layout win32.DriveLayout) []win32.Partition {
+	var partitions []win32.Partition
+	for _, p := range layout.Partitions {
+		hasVolume := isDataPartition(p)
+		if p.Style == win32.PARTITION_STYLE_GPT {
+			hasVolume = hasVolume || p.Type == win32.PartitionEFISystem || p.Type == win32.PartitionRecovery
+		}
+		if hasVolume && p.Length > 0 {
+			partitions = append(partitions, p)
+		}
+	}
+	slices.SortStableFunc(partitions, func(a, b win32.Partition) int {
+		if isDataPartition(a) != isDataPartition(b) {
+			if isDataPartition(a) {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Number, b.Number)
+	})
+	return partitions
+}
+
+// diskVolume is a volume and where on the disk it lies.
+type diskVolume struct {
+	id     winpath.VolumeID
+	extent win32.DiskExtent
+}
+
+// volumesOn lists the volumes that have an extent on a disk. A volume that cannot say where it lies, a CD-ROM drive
+// or one that is just leaving, is on no disk.
+func (o *op) volumesOn(number uint32) ([]diskVolume, error) {
+	names, err := o.k.VolumeNames()
+	if err != nil {
+		return nil, fail(err, "listing the volumes")
+	}
+	var volumes []diskVolume
+	for _, name := range names {
+		id, err := winpath.ParseVolumeID(name)
+		if err != nil {
+			klog.FromContext(o.ctx).Info("Windows lists a volume under a strange name", "name", name)
+			continue
+		}
+		extents, err := o.volumeExtents(id)
+		if err != nil {
+			klog.FromContext(o.ctx).V(4).Info("A volume does not tell where it lies", "volume", id, "err", err)
+			continue
+		}
+		for _, extent := range extents {
+			if extent.DiskNumber == number {
+				volumes = append(volumes, diskVolume{id, extent})
+			}
+		}
+	}
+	return volumes, nil
+}
+
+// awaitVolumes returns the volumes of the given partitions in their order, and waits for those of data partitions to
+// arrive. Others are left out when they have none.
+func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, error) {
+	var p patience
+	for {
+		present, err := o.volumesOn(d.number)
+		if err != nil {
+			return nil, err
+		}
+		var found []diskVolume
+		late := uint32(0)
+		for _, partition := range partitions {
+			i := slices.IndexFunc(present, func(v diskVolume) bool { return v.extent.StartingOffset == partition.StartingOffset })
+			if i >= 0 {
+				found = append(found, present[i])
+			} else if isDataPartition(partition) {
+				late = partition.Number
+			}
+		}
+		if late == 0 {
+			return found, nil
+		}
+		// Ask the disk itself, or a disk that has gone would be waited for to the end.
+		if _, err := d.attributes(); err != nil {
+			return nil, fail(err, "waiting for the volume of partition %d of disk %d", late, d.number)
+		}
+		if !p.wait(volumeTime) {
+			return nil, errorf(DeadlineExceeded, "VOLUME_NOT_ARRIVED", "the volume of partition %d of disk %d has not arrived within %v", late, d.number, volumeTime)
+		}
+	}
+}

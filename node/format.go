@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// FormatVolume makes an NTFS file system on a blank volume: quick, default cluster size, no label. A volume that is NTFS
+// already is left alone. A volume that holds anything else, known to Windows or not, is refused.
+func (v *Volumes) FormatVolume(ctx context.Context, volumeID string) error {
+	id, err := parseVolumeID(volumeID)
+	if err != nil {
+		return err
+	}
+	j := job{what: "FormatVolume", key: "FormatVolume " + id.String(), locks: []string{volumeLock(id)}}
+	_, err = change(ctx, v.calls, j, func(o *op) (done, error) { return done{}, o.formatVolume(id) })
+	return err
+}
+
+func (o *op) formatVolume(id winpath.VolumeID) error {
+	fileSystem, err := o.fileSystem(id)
+	switch {
+	case err != nil:
+		return err
+	case fileSystem == "NTFS":
+		return nil
+	case fileSystem != "":
+		return errorf(FailedPrecondition, "VOLUME_NOT_BLANK", "volume %s holds a %s file system and is not formatted over", id, fileSystem)
+	}
+	if system, err := o.systemVolume(); err != nil {
+		return err
+	} else if system == id {
+		return errorf(FailedPrecondition, ReasonSystemDisk, "volume %s is the one that Windows runs from", id)
+	}
+	found, err := o.volumeContent(id)
+	if err != nil {
+		return fail(err, "looking at what volume %s holds", id)
+	}
+	if found != "" {
+		return errorf(FailedPrecondition, "VOLUME_NOT_BLANK",
+			"volume %s is not blank: it holds %s; it is not formatted, so that nothing is lost. Clear the volume if its content is not needed", id, found)
+	}
+	if err := o.k.FormatVolume(id.String(), "NTFS"); err != nil {
+		return fail(err, "formatting volume %s", id)
+	}
+	return nil
+}
+
+// volumeContent says what the beginning or the end of a volume holds, or "".
+func (o *op) volumeContent(id winpath.VolumeID) (string, error) {
+	h, err := o.k.OpenDevice(id.Device(), win32.GENERIC_READ)
+	if err != nil {
+		return "", err
+	}
+	defer h.Close() //nolint:errcheck // nothing was written
+	length, err := query(h, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
+	if err != nil {
+		return "", err
+	}
+	return contentOf(h, []span{{0, probeLength}, {length.Length - probeLength, length.Length}}, length.Length)
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// targetPath parses the path argument of the volume group, which reads / as \.
+func (v *Volumes) targetPath(text string) (winpath.Path, error) {
+	if text == "" {
+		return winpath.Path{}, errorf(InvalidArgument, ReasonInvalidPath, "target path is empty")
+	}
+	return v.paths.parse(text, winpath.Options{ForwardSlash: true})
+}
+
+// MountVolume makes a volume's root appear at a directory, which is made, parents too, when it is missing and has to be
+// empty otherwise. The same volume there already is success; another volume or a link there is refused.
+func (v *Volumes) MountVolume(ctx context.Context, volumeID, targetPath string) error {
+	return v.atTarget(ctx, "MountVolume", volumeID, targetPath, v.mountVolume)
+}
+
+// UnmountVolume flushes a volume and takes it away from a directory, which stays, empty. Nothing mounted there, or no
+// such directory, is success; another volume there is refused. A volume whose disk has gone is taken away as well.
+func (v *Volumes) UnmountVolume(ctx context.Context, volumeID, targetPath string) error {
+	return v.atTarget(ctx, "UnmountVolume", volumeID, targetPath, v.unmountVolume)
+}
+
+func (v *Volumes) atTarget(ctx context.Context, verb, volumeID, targetPath string, f func(o *op, id winpath.VolumeID, path winpath.Path) error) error {
+	id, err := parseVolumeID(volumeID)
+	if err != nil {
+		return err
+	}
+	path, err := v.targetPath(targetPath)
+	if err != nil {
+		return err
+	}
+	j := job{
+		what:  fmt.Sprintf("%s(%s, %s)", verb, id, path),
+		key:   verb + " " + id.String() + " " + path.Key(),
+		locks: []string{pathLock(path), volumeLock(id)},
+	}
+	_, err = change(ctx, v.calls, j, func(o *op) (done, error) { return done{}, f(o, id, path) })
+	return err
+}
+
+func (v *Volumes) mountVolume(o *op, id winpath.VolumeID, path winpath.Path) error {
+	if err := v.paths.notWorkingDir(path, "mounted over"); err != nil {
+		return err
+	}
+	if system, err := o.systemVolume(); err != nil {
+		return err
+	} else if system == id {
+		return errorf(FailedPrecondition, ReasonSystemDisk, "volume %s is the one that Windows runs from and is not mounted anywhere else", id)
+	}
+	if _, err := o.volumeExtents(id); err != nil { // before a directory is made for a volume that is not there
+		return err
+	}
+	pl, err := v.paths.locate(o, path, walk{create: true, pin: true})
+	if err != nil {
+		return err
+	}
+	defer pl.close()
+	directory, err := pl.makeDirectory(o)
+	if err != nil {
+		return err
+	}
+	defer directory.Close() //nolint:errcheck // nothing was written through it
+	if directory.reparse != nil {
+		return o.alreadyMounted(directory, id, path)
+	}
+	text, err := mountPointText(directory)
+	if err != nil {
+		return fail(err, "mounting at %s", path)
+	}
+	err = o.k.SetVolumeMountPoint(text, id.String())
+	if hasCode(err, win32.ERROR_DIR_NOT_EMPTY) {
+		return errorf(FailedPrecondition, "DIRECTORY_NOT_EMPTY", "%s is not empty, so nothing is mounted over it", path)
+	}
+	if err != nil {
+		return fail(err, "mounting volume %s at %s", id, path)
+	}
+	return nil
+}
+
+// alreadyMounted decides about a directory that is a mount point or link before anything was done.
+func (o *op) alreadyMounted(directory *leaf, id winpath.VolumeID, path winpath.Path) error {
+	there, ok := directory.mountedVolume()
+	if !ok {
+		return errorf(FailedPrecondition, ReasonLinkRefused, "%s is a link, not an empty directory; remove it before mounting", path)
+	}
+	if !o.sameVolume(there, id) {
+		return errorf(FailedPrecondition, "OTHER_VOLUME_MOUNTED", "volume %s cannot be mounted at %s: volume %s is mounted there", id, path, there)
+	}
+	return nil
+}
+
+// sameVolume tells whether two volume names mean one volume: the mount manager may know it under several.
+func (o *op) sameVolume(a, b winpath.VolumeID) bool {
+	if a == b {
+		return true
+	}
+	extentsA, errA := o.volumeExtents(a)
+	extentsB, errB := o.volumeExtents(b)
+	if errA != nil || errB != nil { // a volume that is gone has no other name
+		return false
+	}
+	return len(extentsA) == 1 && len(extentsB) == 1 && extentsA[0] == extentsB[0]
+}
+
+// mountPointText is the path of an open directory for the calls that take it as text. The place is pinned, so the text
+// keeps its meaning while the call runs.
+func mountPointText(directory *leaf) (string, error) {
+	text, err := directory.FinalPath(win32.VOLUME_NAME_DOS)
+	if missing(err) { // the directory is on a volume without a drive letter or mount point
+		text, err = directory.FinalPath(win32.VOLUME_NAME_GUID)
+	}
+	return text + `\`, err
+}
+
+func (v *Volumes) unmountVolume(o *op, id winpath.VolumeID, path winpath.Path) error {
+	pl, err := v.paths.locate(o, path, walk{pin: true})
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer pl.close()
+	l, err := pl.openLeaf(o, win32.FILE_WRITE_ATTRIBUTES)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return fail(err, "opening %s", path)
+	}
+	defer l.Close() //nolint:errcheck // the control codes have taken effect
+	if l.reparse == nil {
+		return nil
+	}
+	there, ok := l.mountedVolume()
+	if !ok {
+		return errorf(FailedPrecondition, ReasonLinkRefused, "%s is a link, not a mounted volume; remove it with Rmdir", path)
+	}
+	if !o.sameVolume(there, id) {
+		return errorf(FailedPrecondition, "OTHER_VOLUME_MOUNTED", "volume %s is not unmounted from %s: volume %s is mounted there", id, path, there)
+	}
+	if err := o.flushBeforeUnmount(there); err != nil {
+		return err
+	}
+	return o.removeMountPoint(l, path.String())
+}
+
+// flushBeforeUnmount lets an unmount fail where data could be lost, but not where the device has gone: then a mount
+// point that cannot be removed would block the pod for ever.
+func (o *op) flushBeforeUnmount(id winpath.VolumeID) error {
+	err := o.flushVolume(id)
+	if err == nil {
+		return nil
+	}
+	if _, queryErr := o.k.VolumeInformation(id.String()); deviceGone(err) || (queryErr != nil && !hasCode(queryErr, win32.ERROR_UNRECOGNIZED_VOLUME)) {
+		klog.FromContext(o.ctx).Info("A volume that is gone is unmounted without a flush", "volume", id, "err", err)
+		return nil
+	}
+	return err
+}
+
+// removeMountPoint makes a plain directory of a mount point again; its place is pinned. The mount manager may not know
+// a volume that has gone; then the reparse point is deleted directly.
+func (o *op) removeMountPoint(l *leaf, path string) error {
+	text, err := mountPointText(l)
+	if err == nil {
+		err = o.k.DeleteVolumeMountPoint(text)
+	}
+	if err == nil {
+		return nil
+	}
+	if _, direct := l.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(l.reparse.Tag), nil); direct != nil {
+		return fail(err, "removing the mount point %s", path)
+	}
+	klog.FromContext(o.ctx).Info("A mount point was removed without the mount manager", "path", path, "err", err)
+	return nil
+}

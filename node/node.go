@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// Config says where and how a Node works.
+type Config struct {
+	// WorkingDirs are the Windows directories below which paths are accepted; at least one.
+	WorkingDirs []string
+	// Interceptor stands around every kernel call: metrics, a journal, faults. It may be nil.
+	Interceptor kernel.Interceptor
+}
+
+// Node is the storage administration of one Windows node. Its methods are safe for concurrent use.
+type Node struct {
+	Disks      *Disks
+	Volumes    *Volumes
+	Filesystem *Filesystem
+
+	calls *calls
+}
+
+// New returns the Node that works through k.
+func New(k kernel.Kernel, c Config) (*Node, error) {
+	dirs, err := winpath.NewWorkingDirs(c.WorkingDirs)
+	if err != nil {
+		return nil, invalidPath(err)
+	}
+	calls := &calls{kernel: k, around: c.Interceptor, running: make(map[string]*flight)}
+	paths := &paths{dirs: dirs}
+	return &Node{
+		Disks:      &Disks{calls: calls},
+		Volumes:    &Volumes{calls: calls, paths: paths},
+		Filesystem: &Filesystem{calls: calls, paths: paths},
+		calls:      calls,
+	}, nil
+}
+
+// Drain waits until nothing is running any more, including what callers have given up waiting for, or until the
+// context ends.
+func (n *Node) Drain(ctx context.Context) error { return n.calls.drain(ctx) }

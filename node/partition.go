@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// msrLength is the length of a Microsoft Reserved partition that we have to make ourselves; Windows makes it as long
+// on disks of this size.
+const msrLength = 16 << 20
+
+// PartitionDisk makes a disk ready for one data volume: a GPT, and one basic data partition over the largest free
+// extent, without a drive letter. It returns when the partition's volume is there. A disk that has any partition but
+// the Microsoft Reserved one is left alone, offline or not. A disk that is not blank is refused: nothing is ever
+// partitioned over. An offline or read-only blank disk is brought online and made writable. A table that an
+// interrupted call left behind without its data partition is completed.
+func (d *Disks) PartitionDisk(ctx context.Context, number uint32) error {
+	j := job{
+		what:  fmt.Sprintf("PartitionDisk(%d)", number),
+		key:   fmt.Sprintf("PartitionDisk %d", number),
+		locks: []string{diskLock(number)},
+	}
+	_, err := change(ctx, d.calls, j, func(o *op) (done, error) { return done{}, o.partitionDisk(number) })
+	return err
+}
+
+func (o *op) partitionDisk(number uint32) error {
+	d, err := o.openDisk(number, readWrite)
+	if err != nil {
+		return err
+	}
+	defer d.Close() //nolint:errcheck // the control codes have taken effect
+	layout, err := d.layout()
+	if err != nil {
+		return fail(err, "reading the partitions of disk %d", number)
+	}
+	if layout.HasDataPartition() {
+		return nil
+	}
+	if system, err := o.isSystemDisk(number); err != nil {
+		return err
+	} else if system {
+		return errorf(FailedPrecondition, ReasonSystemDisk, "disk %d is the disk that Windows runs from", number)
+	}
+	if err := d.mayBePartitioned(layout); err != nil {
+		return err
+	}
+	if err := o.makeReady(d); err != nil {
+		return err
+	}
+	if layout.Style != win32.PARTITION_STYLE_GPT {
+		if layout, err = d.initialize(); err != nil {
+			return err
+		}
+	}
+	return o.addDataPartition(d, layout)
+}
+
+// makeReady brings a disk online and makes it writable; unlike SetDiskState it insists on both.
+func (o *op) makeReady(d *disk) error {
+	if err := o.makeOnline(d); err != nil {
+		return err
+	}
+	state, err := d.state()
+	if err != nil || state.writable {
+		return err
+	}
+	return d.makeWritable()
+}
+
+// initialize writes an empty GPT to a blank disk and waits for the Microsoft Reserved partition that Windows adds to
+// it: a layout set before that would be lost ("IOCTL_DISK_CREATE_DISK", remarks). On a system that adds none the
+// layout comes back without.
+func (d *disk) initialize() (win32.DriveLayout, error) {
+	id, err := guid.NewV4()
+	if err != nil {
+		return win32.DriveLayout{}, err
+	}
+	request := win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT, DiskID: id, MaxPartitionCount: 128}
+	if _, err := d.DeviceIoControl(win32.IOCTL_DISK_CREATE_DISK, request.Bytes(), nil); err != nil {
+		return win32.DriveLayout{}, fail(err, "initialising disk %d", d.number)
+	}
+	if err := d.updateProperties(); err != nil {
+		return win32.DriveLayout{}, fail(err, "initialising disk %d", d.number)
+	}
+	var p patience
+	for {
+		layout, err := d.layout()
+		if err != nil {
+			return win32.DriveLayout{}, fail(err, "reading the new partition table of disk %d", d.number)
+		}
+		if layout.Style != win32.PARTITION_STYLE_GPT {
+			return win32.DriveLayout{}, errorf(Internal, "NOT_INITIALIZED", "disk %d has no GPT although Windows accepted to write one", d.number)
+		}
+		if len(layout.Partitions) > 0 || !p.wait(reservedTime) {
+			return layout, nil
+		}
+	}
+}
+
+func (o *op) addDataPartition(d *disk, layout win32.DriveLayout) error {
+	planned, partition, err := win32.PlanDataPartition(layout, msrLength, guid.NewV4)
+	if err != nil {
+		return noRoom(d.number, err)
+	}
+	if err := d.setLayout(planned); err != nil {
+		return fail(err, "partitioning disk %d", d.number)
+	}
+	if err := d.updateProperties(); err != nil {
+		return fail(err, "making the new partition of disk %d known", d.number)
+	}
+	_, err = o.awaitVolumes(d, []win32.Partition{partition})
+	return err
+}
+
+func noRoom(disk uint32, err error) error {
+	return &Error{
+		Class: FailedPrecondition, Reason: "NO_SPACE", Err: err,
+		Message: fmt.Sprintf("disk %d has no room for a data partition: %v", disk, err),
+	}
+}

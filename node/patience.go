@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// How long operations wait for Windows. The agent's deadlines are longer than any of them.
+const (
+	sharingTime   = 2 * time.Second  // until others close files that are being deleted
+	volumeTime    = 30 * time.Second // until the volume of a new partition, or of a disk that came online, arrives
+	reservedTime  = 5 * time.Second  // until the Microsoft Reserved partition of a new GPT shows
+	transientTime = time.Second      // until a disk that is "not ready" answers
+)
+
+// patience is a bounded wait with growing pauses. The zero value has not begun.
+type patience struct {
+	until time.Time
+	pause time.Duration
+}
+
+// wait pauses once and reports whether there was still time to.
+func (p *patience) wait(limit time.Duration) bool {
+	now := time.Now()
+	if p.until.IsZero() {
+		p.until, p.pause = now.Add(limit), 5*time.Millisecond
+	}
+	if now.After(p.until) {
+		return false
+	}
+	time.Sleep(p.pause)
+	p.pause = min(2*p.pause, 250*time.Millisecond)
+	return true
+}
+
+// whileShared repeats f while it fails because somebody else, an indexer or a virus scanner most often, has a file
+// open. All such waits of one operation share one limit.
+func (o *op) whileShared(f func() error) error {
+	for {
+		err := f()
+		if !hasCode(err, win32.ERROR_SHARING_VIOLATION, win32.ERROR_DELETE_PENDING) || !o.sharingPatience.wait(sharingTime) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// resizeSlack is both the smallest growth worth making and how far beyond the maximum a wish is clamped: partitions
+// are aligned to it.
+const resizeSlack = 1 << 20
+
+// ResizeVolume grows a volume's partition to sizeBytes, or as far as the disk allows when that is 0, and its file
+// system with it. It never shrinks: a volume that has the size already, or is larger, keeps it. A file system that an
+// interrupted call left smaller than its partition is extended. More than the disk can give is OutOfRange. A volume id
+// of digits only means the first data volume of that disk.
+func (v *Volumes) ResizeVolume(ctx context.Context, volumeID string, sizeBytes int64) error {
+	if sizeBytes < 0 {
+		return errorf(InvalidArgument, "NEGATIVE_SIZE", "size %d is negative", sizeBytes)
+	}
+	id, err := v.resizeTarget(ctx, volumeID)
+	if err != nil {
+		return err
+	}
+	j := job{
+		what:  fmt.Sprintf("ResizeVolume(%s, %d)", id, sizeBytes),
+		key:   fmt.Sprintf("ResizeVolume %s %d", id, sizeBytes),
+		locks: []string{volumeLock(id)},
+		fresh: true, // the disk may have grown since a running call looked
+	}
+	_, err = change(ctx, v.calls, j, func(o *op) (done, error) { return done{}, o.resizeVolume(id, sizeBytes) })
+	return err
+}
+
+// resizeTarget reads the volume id. One driver passes a disk number.
+func (v *Volumes) resizeTarget(ctx context.Context, volumeID string) (winpath.VolumeID, error) {
+	if number, err := strconv.ParseUint(volumeID, 10, 32); err == nil {
+		names, err := v.ListVolumesOnDisk(ctx, uint32(number), 0)
+		if err != nil {
+			return winpath.VolumeID{}, err
+		}
+		volumeID = names[0]
+	}
+	return parseVolumeID(volumeID)
+}
+
+func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
+	extent, err := o.singleExtent(id)
+	if err != nil {
+		return err
+	}
+	if err := o.lock(diskLock(extent.DiskNumber)); err != nil {
+		return err
+	}
+	if again, err := o.singleExtent(id); err != nil { // disk numbers are given anew when disks go
+		return err
+	} else if again.DiskNumber != extent.DiskNumber {
+		return errorf(Unavailable, "DISK_CHANGED", "volume %s moved from disk %d to disk %d; try again", id, extent.DiskNumber, again.DiskNumber)
+	}
+	d, err := o.openDisk(extent.DiskNumber, readWrite)
+	if err != nil {
+		return err
+	}
+	defer d.Close() //nolint:errcheck // the control codes have taken effect
+	partition, err := d.growPartition(extent.StartingOffset, sizeBytes)
+	if err != nil {
+		return fail(err, "growing the partition of volume %s on disk %d", id, d.number)
+	}
+	return o.extendFileSystem(id, partition.Length)
+}
+
+// growPartition grows the partition that begins at an offset and returns it as it is then.
+func (d *disk) growPartition(offset, wanted int64) (win32.Partition, error) {
+	// Windows sees a grown disk at once, but works with the old size until it is told to look.
+	if err := d.updateSize(); err != nil {
+		return win32.Partition{}, err
+	}
+	if err := d.updateProperties(); err != nil {
+		return win32.Partition{}, err
+	}
+	layout, partition, err := d.partitionAt(offset)
+	if err != nil {
+		return win32.Partition{}, err
+	}
+	if state, err := d.state(); err != nil {
+		return win32.Partition{}, err
+	} else if !state.writable {
+		return win32.Partition{}, errorf(FailedPrecondition, "DISK_READ_ONLY", "disk %d is read-only", d.number)
+	}
+	geometry, err := d.geometry()
+	if err != nil {
+		return win32.Partition{}, err
+	}
+	target, err := growthTarget(withDiskSize(layout, geometry), partition, wanted, int64(geometry.BytesPerSector))
+	if err != nil || target == partition.Length {
+		return partition, err
+	}
+	if err := d.grow(partition.Number, target-partition.Length); err != nil {
+		return win32.Partition{}, err
+	}
+	if err := d.updateProperties(); err != nil {
+		return win32.Partition{}, err
+	}
+	_, partition, err = d.partitionAt(offset)
+	if err == nil && partition.Length < target {
+		err = errorf(Internal, "NOT_GROWN", "partition %d of disk %d is %d bytes long although Windows accepted to grow it to %d", partition.Number, d.number, partition.Length, target)
+	}
+	return partition, err
+}
+
+func (d *disk) partitionAt(offset int64) (win32.DriveLayout, win32.Partition, error) {
+	layout, err := d.layout()
+	if err != nil {
+		return layout, win32.Partition{}, err
+	}
+	for _, p := range layout.Partitions {
+		if p.StartingOffset == offset && p.Length > 0 {
+			return layout, p, nil
+		}
+	}
+	return layout, win32.Partition{}, errorf(NotFound, "PARTITION_NOT_FOUND", "disk %d has no partition at byte %d any more", d.number, offset)
+}
+
+// withDiskSize extends the usable area of a layout to what the disk's size allows: Windows may move the backup table of
+// a GPT only when the partition grows, and does not tell a usable area for an MBR, which ends at 2^32 sectors.
+func withDiskSize(layout win32.DriveLayout, geometry win32.DiskGeometryEx) win32.DriveLayout {
+	sector := int64(geometry.BytesPerSector)
+	if sector <= 0 {
+		return layout
+	}
+	end := geometry.DiskSize / sector * sector
+	switch layout.Style {
+	case win32.PARTITION_STYLE_GPT:
+		entries := (int64(layout.MaxPartitionCount)*128 + sector - 1) / sector * sector
+		end -= sector + entries
+	case win32.PARTITION_STYLE_MBR:
+		end = min(end, sector<<32)
+	default:
+		return layout
+	}
+	layout.UsableLength = max(layout.UsableLength, end-layout.StartingUsableOffset)
+	return layout
+}
+
+// growthTarget is the length that a partition gets: its own when nothing is to be done.
+func growthTarget(layout win32.DriveLayout, partition win32.Partition, wanted, sector int64) (int64, error) {
+	most := win32.MaxLength(layout, partition)
+	target := wanted
+	switch {
+	case wanted == 0:
+		target = most
+	case wanted <= partition.Length:
+		return partition.Length, nil
+	case wanted > most+resizeSlack:
+		return 0, errorf(OutOfRange, "SIZE_OUT_OF_RANGE", "partition %d can be at most %d bytes long, not %d: grow the disk first", partition.Number, most, wanted)
+	case sector > 0:
+		target = (wanted + sector - 1) / sector * sector
+	}
+	target = min(target, most)
+	if target < partition.Length+resizeSlack {
+		return partition.Length, nil
+	}
+	return target, nil
+}
+
+// extendFileSystem makes the file system fill its partition. A volume without one has nothing to extend.
+func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error {
+	fileSystem, err := o.fileSystem(id)
+	if err != nil || fileSystem == "" {
+		return err
+	}
+	if fileSystem != "NTFS" && fileSystem != "ReFS" {
+		return errorf(FailedPrecondition, "CANNOT_EXTEND", "a %s file system cannot be extended; only NTFS and ReFS can", fileSystem)
+	}
+	h, err := o.k.OpenDevice(id.Device(), readWrite)
+	if err != nil {
+		return fail(err, "opening volume %s to extend it", id)
+	}
+	defer h.Close() //nolint:errcheck // the control code has taken effect
+	size, err := ntfsSize(h)
+	if err != nil {
+		return fail(err, "reading the size of the file system on volume %s", id)
+	}
+	if size.full(partitionLength) {
+		return nil
+	}
+	sectors := partitionLength / size.bytesPerSector
+	_, err = h.DeviceIoControl(win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors), nil)
+	if hasCode(err, win32.ERROR_INVALID_PARAMETER) { // the last sector, where NTFS keeps its spare boot sector, may not count
+		_, err = h.DeviceIoControl(win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors-1), nil)
+	}
+	if err != nil {
+		return fail(err, "extending the file system on volume %s", id)
+	}
+	return nil
+}
+
+// fileSystemSize is what FSCTL_GET_NTFS_VOLUME_DATA tells of a file system's extent.
+type fileSystemSize struct {
+	bytes, bytesPerSector, bytesPerCluster int64
+}
+
+func ntfsSize(h kernel.Handle) (fileSystemSize, error) {
+	data, err := query(h, win32.FSCTL_GET_NTFS_VOLUME_DATA, 128, win32.ParseNTFSVolumeData)
+	if err != nil {
+		return fileSystemSize{}, err
+	}
+	if data.BytesPerSector == 0 || data.BytesPerCluster == 0 {
+		return fileSystemSize{}, fmt.Errorf("sector size %d, cluster size %d", data.BytesPerSector, data.BytesPerCluster)
+	}
+	return fileSystemSize{
+		bytes:           data.NumberSectors * int64(data.BytesPerSector),
+		bytesPerSector:  int64(data.BytesPerSector),
+		bytesPerCluster: int64(data.BytesPerCluster),
+	}, nil
+}
+
+// full tells whether the file system fills its partition up to less than a cluster and the spare boot sector.
+func (s fileSystemSize) full(partitionLength int64) bool {
+	return partitionLength-s.bytes <= s.bytesPerCluster
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// Rmdir removes a directory, a link or a mount point. What a link leads to and what a mounted volume holds is never
+// touched: drivers unmount with it. Without force a plain directory has to be empty and a missing path is an error;
+// with force its content goes too and a missing path is success. The name is free when it returns.
+func (f *Filesystem) Rmdir(ctx context.Context, path string, force bool) error {
+	parsed, err := f.paths.parse(path, winpath.Options{})
+	if err != nil {
+		return err
+	}
+	if err := f.paths.notWorkingDir(parsed, "removed"); err != nil {
+		return err
+	}
+	j := job{
+		what:  fmt.Sprintf("Rmdir(%s, force=%t)", parsed, force),
+		key:   fmt.Sprintf("Rmdir %s %t", parsed.Key(), force),
+		locks: []string{pathLock(parsed)},
+	}
+	_, err = change(ctx, f.calls, j, func(o *op) (done, error) { return done{}, f.rmdir(o, parsed, force) })
+	return err
+}
+
+func (f *Filesystem) rmdir(o *op, path winpath.Path, force bool) error {
+	gone := func(err error) error {
+		if force {
+			return nil
+		}
+		return pathNotFound(path, err)
+	}
+	pl, err := f.paths.locate(o, path, walk{pin: true})
+	if missing(err) {
+		return gone(err)
+	}
+	if err != nil {
+		return err
+	}
+	defer pl.close()
+	l, err := openForRemoval(o, pl.dir, pl.name)
+	if missing(err) {
+		return gone(err)
+	}
+	if err != nil {
+		return fail(err, "opening %s to remove it", path)
+	}
+	defer l.Close() //nolint:errcheck // it is deleted, or the error is reported
+	if l.reparse == nil && !l.isDirectory() {
+		return errorf(FailedPrecondition, ReasonNotADir, "%s is a file; Rmdir removes directories, links and mount points", path)
+	}
+	err = f.removeTree(o, l, path.String(), force)
+	if hasCode(err, win32.ERROR_DIR_NOT_EMPTY) && !force {
+		return &Error{Class: FailedPrecondition, Reason: "DIRECTORY_NOT_EMPTY", Err: err, Message: path.String() + " is not empty"}
+	}
+	if missing(err) { // somebody else was quicker
+		return gone(err)
+	}
+	return err
+}
+
+// RmdirContents removes what is in a directory and keeps the directory. Links and mount points in it are removed
+// themselves. A path that is itself a link or mount point is refused: its content is somebody's data.
+func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
+	parsed, err := f.paths.parse(path, winpath.Options{})
+	if err != nil {
+		return err
+	}
+	if err := f.paths.notWorkingDir(parsed, "emptied"); err != nil {
+		return err
+	}
+	j := job{what: "RmdirContents", key: "RmdirContents " + parsed.Key(), locks: []string{pathLock(parsed)}}
+	_, err = change(ctx, f.calls, j, func(o *op) (done, error) { return done{}, f.rmdirContents(o, parsed) })
+	return err
+}
+
+func (f *Filesystem) rmdirContents(o *op, path winpath.Path) error {
+	pl, err := f.paths.locate(o, path, walk{pin: true})
+	if missing(err) {
+		return pathNotFound(path, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer pl.close()
+	l, err := pl.openLeaf(o, win32.FILE_LIST_DIRECTORY|win32.FILE_TRAVERSE)
+	if missing(err) {
+		return pathNotFound(path, err)
+	}
+	if err != nil {
+		return fail(err, "opening %s to empty it", path)
+	}
+	defer l.Close() //nolint:errcheck // what was deleted was so through other handles
+	switch {
+	case l.reparse != nil:
+		return errorf(FailedPrecondition, ReasonLinkRefused, "%s is a link or mount point; what it leads to is not emptied", path)
+	case !l.isDirectory():
+		return errorf(FailedPrecondition, ReasonNotADir, "%s is a file, not a directory", path)
+	}
+	return f.removeContents(o, l, path.String())
+}
+
+const openRemoval = win32.DELETE | win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE | win32.FILE_WRITE_ATTRIBUTES
+
+func openForRemoval(o *op, dir kernel.Handle, name string) (*leaf, error) {
+	return openChild(o, dir, name, openRemoval, shareAll)
+}
+
+// removeTree deletes what is open, with its content if it is a plain directory and force says so.
+func (f *Filesystem) removeTree(o *op, l *leaf, path string, force bool) error {
+	if id, ok := l.mountedVolume(); ok {
+		if err := o.flushBeforeUnmount(id); err != nil {
+			klog.FromContext(o.ctx).Info("A volume was not flushed before its mount point is removed", "volume", id, "path", path, "err", err)
+		}
+		if err := o.removeMountPoint(l, path); err != nil {
+			return err
+		}
+	}
+	for {
+		// Try first: most directories are empty or links, and a link must never be listed.
+		err := o.whileShared(l.remove)
+		if err == nil || missing(err) {
+			return nil
+		}
+		if !hasCode(err, win32.ERROR_DIR_NOT_EMPTY) || !force || !l.isPlainDirectory() {
+			return fail(err, "removing %s", path)
+		}
+		if err := f.removeContents(o, l, path); err != nil {
+			return err
+		}
+		// Whoever still fills the directory gets as long as whoever keeps a file open.
+		if err := o.whileShared(l.remove); !hasCode(err, win32.ERROR_DIR_NOT_EMPTY) {
+			if err != nil {
+				return fail(err, "removing %s", path)
+			}
+			return nil
+		}
+		if !o.sharingPatience.wait(sharingTime) {
+			return &Error{Class: Unavailable, Reason: "DIRECTORY_NOT_EMPTY", Err: err, Message: path + " is being filled while it is removed"}
+		}
+	}
+}
+
+func (f *Filesystem) removeContents(o *op, directory *leaf, path string) error {
+	entries, err := directory.entries()
+	if err != nil {
+		return fail(err, "listing %s", path)
+	}
+	for _, entry := range entries {
+		if err := f.removeEntry(o, directory, entry.Name, path+`\`+entry.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Filesystem) removeEntry(o *op, directory *leaf, name, path string) error {
+	l, err := openForRemoval(o, directory.Handle, name)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return fail(err, "opening %s to remove it", path)
+	}
+	defer l.Close() //nolint:errcheck // it is deleted, or the error is reported
+	return f.removeTree(o, l, path, true)
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// systemVolumeCache remembers the volume that Windows runs from; it cannot change while Windows runs.
+type systemVolumeCache struct {
+	mu    sync.Mutex
+	known bool
+	id    winpath.VolumeID
+}
+
+// systemVolume returns the volume that Windows runs from.
+func (o *op) systemVolume() (winpath.VolumeID, error) {
+	cache := &o.calls.system
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if cache.known {
+		return cache.id, nil
+	}
+	directory, err := o.k.SystemWindowsDirectory()
+	if err != nil {
+		return winpath.VolumeID{}, fail(err, "asking which drive Windows runs from")
+	}
+	if len(directory) < 3 {
+		return winpath.VolumeID{}, fmt.Errorf("the system directory is %q", directory)
+	}
+	name, err := o.k.VolumeNameForMountPoint(directory[:3])
+	if err != nil {
+		return winpath.VolumeID{}, fail(err, "asking for the volume of drive %s", directory[:3])
+	}
+	id, err := winpath.ParseVolumeID(name)
+	if err != nil {
+		return winpath.VolumeID{}, err
+	}
+	cache.id, cache.known = id, true
+	return id, nil
+}
+
+// isSystemDisk tells whether Windows runs from the disk.
+func (o *op) isSystemDisk(number uint32) (bool, error) {
+	id, err := o.systemVolume()
+	if err != nil {
+		return false, err
+	}
+	extents, err := o.volumeExtents(id)
+	if err != nil {
+		return false, err
+	}
+	return slices.Contains(extents.disks(), number), nil
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// Volumes is the volume group. A volume is named by its volume name, \\?\Volume{GUID}\; it is accepted without the
+// trailing backslash, without \\?\ and in any case, and given out in one form only.
+type Volumes struct {
+	calls *calls
+	paths *paths
+}
+
+// VolumeStats are the sizes of a volume's file system in bytes; both are 0 for a volume without one.
+type VolumeStats struct {
+	TotalBytes int64
+	UsedBytes  int64
+}
+
+func parseVolumeID(text string) (winpath.VolumeID, error) {
+	id, err := winpath.ParseVolumeID(text)
+	if err != nil {
+		return id, &Error{Class: InvalidArgument, Reason: ReasonVolumeID, Message: err.Error(), Err: err}
+	}
+	return id, nil
+}
+
+func volumeNotFound(id winpath.VolumeID, err error) error {
+	return &Error{
+		Class: NotFound, Reason: "VOLUME_NOT_FOUND", Err: err,
+		Message: fmt.Sprintf("volume %s is not present on this node; its disk may be detached or offline", id),
+	}
+}
+
+// extents are the parts of disks that a volume occupies.
+type extents win32.VolumeDiskExtents
+
+// disks are the numbers of the disks that the extents lie on, each once.
+func (e extents) disks() []uint32 {
+	var numbers []uint32
+	for _, extent := range e {
+		if !slices.Contains(numbers, extent.DiskNumber) {
+			numbers = append(numbers, extent.DiskNumber)
+		}
+	}
+	return numbers
+}
+
+// volumeExtents asks on which disks a volume lies.
+func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
+	h, err := o.k.OpenDevice(id.Device(), 0)
+	if missing(err) {
+		return nil, volumeNotFound(id, err)
+	}
+	if err != nil {
+		return nil, fail(err, "opening volume %s", id)
+	}
+	defer h.Close() //nolint:errcheck // nothing was written
+	buffer := make([]byte, 32)
+	for {
+		n, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, buffer)
+		if hasCode(err, win32.ERROR_MORE_DATA) {
+			count, countErr := win32.VolumeDiskExtentsCount(buffer[:n])
+			if needed := 8 + 24*int(count); countErr == nil && needed > len(buffer) && needed < 1<<20 {
+				buffer = make([]byte, needed)
+				continue
+			}
+		}
+		if err != nil {
+			return nil, fail(err, "asking for the disks of volume %s", id)
+		}
+		parsed, err := win32.ParseVolumeDiskExtents(buffer[:n])
+		if err != nil {
+			return nil, fail(err, "asking for the disks of volume %s", id)
+		}
+		if len(parsed) == 0 { // seen under Wine: an answer without content
+			return nil, errorf(Unsupported, "NO_EXTENTS", "Windows does not tell on which disk volume %s lies", id)
+		}
+		return extents(parsed), nil
+	}
+}
+
+// singleExtent is the extent of a volume that occupies one partition, as all that this agent makes do.
+func (o *op) singleExtent(id winpath.VolumeID) (win32.DiskExtent, error) {
+	all, err := o.volumeExtents(id)
+	if err != nil {
+		return win32.DiskExtent{}, err
+	}
+	if len(all) != 1 {
+		return win32.DiskExtent{}, errorf(FailedPrecondition, "VOLUME_SPANS_DISKS", "volume %s has %d extents; only volumes of one partition are supported", id, len(all))
+	}
+	return all[0], nil
+}
+
+// GetDiskNumberFromVolumeID returns the number of the disk that a volume lies on, mounted or not.
+func (v *Volumes) GetDiskNumberFromVolumeID(ctx context.Context, volumeID string) (uint32, error) {
+	id, err := parseVolumeID(volumeID)
+	if err != nil {
+		return 0, err
+	}
+	return read(ctx, v.calls, "GetDiskNumberFromVolumeID", func(o *op) (uint32, error) {
+		extents, err := o.volumeExtents(id)
+		if err != nil {
+			return 0, err
+		}
+		disks := extents.disks()
+		if len(disks) != 1 {
+			return 0, errorf(FailedPrecondition, "VOLUME_SPANS_DISKS", "volume %s lies on %d disks", id, len(disks))
+		}
+		return disks[0], nil
+	})
+}
+
+// IsVolumeFormatted tells whether Windows recognises a file system on a volume. Only Windows' own "unrecognised" is a
+// no; a volume that is gone, locked or damaged is an error, for a no leads callers straight to formatting.
+func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool, error) {
+	id, err := parseVolumeID(volumeID)
+	if err != nil {
+		return false, err
+	}
+	return read(ctx, v.calls, "IsVolumeFormatted", func(o *op) (bool, error) {
+		fileSystem, err := o.fileSystem(id)
+		return fileSystem != "", err
+	})
+}
+
+// fileSystem returns the name of the file system on a volume, or "" when Windows recognises none.
+func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
+	info, err := o.k.VolumeInformation(id.String())
+	switch {
+	case hasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
+		return "", nil
+	case missing(err):
+		return "", volumeNotFound(id, err)
+	case err != nil:
+		return "", fail(err, "asking for the file system of volume %s", id)
+	case info.FileSystem == "RAW":
+		return "", nil
+	case info.FileSystem == "":
+		return "", errorf(Internal, "NO_FILE_SYSTEM_NAME", "Windows mounted volume %s but does not name its file system", id)
+	default:
+		return info.FileSystem, nil
+	}
+}
+
+// GetVolumeStats returns the size of a volume's file system and how much of it is used, in bytes.
+func (v *Volumes) GetVolumeStats(ctx context.Context, volumeID string) (VolumeStats, error) {
+	id, err := parseVolumeID(volumeID)
+	if err != nil {
+		return VolumeStats{}, err
+	}
+	return read(ctx, v.calls, "GetVolumeStats", func(o *op) (VolumeStats, error) { return o.volumeStats(id) })
+}
+
+func (o *op) volumeStats(id winpath.VolumeID) (VolumeStats, error) {
+	total, free, err := o.k.DiskFreeSpace(id.String())
+	switch {
+	case hasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
+		return VolumeStats{}, nil
+	case missing(err):
+		return VolumeStats{}, volumeNotFound(id, err)
+	case err != nil:
+		return VolumeStats{}, fail(err, "reading the sizes of volume %s", id)
+	case free > total:
+		return VolumeStats{}, errorf(Internal, "SIZES", "volume %s reports %d bytes free of %d", id, free, total)
+	}
+	return VolumeStats{TotalBytes: int64(total), UsedBytes: int64(total - free)}, nil
+}
+
+// WriteVolumeCache writes what Windows caches of a volume to its disk.
+func (v *Volumes) WriteVolumeCache(ctx context.Context, volumeID string) error {
+	id, err := parseVolumeID(volumeID)
+	if err != nil {
+		return err
+	}
+	j := job{what: "WriteVolumeCache", key: "WriteVolumeCache " + id.String(), locks: []string{volumeLock(id)}, fresh: true}
+	_, err = change(ctx, v.calls, j, func(o *op) (done, error) { return done{}, o.flushVolume(id) })
+	return err
+}
+
+// flushVolume writes cached data. A write-protected volume has none.
+func (o *op) flushVolume(id winpath.VolumeID) error {
+	h, err := o.k.OpenDevice(id.Device(), readWrite)
+	if missing(err) {
+		return volumeNotFound(id, err)
+	}
+	if err == nil {
+		err = errors.Join(h.Flush(), h.Close())
+	}
+	if err != nil && !hasCode(err, win32.ERROR_WRITE_PROTECT) {
+		return fail(err, "flushing volume %s", id)
+	}
+	return nil
+}
