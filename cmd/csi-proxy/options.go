@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// options is what the command line says.
+type options struct {
+	version bool // the subcommand
+
+	host        string
+	stateDir    string
+	socketDir   string
+	workingDirs []string
+	apis        server.Selection
+	metrics     string
+	deprecated  []string // deprecated flags that were given
+}
+
+// list is a flag that may be repeated.
+type list []string
+
+func (l *list) String() string { return fmt.Sprint([]string(*l)) }
+
+func (l *list) Set(value string) error {
+	if value == "" {
+		return errors.New("empty value")
+	}
+	*l = append(*l, value)
+	return nil
+}
+
+// hosts are the values of -host.
+const (
+	hostWindows  = "windows"
+	hostEmulated = "emulated"
+)
+
+// parse reads the command line. Its errors are for exit code 2; flag.ErrHelp says that help was asked for and given.
+func parse(args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	var (
+		more                            list
+		kubelet, kubeletPlugins, podDir string
+		service                         bool
+	)
+	flags := flag.NewFlagSet("csi-proxy", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // the caller prints errors, once
+	klog.InitFlags(flags)
+	flags.StringVar(&kubelet, "kubelet-path", agent.KubeletDir, "kubelet's `directory`; always a working directory")
+	flags.Var(&more, "working-dir", "one more `directory` below which operations are allowed; may be repeated")
+	flags.StringVar(&kubeletPlugins, "kubelet-csi-plugins-path", "", "deprecated: one more working `directory`")
+	flags.StringVar(&podDir, "kubelet-pod-path", "", "deprecated: one more working `directory`")
+	flags.BoolVar(&service, "windows-service", false, "run under the Windows Service Control Manager as csiproxy")
+	flags.Bool("require-privacy", true, "ask for encryption on SMB global mappings")
+	flags.StringVar(&o.metrics, "metrics-bind-address", "", "`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
+	flags.StringVar(&o.host, "host", defaultHost(), "the node to work on: windows, or emulated, a Windows node made of files")
+	flags.StringVar(&o.stateDir, "state-dir", "", "`directory` in which the emulated node lives; made when missing")
+	flags.StringVar(&o.socketDir, "socket-dir", "", "`directory` of the unix sockets (default: run in the state directory)")
+	flags.Var(&o.apis, "api", "which `versions` of an API group are served, group=off or group=version,version; may be repeated (default: all)")
+	flags.Usage = func() {} // or it would bury every error
+
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			usage(flags, stderr)
+		}
+		return nil, err
+	}
+	switch rest := flags.Args(); {
+	case len(rest) == 1 && rest[0] == "version":
+		o.version = true
+		return o, nil
+	case len(rest) > 0:
+		return nil, fmt.Errorf("unknown argument %q", rest[0])
+	}
+	o.workingDirs = append([]string{kubelet}, more...)
+	flags.Visit(func(f *flag.Flag) {
+		if f.Name == "kubelet-csi-plugins-path" || f.Name == "kubelet-pod-path" {
+			o.deprecated = append(o.deprecated, "-"+f.Name)
+		}
+	})
+	for _, dir := range []string{kubeletPlugins, podDir} {
+		if dir != "" {
+			o.workingDirs = append(o.workingDirs, dir)
+		}
+	}
+	if err := o.check(service); err != nil {
+		return nil, err
+	}
+	return o, makeLogDirs(flags)
+}
+
+// check refuses what does not go together.
+func (o *options) check(service bool) error {
+	if service && runtime.GOOS != "windows" {
+		return errors.New("-windows-service needs Windows: there is no Service Control Manager here")
+	}
+	switch o.host {
+	case "":
+		return errors.New("-host is required here: use -host=emulated -state-dir=DIR for a Windows node made of files")
+	case hostWindows:
+		if runtime.GOOS != "windows" {
+			return fmt.Errorf("-host=windows needs Windows, and this is %s; use -host=emulated", runtime.GOOS)
+		}
+		return errors.New("-host=windows is not in this build: its Windows kernel is not complete; use -host=emulated")
+	case hostEmulated:
+	default:
+		return fmt.Errorf("-host=%s: the hosts are windows and emulated", o.host)
+	}
+	if service {
+		return errors.New("-windows-service goes with -host=windows only")
+	}
+	if o.stateDir == "" {
+		return errors.New("-host=emulated needs -state-dir=DIR, the directory in which the node lives")
+	}
+	if o.socketDir == "" {
+		o.socketDir = filepath.Join(o.stateDir, "run")
+	}
+	if o.apis.Empty() {
+		return errors.New("-api: every API is off, nothing is left to serve")
+	}
+	return nil
+}
+
+// defaultHost is the real node where there can be one.
+func defaultHost() string {
+	if runtime.GOOS == "windows" {
+		return hostWindows
+	}
+	return ""
+}
+
+// makeLogDirs makes the directories that klog writes to: it ends the process when one is missing.
+func makeLogDirs(flags *flag.FlagSet) error {
+	file, dir := flags.Lookup("log_file").Value.String(), flags.Lookup("log_dir").Value.String()
+	if file != "" {
+		dir = filepath.Dir(file)
+	}
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return fmt.Errorf("cannot make the log directory: %w", err)
+	}
+	return nil
+}
+
+func usage(flags *flag.FlagSet, w io.Writer) {
+	_, _ = fmt.Fprint(w, `CSI Proxy serves storage operations of a Windows node to CSI drivers.
+
+Usage:
+  csi-proxy [flags]       serve; prints "ready N" when all N API endpoints accept calls
+  csi-proxy version       print the version
+
+Exit codes: 0 stopped by a signal, 1 failed, 2 wrong usage.
+
+Flags:
+`)
+	flags.SetOutput(w)
+	flags.PrintDefaults()
+}

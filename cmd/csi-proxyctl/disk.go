@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
+)
+
+func diskCommand(a *connection) *cobra.Command {
+	disk := &cobra.Command{Use: "disk", Short: "Attach, detach and change disks", Args: cobra.NoArgs, RunE: needCommand}
+	disk.AddCommand(
+		attachCommand(a),
+		oneDiskCommand(a, "detach", "Pull a disk out, whatever uses it; prints where its image is kept",
+			func(c *cobra.Command, ctx context.Context, client *adminclient.Client, disk uint32) error {
+				r, err := client.DetachDisk(ctx, &admin.DetachDiskRequest{DiskNumber: disk})
+				if err != nil {
+					return err
+				}
+				return printLine(c, r.GetImagePath())
+			}),
+		growCommand(a),
+		oneDiskCommand(a, "offline", "Take a disk offline", setState(false)),
+		oneDiskCommand(a, "online", "Bring a disk online", setState(true)),
+	)
+	return disk
+}
+
+// size is a flag that takes bytes, or a unit such as 20Gi.
+type size int64
+
+func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }
+func (s *size) Type() string   { return "bytes" }
+
+func (s *size) Set(text string) error {
+	n, err := treeview.ParseSize(text)
+	*s = size(n)
+	return err
+}
+
+// oneDiskCommand is a command on a disk that --disk names.
+func oneDiskCommand(a *connection, use, short string, do func(*cobra.Command, context.Context, *adminclient.Client, uint32) error) *cobra.Command {
+	c := &cobra.Command{Use: use + " --disk N", Short: short, Args: cobra.NoArgs, DisableFlagsInUseLine: true}
+	disk := c.Flags().Uint32("disk", 0, "disk `number`")
+	required(c, "disk")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error { return do(c, ctx, client, *disk) })
+	}
+	return c
+}
+
+func setState(online bool) func(*cobra.Command, context.Context, *adminclient.Client, uint32) error {
+	return func(_ *cobra.Command, ctx context.Context, client *adminclient.Client, disk uint32) error {
+		_, err := client.SetDiskState(ctx, &admin.SetDiskStateRequest{DiskNumber: disk, Online: online})
+		return err
+	}
+}
+
+func growCommand(a *connection) *cobra.Command {
+	var to size
+	c := oneDiskCommand(a, "grow", "Make a disk larger", func(_ *cobra.Command, ctx context.Context, client *adminclient.Client, disk uint32) error {
+		_, err := client.GrowDisk(ctx, &admin.GrowDiskRequest{DiskNumber: disk, SizeBytes: int64(to)})
+		return err
+	})
+	c.Use = "grow --disk N --size BYTES"
+	c.Flags().Var(&to, "size", "the new total; `bytes`, or with a unit: 20Gi")
+	required(c, "size")
+	return c
+}
+
+func attachCommand(a *connection) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "attach {--size BYTES | --image FILE}",
+		Short:   "Attach a disk, blank or with the content of an image; prints its number",
+		Example: "  csi-proxyctl node disk attach --size 20Gi --serial vol0123456789abcdef3 --lun 3",
+		Args:    cobra.NoArgs,
+	}
+	var total size
+	c.Flags().Var(&total, "size", "`bytes`, or with a unit: 20Gi")
+	image := c.Flags().String("image", "", "a `file` with the disk's bytes, such as detach printed; it is moved into the node")
+	c.MarkFlagsOneRequired("size", "image")
+	r := &admin.AttachDiskRequest{}
+	c.Flags().StringVar(&r.SerialNumber, "serial", "", "serial `number` (default: none)")
+	var naa, t10, eui string
+	c.Flags().StringVar(&naa, "naa", "", "page 83 identifier: NAA name in `hex`")
+	c.Flags().StringVar(&naa, "page83", "", "the same as --naa `hex`")
+	c.Flags().StringVar(&eui, "eui64", "", "page 83 identifier: EUI-64 in `hex`")
+	c.Flags().StringVar(&t10, "t10", "", "page 83 identifier: T10 vendor id, ASCII `text` such as \"Google  persistent-disk-0\"")
+	c.MarkFlagsMutuallyExclusive("naa", "page83")
+	c.Flags().StringVar(&r.BusType, "bus-type", "Scsi", "`type`: Scsi, Sas, Nvme, iScsi, Virtual and others")
+	c.Flags().Uint32Var(&r.Adapter, "adapter", 0, "SCSI adapter `number`")
+	c.Flags().Uint32Var(&r.Bus, "bus", 0, "SCSI bus `number`")
+	c.Flags().Uint32Var(&r.Target, "target", 0, "SCSI target `number`")
+	lun := c.Flags().Uint32("lun", 0, "logical unit `number` (default: the lowest free one)")
+	c.Flags().BoolVar(&r.Offline, "offline", false, "the disk arrives offline")
+	c.Flags().BoolVar(&r.ReadOnly, "read-only", false, "the disk arrives read-only")
+	c.Flags().Uint32Var(&r.SectorSize, "sector-size", 512, "512 or 4096 `bytes`")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		r.SizeBytes = int64(total)
+		if c.Flags().Changed("lun") {
+			r.Lun = lun
+		}
+		var err error
+		if r.Identifiers, err = identifiers(naa, eui, t10); err != nil {
+			return err
+		}
+		if *image != "" {
+			if r.ImagePath, err = filepath.Abs(*image); err != nil { // the agent has its own current directory
+				return err
+			}
+		}
+		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
+			answer, err := client.AttachDisk(ctx, r)
+			if err != nil {
+				return err
+			}
+			return printLine(c, answer.GetDiskNumber())
+		})
+	}
+	return c
+}
+
+// identifiers are the page 83 identifiers that the flags name. The code sets and types are those of SPC-4.
+func identifiers(naa, eui, t10 string) ([]*admin.Identifier, error) {
+	var list []*admin.Identifier
+	for _, i := range []struct {
+		text   string
+		number uint32
+	}{{naa, 3}, {eui, 2}} {
+		if i.text == "" {
+			continue
+		}
+		bytes, err := hex.DecodeString(i.text)
+		if err != nil {
+			return nil, fmt.Errorf("identifier %q is not hex", i.text)
+		}
+		list = append(list, &admin.Identifier{CodeSet: 1, Type: i.number, Identifier: bytes})
+	}
+	if t10 != "" {
+		list = append(list, &admin.Identifier{CodeSet: 2, Type: 1, Identifier: []byte(t10)})
+	}
+	return list, nil
+}
+
+// required marks a flag of the command as required; it panics when the command has no such flag.
+func required(c *cobra.Command, flag string) {
+	if err := c.MarkFlagRequired(flag); err != nil {
+		panic(err)
+	}
+}

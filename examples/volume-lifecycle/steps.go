@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	fsapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
+	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
+)
+
+// stage is NodeStageVolume.
+func (l *lifecycle) stage() []step {
+	return []step{
+		{"Find the disk by its serial number", "disk ListDiskIDs", func(ctx context.Context) (string, error) {
+			ids, err := l.disks.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
+			if err != nil {
+				return "", err
+			}
+			for number, id := range ids.GetDiskIDs() {
+				if strings.Contains(id.GetSerialNumber(), l.serial) {
+					l.disk = number
+					return fmt.Sprintf("disk %d of %d, page 83 %q", number, len(ids.GetDiskIDs()), id.GetPage83()), nil
+				}
+			}
+			return "", fmt.Errorf("no disk has the serial number %s", l.serial)
+		}},
+		{"How large is it?", "disk GetDiskStats", l.diskStats},
+		{"Give it a partition table and a partition", "disk PartitionDisk", func(ctx context.Context) (string, error) {
+			_, err := l.disks.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: l.disk})
+			return "partitioned, or it was already", err
+		}},
+		{"Bring it online", "disk SetDiskState online", l.setState(true)},
+		{"Which volume is on it?", "volume ListVolumesOnDisk", func(ctx context.Context) (string, error) {
+			list, err := l.volumes.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: l.disk})
+			if err != nil {
+				return "", err
+			}
+			l.volume = list.GetVolumeIds()[0]
+			return l.volume, nil
+		}},
+		{"Format it, unless it has a file system", "volume IsVolumeFormatted, FormatVolume", func(ctx context.Context) (string, error) {
+			is, err := l.volumes.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: l.volume})
+			if err != nil {
+				return "", err
+			}
+			if is.GetFormatted() {
+				return "it has one: an earlier run's files are kept", nil
+			}
+			_, err = l.volumes.FormatVolume(ctx, &volumeapi.FormatVolumeRequest{VolumeId: l.volume})
+			return "it had none: formatted with NTFS", err
+		}},
+		{"Mount it at the staging directory", "volume MountVolume", func(ctx context.Context) (string, error) {
+			_, err := l.volumes.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: l.volume, TargetPath: stagingPath})
+			return stagingPath, err
+		}},
+	}
+}
+
+// publish is NodePublishVolume, and the pod's use of the volume.
+func (l *lifecycle) publish() []step {
+	return []step{
+		{"Make the pod's directory", "filesystem Mkdir", func(ctx context.Context) (string, error) {
+			_, err := l.files.Mkdir(ctx, &fsapi.MkdirRequest{Path: podDir})
+			return podDir, err
+		}},
+		{"Remove what an earlier try may have left there", "filesystem Rmdir", l.rmdir(podPath)},
+		{"Link the pod's path to the staging directory", "filesystem CreateSymlink", func(ctx context.Context) (string, error) {
+			_, err := l.files.CreateSymlink(ctx, &fsapi.CreateSymlinkRequest{SourcePath: `c:` + stagingPath, TargetPath: podPath})
+			return podPath, err
+		}},
+		{"Does the link lead somewhere?", "filesystem IsSymlink", func(ctx context.Context) (string, error) {
+			is, err := l.files.IsSymlink(ctx, &fsapi.IsSymlinkRequest{Path: podPath})
+			if err == nil && !is.GetIsSymlink() {
+				err = errors.New("the link that was just made leads nowhere")
+			}
+			return "it does", err
+		}},
+		{"Be the pod: write to a file through the link", "(the host's file system)", l.write},
+		{"How full is the volume? Ask by the pod's path", "volume GetVolumeIDFromTargetPath, GetVolumeStats", l.volumeStats},
+	}
+}
+
+// grow is NodeExpandVolume, after the cloud has done its part.
+func (l *lifecycle) grow() []step {
+	return []step{
+		{"Be the cloud: make the disk 1 GiB larger", "(admin) GrowDisk", func(ctx context.Context) (string, error) {
+			_, err := l.admin.GrowDisk(ctx, &admin.GrowDiskRequest{DiskNumber: l.disk, SizeBytes: l.size + 1<<30})
+			return treeview.Size(l.size) + " → " + treeview.Size(l.size+1<<30), err
+		}},
+		{"Have Windows look at its disks again", "disk Rescan", func(ctx context.Context) (string, error) {
+			_, err := l.disks.Rescan(ctx, &diskapi.RescanRequest{})
+			return "done", err
+		}},
+		{"Grow partition and file system as far as the disk goes", "volume ResizeVolume", func(ctx context.Context) (string, error) {
+			_, err := l.volumes.ResizeVolume(ctx, &volumeapi.ResizeVolumeRequest{VolumeId: l.volume})
+			return "done", err
+		}},
+		{"How large is the disk now?", "disk GetDiskStats", l.diskStats},
+		{"And the volume?", "volume GetVolumeIDFromTargetPath, GetVolumeStats", l.volumeStats},
+		{"Be the pod: is everything still there?", "(the host's file system)", l.read},
+	}
+}
+
+// unstage is NodeUnpublishVolume and NodeUnstageVolume.
+func (l *lifecycle) unstage() []step {
+	return []step{
+		{"Remove the pod's link; what it leads to stays", "filesystem Rmdir", l.rmdir(podPath)},
+		{"Flush the volume and take it off its directory", "volume UnmountVolume", func(ctx context.Context) (string, error) {
+			_, err := l.volumes.UnmountVolume(ctx, &volumeapi.UnmountVolumeRequest{VolumeId: l.volume, TargetPath: stagingPath})
+			return "unmounted", err
+		}},
+		{"Remove the staging directory", "filesystem Rmdir", l.rmdir(stagingPath)},
+		{"Which disk was it? The volume knows, though it is mounted nowhere", "volume GetDiskNumberFromVolumeID", func(ctx context.Context) (string, error) {
+			n, err := l.volumes.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: l.volume})
+			return fmt.Sprintf("disk %d", n.GetDiskNumber()), err
+		}},
+		{"Take it offline, ready to be detached", "disk SetDiskState offline", l.setState(false)},
+	}
+}
+
+func (l *lifecycle) diskStats(ctx context.Context) (string, error) {
+	r, err := l.disks.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: l.disk})
+	l.size = r.GetTotalBytes()
+	return treeview.Size(l.size), err
+}
+
+func (l *lifecycle) volumeStats(ctx context.Context) (string, error) {
+	id, err := l.volumes.GetVolumeIDFromTargetPath(ctx, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: podPath})
+	if err != nil {
+		return "", err
+	}
+	r, err := l.volumes.GetVolumeStats(ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: id.GetVolumeId()})
+	return stats(r.GetTotalBytes(), r.GetUsedBytes()), err
+}
+
+func (l *lifecycle) setState(online bool) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		if _, err := l.disks.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: l.disk, IsOnline: online}); err != nil {
+			return "", err
+		}
+		r, err := l.disks.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: l.disk})
+		if r.GetIsOnline() {
+			return "online", err
+		}
+		return "offline", err
+	}
+}
+
+func (l *lifecycle) rmdir(path string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		if _, err := l.files.Rmdir(ctx, &fsapi.RmdirRequest{Path: path, Force: true}); err != nil {
+			return "", err
+		}
+		r, err := l.files.PathExists(ctx, &fsapi.PathExistsRequest{Path: path})
+		if err == nil && r.GetExists() {
+			err = fmt.Errorf("%s is still there", path)
+		}
+		return "nothing there any more", err
+	}
+}
+
+// file is the pod's file on this host.
+func (l *lifecycle) file(ctx context.Context) (string, error) {
+	r, err := l.admin.GetPath(ctx, &admin.GetPathRequest{WindowsPath: podPath + `\` + fileName})
+	return r.GetHostPath(), err
+}
+
+func (l *lifecycle) write(ctx context.Context) (string, error) {
+	path, err := l.file(ctx)
+	if err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = fmt.Fprintf(f, "the pod was here: %s\n", time.Now().Format(time.DateTime))
+	return path, errors.Join(err, f.Close())
+}
+
+func (l *lifecycle) read(ctx context.Context) (string, error) {
+	path, err := l.file(ctx)
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errors.New("the pod's file is gone")
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return fmt.Sprintf("%s has %d line(s), the last: %s", fileName, len(lines), lines[len(lines)-1]), err
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds the commands, starts an agent on an emulated Windows node, shows one volume's life on it, and then leaves the
+# agent running until Ctrl-C. With ONCE=1, or without a terminal, it stops the agent and exits instead.
+#   STATE_DIR   where the node lives; default: state in this repository. Keep it, and the node is there again.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+state=${STATE_DIR:-$PWD/state}
+mkdir -p "$state"
+state=$(cd "$state" && pwd)
+log=$state/csi-proxy.log
+export CSI_PROXY_SOCKET_DIR=$state/run
+
+go build -trimpath -o bin/ ./cmd/csi-proxy ./cmd/csi-proxyctl ./examples/volume-lifecycle
+
+# The agent gets a process group of its own, so that Ctrl-C reaches this script alone, which then stops the agent.
+set -m
+coproc agent { exec bin/csi-proxy -host=emulated -state-dir="$state" -v=2 -logtostderr=false -log_file="$log"; }
+set +m
+pid=$agent_PID
+stop() { kill -TERM "$pid" 2>/dev/null || true; }
+trap stop EXIT
+
+# The agent's one line on standard output says that every endpoint accepts; its end without one, that it failed.
+if ! read -r ready count <&"${agent[0]}" || [ "$ready" != ready ]; then
+	code=0
+	wait "$pid" || code=$?
+	echo "run.sh: the agent did not start (exit code $code); its log is $log" >&2
+	exit 1
+fi
+echo "csi-proxy (process $pid) serves $count API endpoints of an emulated Windows node; its log is $log"
+
+bin/volume-lifecycle
+
+finish() {
+	trap - EXIT INT TERM
+	stop
+	code=0
+	wait "$pid" || code=$?
+	exit "$code"
+}
+
+if [ "${ONCE:-}" = 1 ] || ! [ -t 0 ]; then
+	finish
+fi
+trap 'echo; finish' INT TERM
+
+cat <<TEXT
+
+The agent goes on serving:
+
+$(bin/csi-proxyctl apis)
+
+Try, in another terminal:
+
+  export CSI_PROXY_SOCKET_DIR=$CSI_PROXY_SOCKET_DIR
+  cd $PWD
+  bin/csi-proxyctl tree
+  bin/csi-proxyctl node disk attach --size 20Gi --serial my-disk
+  bin/csi-proxyctl node path 'C:\\var\\lib\\kubelet'
+  bin/csi-proxyctl node reboot
+  bin/volume-lifecycle
+
+Ctrl-C stops it.
+TEXT
+code=0
+wait "$pid" || code=$?
+trap - EXIT
+echo "run.sh: the agent ended by itself (exit code $code); its log is $log" >&2
+exit 1

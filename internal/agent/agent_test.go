@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// shortDir is a directory whose path leaves room for a socket's name.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // its path grows with the test's name
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func start(t *testing.T, c agent.Config) *agent.Agent {
+	t.Helper()
+	a, err := agent.Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Stop(context.Background()) })
+	return a
+}
+
+func dialAdmin(t *testing.T, a *agent.Agent) *adminclient.Client {
+	t.Helper()
+	c, err := adminclient.Dial(t.Context(), a.SocketDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func dialDisk(t *testing.T, a *agent.Agent) *disk.Client {
+	t.Helper()
+	c, err := disk.NewClientWithPipePath(filepath.Join(a.SocketDir(), "csi-proxy-disk-v1.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func listsDisks(t *testing.T, a *agent.Agent) int {
+	t.Helper()
+	r, err := dialDisk(t, a).ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(r.GetDiskIDs())
+}
+
+func TestTwoAgentsInOneProcess(t *testing.T) {
+	var only server.Selection
+	if err := only.Set("volume=off"); err != nil {
+		t.Fatal(err)
+	}
+	first := start(t, agent.Config{StateDir: shortDir(t)})
+	second := start(t, agent.Config{StateDir: shortDir(t), APIs: &only})
+	if first.Ready() != 5 || second.Ready() != 3 {
+		t.Errorf("ready: got %d and %d, want 5 and 3", first.Ready(), second.Ready())
+	}
+	if _, err := dialAdmin(t, first).DetachDisk(t.Context(), &admin.DetachDiskRequest{DiskNumber: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := listsDisks(t, first), listsDisks(t, second); a != 2 || b != 3 {
+		t.Errorf("disks: got %d and %d, want 2 and 3", a, b)
+	}
+	if err := first.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := listsDisks(t, second); n != 3 {
+		t.Errorf("disks of the other agent: got %d", n)
+	}
+}
+
+func TestStoppedAgentLeavesNothing(t *testing.T) {
+	dir := shortDir(t)
+	for range 2 { // the second one finds everything free
+		a := start(t, agent.Config{StateDir: dir})
+		if err := a.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Stop(t.Context()); err != nil {
+			t.Errorf("a second Stop: %v", err)
+		}
+		if a.Ready() != 0 {
+			t.Errorf("ready after Stop: %d", a.Ready())
+		}
+		left, err := filepath.Glob(filepath.Join(dir, "run", "*.sock"))
+		if err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	}
+}
+
+func TestFailedStartLeavesNothing(t *testing.T) {
+	dir := shortDir(t)
+	run := filepath.Join(dir, "run")
+	if err := os.MkdirAll(run, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	live, err := net.Listen("unix", filepath.Join(run, "csiproxy-admin.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := agent.Start(t.Context(), agent.Config{StateDir: dir}); err == nil || !strings.Contains(err.Error(), "csiproxy-admin.sock") {
+		t.Fatalf("got %v, want an error that names the socket", err)
+	}
+	if err := live.Close(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, agent.Config{StateDir: dir})
+}
+
+func TestKernelOfTheCaller(t *testing.T) {
+	n, err := emulated.Open(shortDir(t), emulated.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := start(t, agent.Config{Kernel: n, SocketDir: shortDir(t)})
+	if _, err := dialAdmin(t, a).Reboot(t.Context(), &admin.RebootRequest{}); err != nil {
+		t.Errorf("reboot: %v", err)
+	}
+	if err := a.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.DiskInterfaces(); err != nil {
+		t.Errorf("the agent closed a node that is not its own: %v", err)
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// plainKernel is an emulated node that does not look like one.
+type plainKernel struct{ kernel.Kernel }
+
+func TestRealNodeHasNoControl(t *testing.T) {
+	n, err := emulated.Open(shortDir(t), emulated.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = n.Close() }()
+	a := start(t, agent.Config{Kernel: plainKernel{n}, SocketDir: shortDir(t)})
+	client := dialAdmin(t, a)
+	if tree, err := client.GetTree(t.Context(), &admin.GetTreeRequest{}); err != nil || len(tree.GetDisks()) != 3 {
+		t.Errorf("tree: got %v, %v", tree, err)
+	}
+	if _, err := client.Reboot(t.Context(), &admin.RebootRequest{}); status.Code(err) != codes.Unimplemented {
+		t.Errorf("reboot: got %v, want Unimplemented", err)
+	}
+	if err := a.Restart(t.Context()); err == nil {
+		t.Error("Restart of a real node: got no error")
+	}
+}
+
+// gate is an interceptor that holds the kernel calls of one function until it is opened.
+type gate struct {
+	function string
+	entered  chan struct{}
+	open     chan struct{}
+	once     sync.Once
+}
+
+func newGate(function string) *gate {
+	return &gate{function: function, entered: make(chan struct{}), open: make(chan struct{})}
+}
+
+func (g *gate) intercept(_ context.Context, call kernel.Call, do func() error) error {
+	if call.Function == g.function {
+		g.once.Do(func() { close(g.entered) })
+		<-g.open
+	}
+	return do()
+}
+
+func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
+	g := newGate("ReenumerateDevices")
+	a := start(t, agent.Config{StateDir: shortDir(t), Interceptor: g.intercept})
+	disks := dialDisk(t, a)
+	cut := make(chan error, 1)
+	go func() {
+		_, err := disks.Rescan(t.Context(), &diskapi.RescanRequest{})
+		cut <- err
+	}()
+	<-g.entered
+
+	rebooted := make(chan error, 1)
+	go func() {
+		_, err := dialAdmin(t, a).Reboot(t.Context(), &admin.RebootRequest{})
+		rebooted <- err
+	}()
+	if err := <-cut; status.Code(err) != codes.Unavailable {
+		t.Errorf("the running call: got %v, want Unavailable", err)
+	}
+	// The API is away, the admin endpoint is not.
+	apis, err := dialAdmin(t, a).ListAPIs(t.Context(), &admin.ListAPIsRequest{})
+	if err != nil || len(apis.GetApis()) != 0 {
+		t.Errorf("APIs during the reboot: got %v, %v", apis, err)
+	}
+	if _, err := dialAdmin(t, a).GetTree(t.Context(), &admin.GetTreeRequest{}); status.Code(err) != codes.Unavailable {
+		t.Errorf("tree during the reboot: got %v, want Unavailable", err)
+	}
+	if _, err := dialAdmin(t, a).Reboot(t.Context(), &admin.RebootRequest{}); status.Code(err) != codes.Unavailable {
+		t.Errorf("a second reboot meanwhile: got %v, want Unavailable", err)
+	}
+	close(g.open)
+	if err := <-rebooted; err != nil {
+		t.Fatal(err)
+	}
+	if a.Ready() != 5 {
+		t.Errorf("ready after the reboot: got %d", a.Ready())
+	}
+	// The client that lived through it goes on.
+	if _, err := disks.Rescan(t.Context(), &diskapi.RescanRequest{}); err != nil {
+		t.Errorf("the old client: %v", err)
+	}
+}
+
+func TestStopWaitsForTheNode(t *testing.T) {
+	g := newGate("ReenumerateDevices")
+	a := start(t, agent.Config{StateDir: shortDir(t), Interceptor: g.intercept})
+	ctx, giveUp := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := dialDisk(t, a).Rescan(ctx, &diskapi.RescanRequest{})
+		gone <- err
+	}()
+	<-g.entered
+	giveUp()
+	if err := <-gone; status.Code(err) != codes.Canceled {
+		t.Errorf("the caller that gave up: got %v", err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- a.Stop(context.Background()) }()
+	select {
+	case err := <-stopped:
+		t.Fatalf("the agent stopped while the node was busy: %v", err)
+	case <-waitClosed(a):
+	}
+	close(g.open)
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// waitClosed tells when the agent's API is closed, which happens before it waits for the node.
+func waitClosed(a *agent.Agent) <-chan struct{} {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		for {
+			c, err := net.Dial("unix", filepath.Join(a.SocketDir(), "csi-proxy-disk-v1.sock"))
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, c) // until the agent closes it
+			_ = c.Close()
+		}
+	}()
+	return closed
+}
+
+func TestStopGivesUpWithItsContext(t *testing.T) {
+	g := newGate("ReenumerateDevices")
+	defer close(g.open)
+	a := start(t, agent.Config{StateDir: shortDir(t), Interceptor: g.intercept})
+	cut := make(chan error, 1)
+	go func() {
+		_, err := dialDisk(t, a).Rescan(t.Context(), &diskapi.RescanRequest{})
+		cut <- err
+	}()
+	<-g.entered
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := a.Stop(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want that the context was canceled", err)
+	}
+	if err := <-cut; status.Code(err) != codes.Unavailable {
+		t.Errorf("the running call: got %v, want Unavailable", err)
+	}
+}
+
+func TestAPIsAreListedV1First(t *testing.T) {
+	a := start(t, agent.Config{StateDir: shortDir(t)})
+	r, err := dialAdmin(t, a).ListAPIs(t.Context(), &admin.ListAPIsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := []string{}
+	for _, api := range r.GetApis() {
+		versions = append(versions, api.GetVersion())
+		if info, err := os.Stat(api.GetEndpoint()); err != nil || info.Mode() != os.ModeSocket|0o600 {
+			t.Errorf("%s: got %v, %v", api.GetEndpoint(), info, err)
+		}
+	}
+	if !slices.Equal(versions, []string{"v1", "v1", "v1", "v2alpha1", "v2alpha1"}) {
+		t.Errorf("got the versions %v", versions)
+	}
+}
+
+func TestIncompleteConfig(t *testing.T) {
+	for name, c := range map[string]agent.Config{
+		"nothing":        {},
+		"no sockets":     {Kernel: plainKernel{}},
+		"no working dir": {StateDir: shortDir(t), WorkingDirs: []string{"relative"}},
+	} {
+		if a, err := agent.Start(t.Context(), c); err == nil {
+			_ = a.Stop(t.Context())
+			t.Errorf("%s: got no error", name)
+		}
+	}
+}

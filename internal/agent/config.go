@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"errors"
+	"path/filepath"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// KubeletDir is kubelet's directory on a Windows node, the working directory when no other is given.
+const KubeletDir = `C:\var\lib\kubelet`
+
+// Config says what an agent works on and what it serves.
+type Config struct {
+	// Kernel is the node to work on. The caller closes it. Nil: an emulated node in StateDir, which the agent opens
+	// and closes.
+	Kernel kernel.Kernel
+	// StateDir is where the emulated node lives, when Kernel is nil.
+	StateDir string
+	// Emulated are the options of the emulated node, when Kernel is nil.
+	Emulated emulated.Options
+	// SocketDir is where the sockets are made; empty: the directory run in StateDir.
+	SocketDir string
+	// WorkingDirs are the Windows directories below which operations are allowed; none: KubeletDir.
+	WorkingDirs []string
+	// APIs selects the API groups and versions that are served; nil: all.
+	APIs *server.Selection
+	// Interceptor stands around every kernel call; it may be nil.
+	Interceptor kernel.Interceptor
+	// Metrics counts the API calls; it may be nil.
+	Metrics *server.Metrics
+	// Logger gets the agent's lines; the zero value: klog's own.
+	Logger klog.Logger
+}
+
+// complete returns the configuration with its defaults filled in.
+func (c Config) complete() (Config, error) {
+	if c.Kernel == nil && c.StateDir == "" {
+		return c, errors.New("an agent needs a kernel or the state directory of an emulated node")
+	}
+	if c.SocketDir == "" {
+		if c.StateDir == "" {
+			return c, errors.New("an agent needs a socket directory")
+		}
+		c.SocketDir = filepath.Join(c.StateDir, "run")
+	}
+	if len(c.WorkingDirs) == 0 {
+		c.WorkingDirs = []string{KubeletDir}
+	}
+	if c.Logger.GetSink() == nil {
+		c.Logger = klog.Background()
+	}
+	return c, nil
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// listener keeps hold of the connections that it accepted. Clients probe an endpoint by connecting, and some never
+// send a byte nor close; grpc.Server waits for the HTTP/2 preface of each of them before it stops, so the listener
+// drops those when it is closed.
+type listener struct {
+	net.Listener
+
+	mu     sync.Mutex
+	closed bool
+	conns  map[*conn]struct{}
+}
+
+func track(l net.Listener) *listener {
+	return &listener{Listener: l, conns: map[*conn]struct{}{}}
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	accepted, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{Conn: accepted, owner: l, addr: peerAddr(accepted)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		_ = accepted.Close()
+		return nil, net.ErrClosed
+	}
+	l.conns[c] = struct{}{}
+	return c, nil
+}
+
+// Close stops accepting and drops the connections that never sent a byte.
+func (l *listener) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	err := l.Listener.Close()
+	l.drop(func(c *conn) bool { return !c.spoke.Load() })
+	return err
+}
+
+// drop closes the connections that match.
+func (l *listener) drop(match func(*conn) bool) {
+	l.mu.Lock()
+	var drop []*conn
+	for c := range l.conns {
+		if match(c) {
+			drop = append(drop, c)
+		}
+	}
+	l.mu.Unlock()
+	for _, c := range drop {
+		_ = c.Close()
+	}
+}
+
+// conn is one client's connection.
+type conn struct {
+	net.Conn
+	owner *listener
+	addr  net.Addr
+	spoke atomic.Bool // the client has sent something
+}
+
+// RemoteAddr names the client process, which tells more than the unnamed socket it calls from.
+func (c *conn) RemoteAddr() net.Addr { return c.addr }
+
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.spoke.Store(true)
+	}
+	return n, err
+}
+
+func (c *conn) Close() error {
+	c.owner.mu.Lock()
+	delete(c.owner.conns, c)
+	c.owner.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// processAddr is the address of a client of this machine.
+type processAddr string
+
+func (processAddr) Network() string  { return "process" }
+func (a processAddr) String() string { return string(a) }

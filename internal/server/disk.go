@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+
+	api "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	"github.com/kubernetes-csi/csi-proxy/node"
+)
+
+// diskMethods are the methods of disk v1, the group's hub.
+func diskMethods(disks *node.Disks) []Method {
+	return []Method{
+		Unary("ListDiskLocations", LimitRead, func(ctx context.Context, _ *api.ListDiskLocationsRequest) (*api.ListDiskLocationsResponse, error) {
+			found, err := disks.ListDiskLocations(ctx)
+			if err != nil {
+				return nil, err
+			}
+			locations := make(map[uint32]*api.DiskLocation, len(found))
+			for number, l := range found {
+				locations[number] = &api.DiskLocation{Adapter: l.Adapter, Bus: l.Bus, Target: l.Target, LUNID: l.LUNID}
+			}
+			return &api.ListDiskLocationsResponse{DiskLocations: locations}, nil
+		}),
+		Unary("PartitionDisk", LimitLong, func(ctx context.Context, r *api.PartitionDiskRequest) (*api.PartitionDiskResponse, error) {
+			return &api.PartitionDiskResponse{}, disks.PartitionDisk(ctx, r.GetDiskNumber())
+		}),
+		Unary("Rescan", LimitLong, func(ctx context.Context, _ *api.RescanRequest) (*api.RescanResponse, error) {
+			return &api.RescanResponse{}, disks.Rescan(ctx)
+		}),
+		Unary("ListDiskIDs", LimitRead, func(ctx context.Context, _ *api.ListDiskIDsRequest) (*api.ListDiskIDsResponse, error) {
+			found, err := disks.ListDiskIDs(ctx)
+			if err != nil {
+				return nil, err
+			}
+			ids := make(map[uint32]*api.DiskIDs, len(found))
+			for number, id := range found {
+				ids[number] = &api.DiskIDs{Page83: id.Page83, SerialNumber: id.SerialNumber}
+			}
+			return &api.ListDiskIDsResponse{DiskIDs: ids}, nil
+		}),
+		Unary("GetDiskStats", LimitRead, func(ctx context.Context, r *api.GetDiskStatsRequest) (*api.GetDiskStatsResponse, error) {
+			total, err := disks.GetDiskStats(ctx, r.GetDiskNumber())
+			return &api.GetDiskStatsResponse{TotalBytes: total}, err
+		}),
+		Unary("SetDiskState", LimitLong, func(ctx context.Context, r *api.SetDiskStateRequest) (*api.SetDiskStateResponse, error) {
+			return &api.SetDiskStateResponse{}, disks.SetDiskState(ctx, r.GetDiskNumber(), r.GetIsOnline())
+		}),
+		Unary("GetDiskState", LimitRead, func(ctx context.Context, r *api.GetDiskStateRequest) (*api.GetDiskStateResponse, error) {
+			online, err := disks.GetDiskState(ctx, r.GetDiskNumber())
+			return &api.GetDiskStateResponse{IsOnline: online}, err
+		}),
+	}
+}

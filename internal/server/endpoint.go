@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+)
+
+// An Endpoint is what one pipe or socket serves.
+type Endpoint struct {
+	Name     string // of the pipe or socket: "csi-proxy-disk-v1"
+	Group    string // "disk"; "" for an endpoint that is no versioned API
+	Version  string // "v1"
+	Services []Service
+}
+
+// A Service is one gRPC service as data: its name on the wire and a row for each method. It takes the place of a
+// generated grpc.ServiceDesc, so that the methods of an old version can lead to the handlers of a newer one and every
+// interceptor still sees the path that was called.
+type Service struct {
+	Name    string // with the proto package: "v1.Disk"
+	Methods []Method
+}
+
+// A Method is one row of a Service. Unary makes it.
+type Method struct {
+	Name string
+	// Limit is how long a call may take when the caller sets no shorter deadline.
+	Limit time.Duration
+
+	call func(ctx context.Context, decode func(any) error) (any, error)
+}
+
+// Limits of the methods. Kubelet and the drivers give up after about two minutes, and a call that is still running
+// then would only hide the reason.
+const (
+	LimitRead  = 30 * time.Second  // looks, changes nothing
+	LimitWrite = 60 * time.Second  // changes a little
+	LimitLong  = 110 * time.Second // waits for disks or for a file system
+)
+
+// Unary is a method that takes one Request message and answers one Response message.
+func Unary[Request, Response any](name string, limit time.Duration, handle func(context.Context, *Request) (*Response, error)) Method {
+	return Method{Name: name, Limit: limit, call: func(ctx context.Context, decode func(any) error) (any, error) {
+		request := new(Request)
+		if err := decode(request); err != nil {
+			return nil, err // gRPC has answered already: Internal for bytes that are no message
+		}
+		response, err := handle(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		return response, nil
+	}}
+}
+
+// only returns the rows with the given names, in that order: what an older version of a service has of a newer one.
+// It panics for a name without a row, which is a mistake in our own table.
+func only(methods []Method, names ...string) []Method {
+	rows := make([]Method, 0, len(names))
+	for _, name := range names {
+		found := false
+		for _, m := range methods {
+			if m.Name == name {
+				rows, found = append(rows, m), true
+			}
+		}
+		if !found {
+			panic("server: the method table has no row " + name) //nolint:forbidigo // a broken table of our own, at start-up
+		}
+	}
+	return rows
+}
+
+// description is the service in the form that grpc.Server takes. Decoding happens inside the interceptors, so that a
+// malformed request is logged and counted like every other failure; they never get to see the request.
+func (s Service) description() *grpc.ServiceDesc {
+	desc := &grpc.ServiceDesc{ServiceName: s.Name}
+	for _, m := range s.Methods {
+		info := &grpc.UnaryServerInfo{FullMethod: s.path(m)}
+		desc.Methods = append(desc.Methods, grpc.MethodDesc{
+			MethodName: m.Name,
+			Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+				call := func(ctx context.Context, _ any) (any, error) { return m.call(ctx, decode) }
+				if intercept == nil {
+					return call(ctx, nil)
+				}
+				return intercept(ctx, nil, info, call)
+			},
+		})
+	}
+	return desc
+}
+
+// path is the full path of a method on the wire.
+func (s Service) path(m Method) string { return "/" + s.Name + "/" + m.Name }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"k8s.io/klog/v2"
+)
+
+// recoverCall is the interceptor that lets a panic end one call instead of the agent.
+func recoverCall(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (response any, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			response, err = nil, panicked(ctx, info.FullMethod, cause)
+		}
+	}()
+	return next(ctx, request)
+}
+
+// panicked logs where a call panicked and returns what the caller gets. The panic's value is written only when the
+// runtime made it, and the stack without arguments: either may hold what the caller sent.
+func panicked(ctx context.Context, method string, cause any) error {
+	text := fmt.Sprintf("%T", cause)
+	if e, ok := cause.(runtime.Error); ok {
+		text = e.Error()
+	}
+	klog.FromContext(ctx).Error(nil, "panic in a call", "method", method, "panic", text, "stack", stack())
+	return withReason(status.New(codes.Internal, "the agent failed unexpectedly; its log has the details under this call's "+requestIDHeader), "PANIC", nil)
+}
+
+// stack lists the functions and lines of the panicking goroutine.
+func stack() string {
+	var text strings.Builder
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)])
+	for {
+		frame, more := frames.Next()
+		fmt.Fprintf(&text, "%s %s:%d\n", frame.Function, frame.File, frame.Line)
+		if !more {
+			return text.String()
+		}
+	}
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/node"
+)
+
+func names(endpoints []server.Endpoint) []string {
+	list := []string{}
+	for _, e := range endpoints {
+		list = append(list, e.Name)
+	}
+	return list
+}
+
+func TestSelection(t *testing.T) {
+	all := names(server.APIs(&node.Node{}))
+	for _, test := range []struct {
+		name string
+		set  []string
+		want []string
+		err  string
+	}{
+		{name: "nothing set: all", want: all},
+		{name: "a group off", set: []string{"filesystem=off", "disk=v1"}, want: []string{"csi-proxy-disk-v1", "csi-proxy-volume-v1", "csi-proxy-volume-v2alpha1"}},
+		{name: "some versions", set: []string{"volume=v2alpha1", "filesystem=v2alpha1,v1", "disk=off"},
+			want: []string{"csi-proxy-filesystem-v1", "csi-proxy-filesystem-v2alpha1", "csi-proxy-volume-v2alpha1"}},
+		{name: "no group", set: []string{"off"}, err: "group=off"},
+		{name: "empty", set: []string{""}, err: "group=off"},
+		{name: "no version", set: []string{"disk="}, err: "group=off"},
+		{name: "unknown group", set: []string{"dsik=v1"}, err: `there is no API group "dsik"; the groups are disk, filesystem, volume`},
+		{name: "unknown version", set: []string{"disk=v7"}, err: `there is no version "v7" of the API group "disk"`},
+		{name: "on is no version", set: []string{"disk=on"}, err: `there is no version "on"`},
+		{name: "off is no version", set: []string{"disk=v1,off"}, err: `there is no version "off"`},
+		{name: "twice", set: []string{"disk=off", "disk=v1"}, err: `"disk" is set twice`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var s server.Selection
+			var err error
+			for _, text := range test.set {
+				if err = s.Set(text); err != nil {
+					break
+				}
+			}
+			if test.err != "" {
+				mustSay(t, err, test.err)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(names(s.Apply(server.APIs(&node.Node{}))), test.want); diff != "" {
+				t.Errorf("selected endpoints differ (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEmptySelection(t *testing.T) {
+	var s server.Selection
+	for _, text := range []string{"disk=off", "filesystem=off", "volume=off"} {
+		if s.Empty() {
+			t.Errorf("%s: empty too early", s.String())
+		}
+		if err := s.Set(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !s.Empty() || s.String() != "disk=off filesystem=off volume=off" {
+		t.Errorf("got Empty %v, String %q", s.Empty(), s.String())
+	}
+}
+
+func FuzzSelection(f *testing.F) {
+	for _, text := range []string{"disk=v1", "iscsi=off", "=", "disk=,", "volume=v1,v2alpha1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var s server.Selection
+		if s.Set(text) != nil {
+			return
+		}
+		var again server.Selection
+		if err := again.Set(s.String()); err != nil || again.String() != s.String() {
+			t.Errorf("%q reads back as %q: %v", s.String(), again.String(), err)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/node"
+)
+
+// Domain is the domain of every google.rpc.ErrorInfo that the agent sends.
+const Domain = "csi-proxy"
+
+// maxMessage is how many bytes of an error's text travel: it goes in a header, and may quote what the caller sent.
+const maxMessage = 4096
+
+// code is the gRPC code of a class of errors.
+func code(class node.Class) codes.Code {
+	switch class {
+	case node.InvalidArgument:
+		return codes.InvalidArgument
+	case node.NotFound:
+		return codes.NotFound
+	case node.AlreadyExists:
+		return codes.AlreadyExists
+	case node.PermissionDenied:
+		return codes.PermissionDenied
+	case node.Unauthenticated:
+		return codes.Unauthenticated
+	case node.FailedPrecondition:
+		return codes.FailedPrecondition
+	case node.OutOfRange:
+		return codes.OutOfRange
+	case node.ResourceExhausted:
+		return codes.ResourceExhausted
+	case node.Unavailable:
+		return codes.Unavailable
+	case node.Unsupported:
+		return codes.Unimplemented
+	case node.DeadlineExceeded:
+		return codes.DeadlineExceeded
+	case node.DataLoss:
+		return codes.DataLoss
+	case node.Canceled:
+		return codes.Canceled
+	default:
+		return codes.Internal
+	}
+}
+
+// mapError is the interceptor that makes a gRPC status of the error of a handler.
+func mapError(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	response, err := next(ctx, request)
+	if err != nil {
+		return nil, toStatus(err)
+	}
+	return response, nil
+}
+
+// toStatus is the one place where an error becomes a gRPC status: a code that a machine can act on, an ErrorInfo with
+// the reason and the Win32 code behind it, and a message that a person can act on.
+func toStatus(err error) error {
+	metadata := map[string]string{}
+	if code := win32.Errno(0); errors.As(err, &code) {
+		metadata["win32"] = strconv.FormatUint(uint64(code), 10)
+	}
+	if call := (*kernel.Error)(nil); errors.As(err, &call) {
+		metadata["function"] = call.Function
+	}
+	if e := (*node.Error)(nil); errors.As(err, &e) {
+		return withReason(status.New(code(e.Class), clip(err.Error())), e.Reason, metadata)
+	}
+	if _, already := status.FromError(err); already {
+		return err
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return withReason(status.New(codes.DeadlineExceeded, clip(err.Error())), "DEADLINE_EXCEEDED", metadata)
+	case errors.Is(err, context.Canceled):
+		return withReason(status.New(codes.Canceled, clip(err.Error())), "CANCELED", metadata)
+	default:
+		return withReason(status.New(codes.Internal, clip(err.Error())), "INTERNAL", metadata)
+	}
+}
+
+// withReason attaches the ErrorInfo.
+func withReason(s *status.Status, reason string, metadata map[string]string) error {
+	detailed, err := s.WithDetails(&errdetails.ErrorInfo{Domain: Domain, Reason: reason, Metadata: metadata})
+	if err != nil {
+		return s.Err()
+	}
+	return detailed.Err()
+}
+
+// clip makes a text fit for a status: valid UTF-8 of bounded length.
+func clip(text string) string {
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	if len(text) <= maxMessage {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxMessage], "") + "…"
+}
