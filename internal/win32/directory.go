@@ -70,7 +70,7 @@ func ParseDirectoryEntries(in []byte) ([]DirectoryEntry, error) {
 		if length == 0 || length%2 != 0 || int64(length) > int64(len(b)-offsetFileName) {
 			return nil, malformed(structure, "entry at %d: name of %d bytes, %d left", at, length, len(b)-offsetFileName)
 		}
-		if next != 0 && (next%8 != 0 || int64(next) < offsetFileName+int64(length) || int64(next) > int64(len(b))) {
+		if next != 0 && (int64(next) < offsetFileName+int64(length) || int64(next) > int64(len(b))) {
 			return nil, malformed(structure, "entry at %d: next one %d bytes on, %d left", at, next, len(b))
 		}
 		entry := DirectoryEntry{

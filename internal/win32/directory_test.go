@@ -32,7 +32,7 @@ func TestDirectoryEntriesMalformed(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"next behind the end":    patched(good, 0, 144),
 		"next into itself":       patched(good, 0, 64),
-		"next not aligned":       patched(good, 0, 71),
+		"next into the name":     patched(good, 0, 69),
 		"next wraps around":      patched(good, 0, 0xFFFFFFF8),
 		"empty name":             patched(good, 60, 0),
 		"odd name":               patched(good, 60, 1),

@@ -68,7 +68,8 @@ func FuzzParsers(f *testing.F) {
 					t.Errorf("MaxLength of %+v is %d", p, got)
 				}
 			}
-			if planned, p, err := PlanDataPartition(l, 16*mib, counter()); err == nil && (p.Length < mib || len(planned.Partitions) <= len(l.Partitions)) {
+			planned, p, err := PlanDataPartition(l, 16*mib, counter())
+			if err == nil && (p.Length < mib || len(planned.Partitions) <= len(l.Partitions)) {
 				t.Errorf("planned %+v", p)
 			}
 		}

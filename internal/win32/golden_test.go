@@ -4,6 +4,7 @@ package win32
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/constant"
@@ -226,7 +227,7 @@ func TestShortBuffers(t *testing.T) {
 			for n := range needed {
 				if got, err := v.parse(v.bytes[:n:n]); err == nil {
 					t.Fatalf("%d bytes parsed as %+v, needs %d", n, got, needed)
-				} else if _, ok := err.(*LayoutError); !ok {
+				} else if layout := (*LayoutError)(nil); !errors.As(err, &layout) {
 					t.Fatalf("%d bytes: error %v is a %T, want *LayoutError", n, err, err)
 				}
 			}
@@ -343,7 +344,7 @@ func TestGoldenOffsets(t *testing.T) {
 		}
 		for line := range strings.Lines(string(text)) {
 			m := write.FindStringSubmatch(line)
-			if m == nil || strings.Contains(m[2], "_") {
+			if len(m) == 0 || strings.Contains(m[2], "_") {
 				continue
 			}
 			checked++

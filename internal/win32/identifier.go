@@ -95,7 +95,7 @@ func ParseStorageDeviceID(in []byte) (StorageDeviceID, error) {
 	var d StorageDeviceID
 	count := b.u32(8) // NumberOfIdentifiers
 	rest := b[offsetIdentifiers:]
-	for i := uint32(0); i < count; i++ {
+	for i := range count {
 		if len(rest) < offsetIdentifier {
 			return StorageDeviceID{}, malformed(structure, "identifier %d of %d begins %d bytes before the end", i, count, len(rest))
 		}

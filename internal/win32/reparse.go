@@ -60,18 +60,18 @@ func (r ReparsePoint) Bytes() []byte {
 	offset, named := hasNames(r.Tag)
 	switch {
 	case named:
-		substitute, print := encodeUTF16(r.SubstituteName), encodeUTF16(r.PrintName)
+		substitute, shown := encodeUTF16(r.SubstituteName), encodeUTF16(r.PrintName)
 		// A NUL follows each name, and no length counts it: mount points are refused without.
-		b = make(buffer, offset, offset+len(substitute)+len(print)+4)
+		b = make(buffer, offset, offset+len(substitute)+len(shown)+4)
 		b = append(append(b, substitute...), 0, 0)
-		b = append(append(b, print...), 0, 0)
+		b = append(append(b, shown...), 0, 0)
 		if len(b) > MAXIMUM_REPARSE_DATA_BUFFER_SIZE {
 			return nil
 		}
 		b.putU16(8, 0)                          // SubstituteNameOffset
 		b.putU16(10, uint16(len(substitute)))   // SubstituteNameLength
 		b.putU16(12, uint16(len(substitute)+2)) // PrintNameOffset
-		b.putU16(14, uint16(len(print)))        // PrintNameLength
+		b.putU16(14, uint16(len(shown)))        // PrintNameLength
 		if r.Tag == IO_REPARSE_TAG_SYMLINK && r.Relative {
 			b.putU32(16, SYMLINK_FLAG_RELATIVE) // Flags
 		}

@@ -37,7 +37,7 @@ func foldRune(r rune) rune {
 		return r
 	}
 	upper := unicode.ToUpper(r)
-	if unicode.ToLower(upper) != r || upper < 0x80 && r >= 0x80 {
+	if unicode.ToLower(upper) != r {
 		return r
 	}
 	return upper

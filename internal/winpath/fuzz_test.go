@@ -40,7 +40,7 @@ func naivelyAccepted(text string, slash bool) bool {
 		if naiveReserved.MatchString(name) || naiveEnding.MatchString(name) || naiveDevice.MatchString(name) || length(name) > 255 {
 			return false
 		}
-		if m := naiveShort.FindStringSubmatch(name); m != nil && length(m[1]) <= 8 && length(m[2]) <= 3 {
+		if m := naiveShort.FindStringSubmatch(name); len(m) > 0 && length(m[1]) <= 8 && length(m[2]) <= 3 {
 			return false
 		}
 	}
@@ -87,7 +87,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%s is not %s and %q", p, p.Parent(), p.Base())
 			}
 		}
-		if !p.Equal(p) || Fold(p.Key()) != p.Key() {
+		if !p.Equal(again) || Fold(p.Key()) != p.Key() {
 			t.Errorf("%s folds to %s", p, p.Key())
 		}
 		w, err := NewWorkingDirs([]string{p.Parent().String(), `C:\var\lib\kubelet`})

@@ -38,6 +38,7 @@ func TestParse(t *testing.T) {
 		{text: `/var\lib/`, slash: true, want: `C:\var\lib`},
 		{text: `C:\a..b\..c\.d\…`, want: `C:\a..b\..c\.d\…`},
 		{text: `C:\plugins\kubernetes.io~csi\pvc-1~22x`, want: `C:\plugins\kubernetes.io~csi\pvc-1~22x`},
+		{text: `C:\a~1.b.c\a~1.text\longname~1\~\a~b\a~1b`, want: `C:\a~1.b.c\a~1.text\longname~1\~\a~b\a~1b`},
 		{text: `C:\ leading blank\x y`, want: `C:\ leading blank\x y`},
 		{text: `C:\CONSOLE\COM\COM10\LPTX\nul-1\auxiliary`, want: `C:\CONSOLE\COM\COM10\LPTX\nul-1\auxiliary`},
 		{text: `C:\` + long + `\` + strings.Repeat("b", 56), want: `C:\` + long + `\` + strings.Repeat("b", 56)}, // 260
@@ -186,6 +187,9 @@ func TestEqual(t *testing.T) {
 		{"C:\\\u00B5", "C:\\\u039C", false},         // MICRO SIGN, GREEK CAPITAL LETTER MU
 		{"C:\\\u01C5", "C:\\\u01C4", false},         // a title-case letter
 		{"C:\\\u10D0", "C:\\\u1C90", false},         // Georgian letters got upper case in Unicode 11
+		{"C:\\\uAB70", "C:\\\u13A0", false},         // Cherokee in Unicode 8
+		{"C:\\\u1EFB", "C:\\\u1EFA", false},         // Middle Welsh in Unicode 5.1
+		{"C:\\\u1E9B", "C:\\\u1E60", false},         // one-way
 		{"C:\\\U00010400", "C:\\\U00010428", false}, // Deseret, outside the 16 bits that NTFS compares
 	} {
 		a, b := mustParse(t, test.a), mustParse(t, test.b)

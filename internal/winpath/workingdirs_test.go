@@ -11,7 +11,7 @@ import (
 )
 
 func TestWorkingDirs(t *testing.T) {
-	w, err := NewWorkingDirs([]string{`C:\var\lib\kubelet`, `d:/data/`, `c:\VAR\lib\Kubelet`, `C:\var\lib\kubelet\plugins`, `\other`})
+	w, err := NewWorkingDirs([]string{`C:\var\lib\kubelet`, `d:/data/`, `c:\VAR\lib\Kubelet`, `C:\var\lib\kubelet\plugins`, `\more`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestWorkingDirs(t *testing.T) {
 		{`C:\var\lib\kubelet\plugins\x`, `C:\var\lib\kubelet\plugins`, []string{"x"}},
 		{`C:\var\lib\kubelet\plugins-2`, `C:\var\lib\kubelet`, []string{"plugins-2"}},
 		{`D:\data`, `D:\data`, []string{}},
-		{`C:\other\x`, `C:\other`, []string{"x"}},
+		{`C:\more\x`, `C:\more`, []string{"x"}},
 		{`C:\var\lib\kubelet-x\pods`, "", nil},
 		{`C:\var\lib\kubele`, "", nil},
 		{`C:\var\lib`, "", nil},
@@ -51,7 +51,7 @@ func TestWorkingDirs(t *testing.T) {
 	if got, want := string(w.Drives()), "CD"; got != want {
 		t.Errorf("drives %s, want %s", got, want)
 	}
-	if got, want := w.String(), `C:\var\lib\kubelet\plugins, C:\var\lib\kubelet, D:\data, C:\other`; got != want {
+	if got, want := w.String(), `C:\var\lib\kubelet\plugins, C:\var\lib\kubelet, D:\data, C:\more`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import "os"
+
+// servedNow are the groups and versions that this build serves.
+func servedNow() []string {
+	return []string{"disk v1", "filesystem v1", "filesystem v2alpha1", "volume v1", "volume v2alpha1"}
+}
+
+func fileMode(path string) (os.FileMode, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Mode(), nil
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+func mount(t *testing.T, n *testnode.Node, id, path string) error {
+	t.Helper()
+	_, err := n.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeId: id, TargetPath: path})
+	return err
+}
+
+func unmount(t *testing.T, n *testnode.Node, id, path string) error {
+	t.Helper()
+	_, err := n.Volume.UnmountVolume(t.Context(), &volume.UnmountVolumeRequest{VolumeId: id, TargetPath: path})
+	return err
+}
+
+func TestMountWantsAnEmptyDirectory(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	id := formatted(t, n, 1)
+	mkdir(t, n, staging+`\sub`)
+	wantCode(t, mount(t, n, id, staging), codes.FailedPrecondition)
+	published(t, n)
+	wantCode(t, mount(t, n, id, publish), codes.FailedPrecondition)
+	wantCode(t, mount(t, n, id, `C:\var\lib\kubelet`), codes.FailedPrecondition)
+	wantCode(t, mount(t, n, id, ""), codes.InvalidArgument)
+	n.WriteFile(podsPath+`\file`, "")
+	wantCode(t, mount(t, n, id, podsPath+`\file`), codes.FailedPrecondition)
+	wantCode(t, mount(t, n, `\\?\Volume{00000000-0000-0000-0000-000000000001}\`, podsPath+`\new`), codes.NotFound)
+	if exists(t, n, podsPath+`\new`) {
+		t.Error("a directory was made for a volume that is not there")
+	}
+	noError(t, mount(t, n, id, podsPath+`\made\with\parents`))
+}
+
+func TestUnmount(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	id := formatted(t, n, 1)
+	noError(t, unmount(t, n, id, staging)) // no such directory
+	mkdir(t, n, staging)
+	noError(t, unmount(t, n, id, staging)) // nothing mounted
+	noError(t, mount(t, n, id, staging))
+	published(t, n)
+	wantCode(t, unmount(t, n, id, publish), codes.FailedPrecondition) // a link
+
+	n.Faults.Add(testnode.Fault{Function: "Flush", Times: 1, Error: win32.ERROR_DISK_FULL})
+	if err := unmount(t, n, id, staging); err == nil || !isSymlink(t, n, staging) {
+		t.Errorf("a failed flush: %v, and mounted: %t", err, isSymlink(t, n, staging))
+	}
+	noError(t, unmount(t, n, id, staging))
+	if isSymlink(t, n, staging) || !exists(t, n, staging) {
+		t.Error("the empty directory did not stay")
+	}
+	noError(t, unmount(t, n, id, staging))
+}
+
+func TestFormatKeepsWhatIsThere(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	id := mounted(t, n, 1)
+	n.WriteFile(staging+`\data`, "precious")
+	_, err := n.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeId: id})
+	noError(t, err)
+	if got := n.ReadFile(staging + `\data`); got != "precious" {
+		t.Errorf("after formatting again the data is %q", got)
+	}
+}
+
+func TestStatsOfARawVolume(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	noError(t, partition(t, n, 1))
+	volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 1})
+	noError(t, err)
+	id := volumes.GetVolumeIds()[0]
+	stats, err := n.Volume.GetVolumeStats(t.Context(), &volume.GetVolumeStatsRequest{VolumeId: id})
+	noError(t, err)
+	if stats.GetTotalBytes() != 0 || stats.GetUsedBytes() != 0 {
+		t.Errorf("%d of %d bytes used, want 0 of 0", stats.GetUsedBytes(), stats.GetTotalBytes())
+	}
+	_, err = n.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeId: id})
+	noError(t, err)
+	noError(t, mount(t, n, id, staging))
+	stats, err = n.Volume.GetVolumeStats(t.Context(), &volume.GetVolumeStatsRequest{VolumeId: id})
+	noError(t, err)
+	if stats.GetTotalBytes() < 9<<30 || stats.GetUsedBytes() <= 0 || stats.GetUsedBytes() > 1<<30 {
+		t.Errorf("%d of %d bytes used in a new file system", stats.GetUsedBytes(), stats.GetTotalBytes())
+	}
+	n.WriteFile(staging+`\data`, string(make([]byte, 1<<20)))
+	after, err := n.Volume.GetVolumeStats(t.Context(), &volume.GetVolumeStatsRequest{VolumeId: id})
+	noError(t, err)
+	if grown := after.GetUsedBytes() - stats.GetUsedBytes(); grown < 1<<20 || grown > 2<<20 {
+		t.Errorf("a file of 1 MiB takes %d bytes", grown)
+	}
+}
+
+func TestInterruptedGrowthIsCompleted(t *testing.T) {
+	for name, fault := range map[string]testnode.Fault{
+		"before the partition grew":    {Code: win32.IOCTL_DISK_GROW_PARTITION},
+		"after the partition grew":     {Code: win32.IOCTL_DISK_GROW_PARTITION, After: true},
+		"before the file system grew":  {Code: win32.FSCTL_EXTEND_VOLUME},
+		"after the file system grew":   {Code: win32.FSCTL_EXTEND_VOLUME, After: true},
+		"while its size was asked for": {Code: win32.FSCTL_GET_NTFS_VOLUME_DATA},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := testnode.Start(t, testnode.Options{})
+			id := formatted(t, n, 1)
+			before := volumeSize(t, n, id)
+			noError(t, n.Emulated.GrowDisk(1, 11<<30))
+			fault.Function, fault.Times, fault.Error = "DeviceIoControl", 1, win32.ERROR_IO_DEVICE
+			n.Faults.Add(fault)
+			resize := func() error {
+				_, err := n.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeId: id})
+				return err
+			}
+			wantCode(t, resize(), codes.Unavailable)
+			noError(t, resize())
+			if grown := volumeSize(t, n, id) - before; grown != 1<<30 {
+				t.Errorf("grew by %d bytes, want %d", grown, 1<<30)
+			}
+		})
+	}
+}
+
+func TestResizeSlack(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	id := formatted(t, n, 1)
+	noError(t, n.Emulated.GrowDisk(1, 11<<30))
+	resize := func(size int64) error {
+		_, err := n.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeId: id, SizeBytes: size})
+		return err
+	}
+	length := func() int64 {
+		tree := partitions(t, n, 1)
+		return tree[len(tree)-1]
+	}
+	start := length()
+	noError(t, resize(start+1<<19)) // less than 1 MiB: not worth it
+	if length() != start {
+		t.Errorf("grew by %d bytes for half a MiB", length()-start)
+	}
+	noError(t, resize(start+1<<20))
+	if got := length() - start; got != 1<<20 {
+		t.Errorf("grew by %d bytes, want 1 MiB", got)
+	}
+	most := start + 1<<30
+	wantCode(t, resize(most+1<<20+1), codes.OutOfRange)
+	noError(t, resize(most+1<<20)) // within the slack of alignment
+	if got := length(); got != most {
+		t.Errorf("length %d, want the maximum %d", got, most)
+	}
+}
+
+// partitions are the lengths of a disk's partitions.
+func partitions(t *testing.T, n *testnode.Node, number uint32) []int64 {
+	t.Helper()
+	tree := n.Tree()
+	var lengths []int64
+	for _, d := range tree.GetDisks() {
+		if d.GetNumber() == number {
+			for _, p := range d.GetPartitions() {
+				lengths = append(lengths, p.GetSizeBytes())
+			}
+		}
+	}
+	return lengths
+}
+
+func TestClosestVolume(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	id := mounted(t, n, 1)
+	published(t, n)
+	mkdir(t, n, staging+`\inside\deep`)
+	closest := func(path string) (string, error) {
+		reply, err := n.Volume.GetClosestVolumeIDFromTargetPath(t.Context(), &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
+		return reply.GetVolumeId(), err
+	}
+	drive, err := closest(`C:\var\lib\kubelet`)
+	noError(t, err)
+	if drive == id {
+		t.Fatal("the drive's volume is the mounted one")
+	}
+	for path, want := range map[string]string{
+		staging: id, publish: id, staging + `\inside\deep`: id, publish + `\inside`: id,
+		podsPath: drive, `\var\lib\kubelet\plugins\kubernetes.io`: drive,
+	} {
+		if got, err := closest(path); err != nil || got != want {
+			t.Errorf("%s is on %s (%v), want %s", path, got, err, want)
+		}
+	}
+	_, err = closest(podsPath + `\none`)
+	wantCode(t, err, codes.NotFound)
+	_, err = closest(staging + `\none`)
+	wantCode(t, err, codes.NotFound)
+	_, err = closest(`C:\Windows`)
+	wantCode(t, err, codes.InvalidArgument)
+}
+
+func TestOfflineDiskHasNoVolumes(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	id := mounted(t, n, 1)
+	noError(t, setState(t, n, 1, false))
+	if isSymlink(t, n, staging) {
+		t.Error("the volume of an offline disk counts as mounted")
+	}
+	_, err := n.Volume.IsVolumeFormatted(t.Context(), &volume.IsVolumeFormattedRequest{VolumeId: id})
+	wantCode(t, err, codes.NotFound)
+	state, err := n.Disk.GetDiskState(t.Context(), &disk.GetDiskStateRequest{DiskNumber: 1})
+	noError(t, err)
+	if state.GetIsOnline() {
+		t.Error("the disk is online")
+	}
+	noError(t, setState(t, n, 1, true))
+	if !isSymlink(t, n, staging) {
+		t.Error("the mount point did not come back with its disk")
+	}
+}

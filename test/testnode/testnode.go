@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package testnode
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
+	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
+	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+)
+
+// Node is a running agent on the default emulated node.
+type Node struct {
+	Agent    *agent.Agent
+	Emulated *emulated.Node
+	Faults   *Faults
+	StateDir string
+
+	Disk       *disk.Client
+	Filesystem *filesystem.Client
+	Volume     *volume.Client
+
+	t testing.TB
+}
+
+// Options change the node from the default one.
+type Options struct {
+	// StateDir is where the node lives; empty: a new temporary directory.
+	StateDir string
+	// Emulated are the emulated node's options.
+	Emulated emulated.Options
+	// WorkingDirs besides kubelet's directory.
+	WorkingDirs []string
+}
+
+// Start starts the agent and stops it when the test ends.
+func Start(t testing.TB, o Options) *Node {
+	t.Helper()
+	if o.StateDir == "" {
+		o.StateDir = tempDir(t)
+	}
+	n := &Node{t: t, StateDir: o.StateDir, Faults: NewFaults()}
+	var err error
+	n.Agent, err = agent.Start(t.Context(), agent.Config{
+		StateDir: o.StateDir, Emulated: o.Emulated, Interceptor: n.Faults.Intercept,
+		WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...),
+	})
+	if err != nil {
+		t.Fatalf("starting the agent: %v", err)
+	}
+	n.Emulated = n.Agent.Emulated()
+	t.Cleanup(n.stop)
+	n.Disk = dial(t, n, "disk", "v1", disk.NewClientWithPipePath)
+	n.Filesystem = dial(t, n, "filesystem", "v2alpha1", filesystem.NewClientWithPipePath)
+	n.Volume = dial(t, n, "volume", "v2alpha1", volume.NewClientWithPipePath)
+	return n
+}
+
+// tempDir is a temporary directory with a path short enough for unix sockets, whatever the test is called.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has the test's name in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func (n *Node) stop() {
+	n.Faults.Release()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := n.Agent.Stop(ctx); err != nil {
+		n.t.Errorf("stopping the agent: %v", err)
+	}
+}
+
+// Socket is the path of an API's socket.
+func (n *Node) Socket(group, version string) string {
+	return filepath.Join(n.Agent.SocketDir(), "csi-proxy-"+group+"-"+version+".sock")
+}
+
+func dial[T interface{ Close() error }](t testing.TB, n *Node, group, version string, newClient func(string) (T, error)) T {
+	t.Helper()
+	client, err := newClient(n.Socket(group, version))
+	if err != nil {
+		t.Fatalf("dialling %s %s: %v", group, version, err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// HostPath is where a Windows path of the node lies on the host, links and mount points followed.
+func (n *Node) HostPath(windowsPath string) string {
+	n.t.Helper()
+	path, err := n.Emulated.HostPath(windowsPath)
+	if err != nil {
+		n.t.Fatalf("host path of %s: %v", windowsPath, err)
+	}
+	return path
+}
+
+// WriteFile writes a file of the node as a workload on it would.
+func (n *Node) WriteFile(windowsPath, content string) {
+	n.t.Helper()
+	if err := os.WriteFile(n.HostPath(windowsPath), []byte(content), 0o600); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// ReadFile reads a file of the node as a workload on it would.
+func (n *Node) ReadFile(windowsPath string) string {
+	n.t.Helper()
+	content, err := os.ReadFile(n.HostPath(windowsPath))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return string(content)
+}
+
+// Tree is the node's storage as the admin endpoint shows it.
+func (n *Node) Tree() *admin.GetTreeResponse {
+	n.t.Helper()
+	conn, err := grpc.NewClient("unix:"+filepath.Join(n.Agent.SocketDir(), agent.AdminEndpoint+".sock"),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	tree, err := admin.NewAdminClient(conn).GetTree(n.t.Context(), &admin.GetTreeRequest{})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return tree
+}
