@@ -5,12 +5,15 @@ package node
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // Disks is the disk group. Disks are named by their Windows disk number, which is not stable over reboots and is
@@ -103,6 +106,23 @@ func (d *disk) storageDevice() (win32.StorageDevice, error) {
 		return win32.StorageDevice{}, err
 	}
 	return win32.ParseStorageDevice(b)
+}
+
+// GetDiskNumberByName returns the number of the disk with a page 83 identifier, the lowest where several have it.
+func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, error) {
+	if name == "" {
+		return 0, errorf(InvalidArgument, "EMPTY_NAME", "the disk name is empty")
+	}
+	ids, err := d.ListDiskIDs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, number := range slices.Sorted(maps.Keys(ids)) {
+		if ids[number].Page83 == name {
+			return number, nil
+		}
+	}
+	return 0, errorf(NotFound, ReasonDiskNotFound, "no disk on this node has the page 83 identifier %s", winpath.Quote(name))
 }
 
 // eachDisk calls f for every disk that is present. A disk that fails is left out, for it may just be leaving; only

@@ -86,8 +86,8 @@ func TestTwoAgentsInOneProcess(t *testing.T) {
 	}
 	first := start(t, agent.Config{StateDir: shortDir(t)})
 	second := start(t, agent.Config{StateDir: shortDir(t), APIs: &only})
-	if first.Ready() != 5 || second.Ready() != 3 {
-		t.Errorf("ready: got %d and %d, want 5 and 3", first.Ready(), second.Ready())
+	if first.Ready() != 16 || second.Ready() != 10 {
+		t.Errorf("ready: got %d and %d, want 16 and 10", first.Ready(), second.Ready())
 	}
 	if _, err := dialAdmin(t, first).DetachDisk(t.Context(), &admin.DetachDiskRequest{DiskNumber: 2}); err != nil {
 		t.Fatal(err)
@@ -238,7 +238,7 @@ func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 	if err := <-rebooted; err != nil {
 		t.Fatal(err)
 	}
-	if a.Ready() != 5 {
+	if a.Ready() != 16 {
 		t.Errorf("ready after the reboot: got %d", a.Ready())
 	}
 	// The client that lived through it goes on.
@@ -324,7 +324,7 @@ func TestAPIsAreListedV1First(t *testing.T) {
 			t.Errorf("%s: got %v, %v", api.GetEndpoint(), info, err)
 		}
 	}
-	if !slices.Equal(versions, []string{"v1", "v1", "v1", "v2alpha1", "v2alpha1"}) {
+	if late := slices.IndexFunc(versions, func(v string) bool { return v != "v1" }); late != 3 || slices.Contains(versions[late:], "v1") {
 		t.Errorf("got the versions %v", versions)
 	}
 }

@@ -3,27 +3,74 @@
 package server
 
 import (
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1" // reflection describes it; its bytes are the hub's
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"     // the same
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 // APIs returns the endpoint of every API group and version that the agent has, those of v1 first: a driver that finds
 // no v1 when it starts falls back to a beta version for as long as it lives.
 func APIs(n *node.Node) []Endpoint {
-	disks, files, volumes := diskMethods(n.Disks), filesystemMethods(n.Filesystem), volumeMethods(n.Volumes)
-	return []Endpoint{
-		endpoint("disk", "v1", Service{"v1.Disk", disks}),
-		endpoint("filesystem", "v1", Service{"v1.Filesystem", only(files,
-			"PathExists", "Mkdir", "Rmdir", "CreateSymlink", "IsSymlink")}),
-		endpoint("volume", "v1", Service{"v1.Volume", only(volumes,
-			"ListVolumesOnDisk", "MountVolume", "UnmountVolume", "IsVolumeFormatted", "FormatVolume", "ResizeVolume",
-			"GetVolumeStats", "GetDiskNumberFromVolumeID", "GetVolumeIDFromTargetPath", "WriteVolumeCache")}),
-		endpoint("filesystem", "v2alpha1", Service{"v2alpha1.Filesystem", files}),
-		endpoint("volume", "v2alpha1", Service{"v2alpha1.Volume", volumes}),
+	hubs := map[string][]Method{
+		"disk":       diskMethods(n.Disks),
+		"filesystem": filesystemMethods(n.Filesystem),
+		"volume":     volumeMethods(n.Volumes),
+	}
+	alone := map[string]Method{"GetDiskNumberByName": getDiskNumberByName(n.Disks)}
+	var endpoints []Endpoint
+	for _, g := range versions.Groups() {
+		hub, served := hubs[g.Name]
+		if !served {
+			continue
+		}
+		endpoints = append(endpoints, endpoint(g, g.Hub, hub))
+		for _, version := range g.Versions() {
+			endpoints = append(endpoints, endpoint(g, version, routed(g.Of(version), hub, alone)))
+		}
+	}
+	slices.SortFunc(endpoints, inOrder)
+	return endpoints
+}
+
+// inOrder is the order in which endpoints are opened and listed: v1, then by group and version.
+func inOrder(a, b Endpoint) int {
+	switch v1 := "v1"; {
+	case a.Version == v1 && b.Version != v1:
+		return -1
+	case b.Version == v1 && a.Version != v1:
+		return 1
+	}
+	order := apiversion.NewVersionOrPanic(a.Version).Compare(apiversion.NewVersionOrPanic(b.Version))
+	return cmp.Or(strings.Compare(a.Group, b.Group), int(order))
+}
+
+func endpoint(g versions.Group, version string, methods []Method) Endpoint {
+	return Endpoint{
+		Name: "csi-proxy-" + g.Name + "-" + version, Group: g.Name, Version: version,
+		Services: []Service{{g.ServiceName(version), methods}},
 	}
 }
 
-func endpoint(group, version string, service Service) Endpoint {
-	return Endpoint{Name: "csi-proxy-" + group + "-" + version, Group: group, Version: version, Services: []Service{service}}
+// routed makes the methods of an old version of those of its hub. It panics for a table that names a method that the
+// hub does not have.
+func routed(routes []versions.Route, hub []Method, alone map[string]Method) []Method {
+	methods := make([]Method, 0, len(routes))
+	for _, r := range routes {
+		if r.Kind == versions.Alone {
+			methods = append(methods, alone[r.Method])
+			continue
+		}
+		i := slices.IndexFunc(hub, func(m Method) bool { return m.Name == r.Hub })
+		m := hub[i]
+		if r.Mapping != nil {
+			m = m.through(r.Mapping)
+		}
+		m.Name = r.Method
+		methods = append(methods, m)
+	}
+	return methods
 }

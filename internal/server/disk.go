@@ -4,8 +4,10 @@ package server
 
 import (
 	"context"
+	"strconv"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	v1alpha1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
@@ -52,4 +54,12 @@ func diskMethods(disks *node.Disks) []Method {
 			return &api.GetDiskStateResponse{IsOnline: online}, err
 		}),
 	}
+}
+
+// getDiskNumberByName is the one method of an old version that the hub does not have.
+func getDiskNumberByName(disks *node.Disks) Method {
+	return Unary("GetDiskNumberByName", LimitRead, func(ctx context.Context, r *v1alpha1.GetDiskNumberByNameRequest) (*v1alpha1.GetDiskNumberByNameResponse, error) {
+		number, err := disks.GetDiskNumberByName(ctx, r.GetDiskName())
+		return &v1alpha1.GetDiskNumberByNameResponse{DiskNumber: strconv.FormatUint(uint64(number), 10)}, err
+	})
 }

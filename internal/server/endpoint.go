@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
 // An Endpoint is what one pipe or socket serves.
@@ -57,22 +59,17 @@ func Unary[Request, Response any](name string, limit time.Duration, handle func(
 	}}
 }
 
-// only returns the rows with the given names, in that order: what an older version of a service has of a newer one.
-// It panics for a name without a row, which is a mistake in our own table.
-func only(methods []Method, names ...string) []Method {
-	rows := make([]Method, 0, len(names))
-	for _, name := range names {
-		found := false
-		for _, m := range methods {
-			if m.Name == name {
-				rows, found = append(rows, m), true
-			}
+// through is the method as an old version has it: its messages are converted to this method's and back.
+func (m Method) through(mapping *versions.Mapping) Method {
+	hub := m.call
+	m.call = func(ctx context.Context, decode func(any) error) (any, error) {
+		response, err := hub(ctx, func(request any) error { return mapping.RequestUp(decode, request) })
+		if err != nil {
+			return nil, err
 		}
-		if !found {
-			panic("server: the method table has no row " + name) //nolint:forbidigo // a broken table of our own, at start-up
-		}
+		return mapping.ResponseDown(response), nil
 	}
-	return rows
+	return m
 }
 
 // description is the service in the form that grpc.Server takes. Decoding happens inside the interceptors, so that a

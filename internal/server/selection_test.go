@@ -28,7 +28,7 @@ func TestSelection(t *testing.T) {
 		err  string
 	}{
 		{name: "nothing set: all", want: all},
-		{name: "a group off", set: []string{"filesystem=off", "disk=v1"}, want: []string{"csi-proxy-disk-v1", "csi-proxy-volume-v1", "csi-proxy-volume-v2alpha1"}},
+		{name: "a group off", set: []string{"filesystem=off", "disk=v1", "volume=v1,v1beta3"}, want: []string{"csi-proxy-disk-v1", "csi-proxy-volume-v1", "csi-proxy-volume-v1beta3"}},
 		{name: "some versions", set: []string{"volume=v2alpha1", "filesystem=v2alpha1,v1", "disk=off"},
 			want: []string{"csi-proxy-filesystem-v1", "csi-proxy-filesystem-v2alpha1", "csi-proxy-volume-v2alpha1"}},
 		{name: "no group", set: []string{"off"}, err: "group=off"},

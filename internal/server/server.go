@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/reflection"
 	"k8s.io/klog/v2"
 )
 
@@ -98,7 +97,7 @@ func (s *Server) prepare(e Endpoint, l *listener, o Options) *running {
 		g.RegisterService(service.description(), nil)
 		h.SetServingStatus(service.Name, healthpb.HealthCheckResponse_SERVING)
 	}
-	reflection.Register(g)
+	reflect(g)
 	return &running{listener: l, grpc: g, health: h}
 }
 

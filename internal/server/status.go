@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/node"
@@ -80,6 +81,9 @@ func toStatus(err error) error {
 	}
 	if e := (*node.Error)(nil); errors.As(err, &e) {
 		return withReason(status.New(code(e.Class), clip(err.Error())), e.Reason, metadata)
+	}
+	if argument := (*versions.ArgumentError)(nil); errors.As(err, &argument) {
+		return withReason(status.New(codes.InvalidArgument, clip(err.Error())), "INVALID_ARGUMENT", metadata)
 	}
 	if _, already := status.FromError(err); already {
 		return err

@@ -12,7 +12,7 @@ import (
 // volumeMethods are the methods of volume v2alpha1, the group's hub.
 func volumeMethods(volumes *node.Volumes) []Method {
 	return []Method{
-		Unary("ListVolumesOnDisk", LimitRead, func(ctx context.Context, r *api.ListVolumesOnDiskRequest) (*api.ListVolumesOnDiskResponse, error) {
+		Unary("ListVolumesOnDisk", LimitLong, func(ctx context.Context, r *api.ListVolumesOnDiskRequest) (*api.ListVolumesOnDiskResponse, error) {
 			ids, err := volumes.ListVolumesOnDisk(ctx, r.GetDiskNumber(), r.GetPartitionNumber())
 			return &api.ListVolumesOnDiskResponse{VolumeIds: ids}, err
 		}),

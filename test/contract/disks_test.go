@@ -148,7 +148,7 @@ func TestDiskNumbersAreReused(t *testing.T) {
 	noError(t, err)
 	_, err = n.Disk.GetDiskState(t.Context(), &disk.GetDiskStateRequest{DiskNumber: 3})
 	wantCode(t, err, codes.NotFound)
-	noError(t, n.Agent.Restart(t.Context()))
+	n.Reboot()
 	if _, err := n.Disk.GetDiskState(t.Context(), &disk.GetDiskStateRequest{DiskNumber: 4}); err != nil {
 		t.Errorf("after the reboot disk 4 is gone: %v", err)
 	}

@@ -50,6 +50,7 @@ func Start(t testing.TB, o Options) *Node {
 	if o.StateDir == "" {
 		o.StateDir = tempDir(t)
 	}
+	o.Emulated.NoSync = true // the tests do not pull the plug of the host
 	n := &Node{t: t, StateDir: o.StateDir, Faults: NewFaults()}
 	var err error
 	n.Agent, err = agent.Start(t.Context(), agent.Config{
@@ -61,10 +62,15 @@ func Start(t testing.TB, o Options) *Node {
 	}
 	n.Emulated = n.Agent.Emulated()
 	t.Cleanup(n.stop)
-	n.Disk = dial(t, n, "disk", "v1", disk.NewClientWithPipePath)
-	n.Filesystem = dial(t, n, "filesystem", "v2alpha1", filesystem.NewClientWithPipePath)
-	n.Volume = dial(t, n, "volume", "v2alpha1", volume.NewClientWithPipePath)
+	n.connect()
 	return n
+}
+
+func (n *Node) connect() {
+	n.t.Helper()
+	n.Disk = dial(n.t, n, "disk", "v1", disk.NewClientWithPipePath)
+	n.Filesystem = dial(n.t, n, "filesystem", "v2alpha1", filesystem.NewClientWithPipePath)
+	n.Volume = dial(n.t, n, "volume", "v2alpha1", volume.NewClientWithPipePath)
 }
 
 // tempDir is a temporary directory with a path short enough for unix sockets, whatever the test is called.
@@ -100,6 +106,15 @@ func dial[T interface{ Close() error }](t testing.TB, n *Node, group, version st
 	}
 	t.Cleanup(func() { _ = client.Close() })
 	return client
+}
+
+// Reboot reboots the node; the clients are new ones afterwards, as a driver's would be.
+func (n *Node) Reboot() {
+	n.t.Helper()
+	if err := n.Agent.Restart(n.t.Context()); err != nil {
+		n.t.Fatal(err)
+	}
+	n.connect()
 }
 
 // HostPath is where a Windows path of the node lies on the host, links and mount points followed.

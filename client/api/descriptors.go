@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	_ "embed" // for the image
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// image holds the descriptors of every released version, without comments, as a serialized FileDescriptorSet.
+//
+//go:embed image.binpb
+var image []byte
+
+// Descriptors returns the descriptors of every released version of the API, also of those whose packages are not linked
+// into the program. They are read at the first call.
+func Descriptors() (*protoregistry.Files, error) { return readImage() }
+
+var readImage = sync.OnceValues(func() (*protoregistry.Files, error) {
+	set := &descriptorpb.FileDescriptorSet{}
+	if err := proto.Unmarshal(image, set); err != nil {
+		return nil, err
+	}
+	return protodesc.NewFiles(set)
+})

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package test_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain builds the commands once, as users have them, and puts them on the scripts' PATH.
+func TestMain(m *testing.M) {
+	os.Exit(withCommands(m.Run))
+}
+
+func withCommands(run func() int) int {
+	bin, err := os.MkdirTemp("", "csi-proxy-bin")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(bin) }()
+	build := exec.Command("go", "build", "-o", bin, "../cmd/csi-proxy", "../cmd/csi-proxyctl")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "building the commands:", err)
+		return 1
+	}
+	if err := os.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return run()
+}
+
+// TestScripts runs the scripts. With UPDATE_SCRIPTS=1 in the environment they are rewritten to what the commands print.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "scripts",
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			// Sockets need short paths, and the scripts' own directory is long.
+			dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // its path is too long for a socket
+			if err != nil {
+				return err
+			}
+			e.Defer(func() { _ = os.RemoveAll(dir) })
+			e.Setenv("STATE", filepath.Join(dir, "s"))
+			e.Setenv("CSI_PROXY_SOCKET_DIR", filepath.Join(dir, "s", "run"))
+			e.Values[agentsKey{}] = map[string]*runningAgent{}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"agent":  startAgent,
+			"signal": signalAgent,
+			"exits":  exits,
+			"clean":  clean,
+		},
+	})
+}
+
+// exits CODE COMMAND ARGS… runs a command and checks its exit code; stdout and stderr are there for later commands.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND ARGS…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	if err != nil {
+		exit, ok := err.(*exec.ExitError) //nolint:errorlint // ts.Exec returns exactly this
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("%s: exit code %d, want %s", strings.Join(args[1:], " "), code, args[0])
+	}
+}
+
+// agent NAME ARGS… starts csi-proxy on the emulated node in $STATE and returns when its standard output says that it
+// is ready. The line goes to the file NAME.out, all of standard error to NAME.err.
+func startAgent(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: agent NAME ARGS…")
+	}
+	name := args[0]
+	stderr, err := os.Create(ts.MkAbs(name + ".err"))
+	ts.Check(err)
+	command := exec.Command("csi-proxy", append([]string{"-host=emulated", "-state-dir=" + ts.Getenv("STATE")}, args[1:]...)...)
+	command.Dir = ts.MkAbs(".")
+	command.Stderr = stderr
+	stdout, err := command.StdoutPipe()
+	ts.Check(err)
+	ts.Check(command.Start())
+	ts.Defer(func() { _ = command.Process.Kill() })
+	a := &runningAgent{command: command, out: ts.MkAbs(name + ".out"), ended: make(chan struct{})}
+	running(ts)[name] = a
+
+	line := make([]byte, 0, 64)
+	for b := make([]byte, 1); ; {
+		n, err := stdout.Read(b)
+		if n == 1 {
+			if line = append(line, b[0]); b[0] == '\n' {
+				break
+			}
+		}
+		if err != nil {
+			_ = command.Wait()
+			text, _ := os.ReadFile(stderr.Name())
+			ts.Fatalf("the agent %s ended before it was ready: %v\n%s", name, err, text)
+		}
+	}
+	go func() { // what else it prints, and how it ends
+		rest := make([]byte, 1<<10)
+		for {
+			n, err := stdout.Read(rest)
+			line = append(line, rest[:n]...)
+			if err != nil {
+				break
+			}
+		}
+		_ = command.Wait() // ProcessState has it
+		_ = stderr.Close()
+		_ = os.WriteFile(a.out, line, 0o600)
+		close(a.ended)
+	}()
+}
+
+// runningAgent is an agent that a script started.
+type runningAgent struct {
+	command *exec.Cmd
+	out     string        // file for its standard output, written when it has ended
+	ended   chan struct{} // closed when it has ended and its output is written
+}
+
+type agentsKey struct{}
+
+func running(ts *testscript.TestScript) map[string]*runningAgent {
+	return ts.Value(agentsKey{}).(map[string]*runningAgent)
+}
+
+// signal NAME SIGNAL CODE signals an agent, waits until it has ended and checks its exit code, a number or killed.
+func signalAgent(ts *testscript.TestScript, neg bool, args []string) {
+	signals := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
+	if neg || len(args) != 3 || running(ts)[args[0]] == nil || signals[args[1]] == 0 {
+		ts.Fatalf("usage: signal NAME {TERM|INT|KILL} CODE")
+	}
+	a := running(ts)[args[0]]
+	ts.Check(a.command.Process.Signal(signals[args[1]]))
+	<-a.ended
+	code := fmt.Sprint(a.command.ProcessState.ExitCode())
+	if code == "-1" {
+		code = "killed"
+	}
+	if code != args[2] {
+		ts.Fatalf("the agent %s ended with %s, want %s", args[0], code, args[2])
+	}
+}
+
+// clean FILE|stdout|stderr writes to the file clean what differs from run to run replaced: the directory, GUIDs,
+// process numbers.
+func clean(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: clean FILE")
+	}
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("STATE"), "STATE")
+	text = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`).ReplaceAllString(text, "GUID")
+	text = regexp.MustCompile(`process [0-9]+`).ReplaceAllString(text, "process PID")
+	text = regexp.MustCompile(`detached/\S+`).ReplaceAllString(text, "detached/IMAGE")
+	ts.Check(os.WriteFile(ts.MkAbs("clean"), []byte(text), 0o600))
+}
