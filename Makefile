@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make` alone lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# The modules of this repository. Each builds and tests on its own, without the workspace.
+MODULES := . client
+export GOTOOLCHAIN ?= local
+# The tools are modules of their own; -n builds one for this machine and names its binary.
+tool = $(shell GOWORK=off go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: setup-run ## start the agent on the emulated node and show a volume's life (ONCE=1: exit afterwards)
+	@hack/run.sh
+
+.PHONY: build
+build: ## build the commands into bin/
+	go build -trimpath -o bin/ ./cmd/csi-proxy ./cmd/csi-proxyctl
+
+.PHONY: test
+test: setup-test ## everything that tests quickly: unit, property, conformance and script tests, with the race detector
+	go build ./... ./client/...
+	@for module in $(MODULES); do (cd $$module && GOWORK=off go vet ./... && GOWORK=off go test -race -timeout 10m ./...); done
+
+.PHONY: lint
+lint: ## golangci-lint for Linux and Windows, buf lint, buf breaking, shell syntax
+	@linter=$(call tool,golangci-lint); for module in $(MODULES); do for os in linux windows; do \
+		echo "golangci-lint $$module ($$os)"; \
+		(cd $$module && GOWORK=off GOOS=$$os $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./...); done; done
+	@buf=$(call tool,buf); export GOWORK=off; for dir in . api; do (cd $$dir && $$buf lint && $$buf format -d --exit-code); done; \
+		$$buf breaking --against client/api/image.binpb
+	@for script in hack/*.sh .ci/run; do bash -n $$script; done
+
+.PHONY: generate
+generate: ## make the generated files anew
+	@buf=$(call tool,buf); export GOWORK=off; for dir in . api; do (cd $$dir && $$buf generate); done
+	go generate ./internal/...
+
+.PHONY: image
+image: ## record the protos as released, after a version was added: buf breaking compares with it
+	GOWORK=off $(call tool,buf) build --exclude-source-info -o client/api/image.binpb
+
+.PHONY: check-generated
+check-generated: generate ## fail when a generated file is not what its source gives
+	@git status --porcelain -- client api cmd internal | tee /dev/stderr | (! grep -q .)
+
+.PHONY: check-abi
+check-abi: setup-abi ## compare the golden bytes of the Win32 structures with what the C compiler makes
+	internal/win32/testdata/abi/make.sh --check
+
+.PHONY: cross
+cross: ## build and vet for Windows on amd64 and arm64
+	@for arch in amd64 arm64; do echo "windows/$$arch"; \
+		for module in $(MODULES); do (cd $$module && GOOS=windows GOARCH=$$arch GOWORK=off go build ./... && GOOS=windows GOARCH=$$arch GOWORK=off go vet ./...); done; done
+
+.PHONY: test-crash
+test-crash: setup-test ## kill -9 the agent at random moments of a volume's life, CRASHES times (200)
+	CSI_PROXY_CRASHES=$${CRASHES:-200} go test -count=1 -timeout 20m -run 'TestKilled' -v ./test/crash
+
+.PHONY: test-wine
+test-wine: ## run the Windows kernel's tests under Wine (root; the first time makes a Wine, about a minute)
+	hack/test-wine.sh
+
+.PHONY: fuzz
+fuzz: ## fuzz every parser, FUZZTIME (10s) each
+	hack/fuzz.sh
+
+.PHONY: setup-run setup-test setup-abi
+setup-run:
+	@hack/setup.sh run
+setup-test:
+	@hack/setup.sh test
+setup-abi:
+	@hack/setup.sh abi

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what a target needs from Debian's packages, when it is missing: setup.sh run|test|abi.
+# Without root or sudo it names the packages and exits 1.
+set -euo pipefail
+
+# command -> Debian package
+declare -A needed
+case "${1:-}" in
+run) ;;
+test) needed=([gcc]=gcc [sgdisk]=gdisk [file]=file [git]=git) ;;
+abi) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64 [clang]=clang [objcopy]=binutils) ;;
+*)
+	echo "usage: $0 run|test|abi" >&2
+	exit 2
+	;;
+esac
+
+if ! command -v go >/dev/null; then
+	echo "Go is not installed; this project needs the version in go.mod ($(awk '$1 == "go" {print $2}' go.mod)) or newer." >&2
+	exit 1
+fi
+
+packages=()
+for command in "${!needed[@]}"; do
+	command -v "$command" >/dev/null || packages+=("${needed[$command]}")
+done
+# The race detector links against the C library.
+if [[ $1 == test && ! -e /usr/include/stdlib.h ]]; then packages+=(libc6-dev); fi
+if [[ ${#packages[@]} -eq 0 ]]; then exit 0; fi
+
+as_root=()
+if [[ $(id -u) -ne 0 ]]; then
+	if ! sudo -n true 2>/dev/null; then
+		echo "These Debian packages are missing: ${packages[*]}" >&2
+		echo "Install them (apt-get install ${packages[*]}) and run this again; the rest needs no root." >&2
+		exit 1
+	fi
+	as_root=(sudo -n)
+fi
+echo "Installing Debian packages: ${packages[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
