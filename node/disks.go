@@ -153,7 +153,7 @@ func (o *op) oneDisk(path string, f func(d *disk) error) error {
 	if err != nil {
 		return err
 	}
-	defer h.Close() //nolint:errcheck // nothing was written
+	defer h.Close()
 	number, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, 12, win32.ParseStorageDeviceNumber)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (o *op) diskSize(number uint32) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer d.Close() //nolint:errcheck // nothing was written
+	defer d.Close()
 	geometry, err := d.geometry()
 	return geometry.DiskSize, err
 }
@@ -218,7 +218,7 @@ func (d *Disks) Rescan(ctx context.Context) error {
 func (o *op) refresh(number uint32) {
 	d, err := o.openDisk(number, readWrite)
 	if err == nil {
-		defer d.Close() //nolint:errcheck // nothing was written
+		defer d.Close()
 		if err = d.updateSize(); err == nil {
 			err = d.updateProperties()
 		}

@@ -18,7 +18,7 @@ func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, e
 		if err != nil {
 			return false, err
 		}
-		defer d.Close() //nolint:errcheck // nothing was written
+		defer d.Close()
 		state, err := d.state()
 		return state.online, err
 	})
@@ -37,7 +37,7 @@ func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) er
 		if err != nil {
 			return done{}, err
 		}
-		defer d.Close() //nolint:errcheck // the control codes have taken effect
+		defer d.Close()
 		if online {
 			return done{}, o.bringOnline(d)
 		}

@@ -26,7 +26,7 @@ func (o *op) listVolumesOnDisk(number, partition uint32) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close() //nolint:errcheck // nothing was written
+	defer d.Close()
 	partitions, err := d.partitionsWithVolumes(partition)
 	if err != nil {
 		return nil, err

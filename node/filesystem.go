@@ -49,7 +49,7 @@ func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
 		if err != nil {
 			return false, fail(err, "looking at %s", parsed)
 		}
-		defer l.Close() //nolint:errcheck // nothing was written
+		defer l.Close()
 		if l.reparse == nil {
 			return false, nil
 		}
@@ -72,7 +72,7 @@ func (p *paths) targetExists(o *op, l *leaf, at winpath.Path) bool {
 	if err != nil {
 		return false
 	}
-	defer next.Close() //nolint:errcheck // nothing was written
+	defer next.Close()
 	if next.reparse == nil {
 		return true
 	}
@@ -114,7 +114,7 @@ func (f *Filesystem) Mkdir(ctx context.Context, path string) error {
 		if err != nil {
 			return done{}, err
 		}
-		defer l.Close() //nolint:errcheck // nothing was written
+		defer l.Close()
 		if l.reparse != nil && !f.paths.targetExists(o, l, parsed) {
 			return done{}, errorf(FailedPrecondition, ReasonLinkRefused, "%s is a link that leads to no directory here; remove it with Rmdir", parsed)
 		}

@@ -56,7 +56,7 @@ func (o *op) volumeContent(id winpath.VolumeID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer h.Close() //nolint:errcheck // nothing was written
+	defer h.Close()
 	length, err := query(h, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
 	if err != nil {
 		return "", err

@@ -71,7 +71,7 @@ func (v *Volumes) mountVolume(o *op, id winpath.VolumeID, path winpath.Path) err
 	if err != nil {
 		return err
 	}
-	defer directory.Close() //nolint:errcheck // nothing was written through it
+	defer directory.Close()
 	if directory.reparse != nil {
 		return o.alreadyMounted(directory, id, path)
 	}
@@ -140,7 +140,7 @@ func (v *Volumes) unmountVolume(o *op, id winpath.VolumeID, path winpath.Path) e
 	if err != nil {
 		return fail(err, "opening %s", path)
 	}
-	defer l.Close() //nolint:errcheck // the control codes have taken effect
+	defer l.Close()
 	if l.reparse == nil {
 		return nil
 	}

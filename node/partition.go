@@ -35,7 +35,7 @@ func (o *op) partitionDisk(number uint32) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close() //nolint:errcheck // the control codes have taken effect
+	defer d.Close()
 	layout, err := d.layout()
 	if err != nil {
 		return fail(err, "reading the partitions of disk %d", number)

@@ -67,7 +67,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close() //nolint:errcheck // the control codes have taken effect
+	defer d.Close()
 	partition, err := d.growPartition(extent.StartingOffset, sizeBytes)
 	if err != nil {
 		return fail(err, "growing the partition of volume %s on disk %d", id, d.number)
@@ -182,7 +182,7 @@ func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error 
 	if err != nil {
 		return fail(err, "opening volume %s to extend it", id)
 	}
-	defer h.Close() //nolint:errcheck // the control code has taken effect
+	defer h.Close()
 	size, err := ntfsSize(h)
 	if err != nil {
 		return fail(err, "reading the size of the file system on volume %s", id)

@@ -55,7 +55,7 @@ func (f *Filesystem) rmdir(o *op, path winpath.Path, force bool) error {
 	if err != nil {
 		return fail(err, "opening %s to remove it", path)
 	}
-	defer l.Close() //nolint:errcheck // it is deleted, or the error is reported
+	defer l.Close()
 	if l.reparse == nil && !l.isDirectory() {
 		return errorf(FailedPrecondition, ReasonNotADir, "%s is a file; Rmdir removes directories, links and mount points", path)
 	}
@@ -100,7 +100,7 @@ func (f *Filesystem) rmdirContents(o *op, path winpath.Path) error {
 	if err != nil {
 		return fail(err, "opening %s to empty it", path)
 	}
-	defer l.Close() //nolint:errcheck // what was deleted was so through other handles
+	defer l.Close()
 	switch {
 	case l.reparse != nil:
 		return errorf(FailedPrecondition, ReasonLinkRefused, "%s is a link or mount point; what it leads to is not emptied", path)
@@ -172,6 +172,6 @@ func (f *Filesystem) removeEntry(o *op, directory *leaf, name, path string) erro
 	if err != nil {
 		return fail(err, "opening %s to remove it", path)
 	}
-	defer l.Close() //nolint:errcheck // it is deleted, or the error is reported
+	defer l.Close()
 	return f.removeTree(o, l, path, true)
 }

@@ -61,7 +61,7 @@ func (f *Filesystem) createSymlink(o *op, source, link winpath.Path) error {
 		return fail(err, "making the link %s", link)
 	}
 	made := &leaf{Handle: h}
-	defer made.Close() //nolint:errcheck // the control code has taken effect
+	defer made.Close()
 	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\` + source.String(), PrintName: source.String()}
 	if _, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil); err != nil {
 		_ = made.remove() // leave nothing half-done; a failure here leaves an empty directory
@@ -80,7 +80,7 @@ func (f *Filesystem) linkable(o *op, source winpath.Path) error {
 	if err != nil {
 		return fail(err, "looking at the link's source %s", source)
 	}
-	defer l.Close() //nolint:errcheck // nothing was written
+	defer l.Close()
 	if l.reparse == nil && !l.isDirectory() {
 		return errorf(FailedPrecondition, ReasonNotADir, "%s is a file; links are made to directories only", source)
 	}
@@ -93,7 +93,7 @@ func (f *Filesystem) sameLink(o *op, pl *place, source, link winpath.Path) error
 	if err != nil {
 		return fail(err, "looking at %s", link)
 	}
-	defer l.Close() //nolint:errcheck // nothing was written
+	defer l.Close()
 	if l.reparse != nil && l.reparse.Tag == win32.IO_REPARSE_TAG_SYMLINK {
 		if target, err := targetOf(l.reparse); err == nil && target.Kind == winpath.TargetLocal && target.Path.Equal(source) {
 			return nil

@@ -141,7 +141,7 @@ func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPa
 		if err != nil {
 			return "", fail(err, "looking for the volume that holds %s", path)
 		}
-		defer l.Close() //nolint:errcheck // nothing was written
+		defer l.Close()
 		final, err := l.FinalPath(win32.VOLUME_NAME_GUID)
 		if err != nil {
 			return "", fail(err, "asking which volume holds %s", path)

@@ -63,7 +63,7 @@ func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
 	if err != nil {
 		return nil, fail(err, "opening volume %s", id)
 	}
-	defer h.Close() //nolint:errcheck // nothing was written
+	defer h.Close()
 	buffer := make([]byte, 32)
 	for {
 		n, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, buffer)

@@ -34,7 +34,7 @@ func TestListing(t *testing.T) {
 		b.WriteString("\n")
 	}
 	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil { //nolint:gosec // a listing for readers
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

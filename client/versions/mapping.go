@@ -44,7 +44,7 @@ func between[OldRequest, OldResponse, HubRequest, HubResponse any](
 	}
 }
 
-func as[T any](message any) *T { return message.(*T) } //nolint:forcetypeassert,revive // the table pairs them; a test proves it
+func as[T any](message any) *T { return message.(*T) } // the table pairs them, as a test proves
 
 // RequestUp decodes an old request and fills the hub's from it. A value that the hub cannot hold is an *ArgumentError.
 func (m *Mapping) RequestUp(decode func(any) error, hub any) error { return m.requestUp(decode, hub) }

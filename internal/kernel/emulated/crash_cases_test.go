@@ -238,7 +238,7 @@ func crashCases() []crashCase {
 				_, err := n.AttachDisk(DiskSpec{SizeBytes: 8 << 20, LUNAuto: true})
 				return err
 			},
-			func(t *testing.T, n *Node) string { return oldOrNew(len(n.diskList()) == 4) },
+			func(_ *testing.T, n *Node) string { return oldOrNew(len(n.diskList()) == 4) },
 		},
 		{
 			"detach", mounted,

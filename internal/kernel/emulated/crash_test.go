@@ -126,7 +126,7 @@ func checkImages(t *testing.T, n *Node) {
 }
 
 func TestCreationSurvivesDeathAtEveryStep(t *testing.T) {
-	for steps := 0; steps < 200; steps++ {
+	for steps := range 200 {
 		dir := t.TempDir()
 		life := &mortal{left: steps}
 		n, err := Open(dir, Options{Scenario: smallScenario(), before: life.before, NoSync: true})

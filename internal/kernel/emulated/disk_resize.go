@@ -46,7 +46,7 @@ func (d *disk) updateDriveSize(_, out []byte) (int, error) {
 func (d *disk) updateProperties(_, _ []byte) (int, error) {
 	return d.changing(func(map[guid.GUID]bool) (int, error) {
 		if d.node.switches.GrowPartitionRefreshes || d.writable() != nil {
-			return 0, nil
+			return 0, nil //nolint:nilerr // a disk that cannot be written keeps its table
 		}
 		return 0, d.refreshTable(d.knownSize, nil)
 	})

@@ -56,14 +56,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func get[T any](t *testing.T) func(v T, err error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		must(t, err)
-		return v
-	}
-}
-
 const readWrite = win32.GENERIC_READ | win32.GENERIC_WRITE
 
 func openDevice(t *testing.T, n *Node, path string, access uint32) kernel.Handle {

@@ -37,7 +37,7 @@ func markSparse(*os.File) error { return nil }
 // hostFileID is the number by which the host's file system knows a file.
 func hostFileID(_ *os.Root, _ string, info os.FileInfo) (id [16]byte) {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		binary.LittleEndian.PutUint64(id[:], uint64(stat.Ino))
+		binary.LittleEndian.PutUint64(id[:], stat.Ino)
 	}
 	return id
 }

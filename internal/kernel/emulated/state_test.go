@@ -38,8 +38,8 @@ func TestSecondOpenIsRefused(t *testing.T) {
 }
 
 func TestDamagedState(t *testing.T) {
-	replace := func(old, new string) func(string) string {
-		return func(s string) string { return strings.Replace(s, old, new, 1) }
+	replace := func(old, by string) func(string) string {
+		return func(s string) string { return strings.Replace(s, old, by, 1) }
 	}
 	for name, c := range map[string]struct {
 		file string // below the state directory

@@ -7,6 +7,7 @@ import "fmt"
 // MSRArrival says what becomes of the Microsoft reserved partition after IOCTL_DISK_CREATE_DISK with a GPT.
 type MSRArrival string
 
+// The ways.
 const (
 	MSRImmediate MSRArrival = "immediate" // the partition is there when the control code returns
 	MSRDelayed   MSRArrival = "delayed"   // it is there at the MSRAfterReads-th later IOCTL_DISK_GET_DRIVE_LAYOUT_EX
