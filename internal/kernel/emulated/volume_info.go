@@ -174,7 +174,7 @@ func (d *disk) format(v *volume) error {
 	if err := h.force(); err != nil {
 		return err
 	}
-	defer h.Close()
+	defer func() { _ = h.Close() }()
 	d.node.retireContent(v.id, errDismounted)
 	err := d.writeNTFS(v.id)
 	d.node.retireContent(v.id, errDismounted) // of one who looked just before the lock

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The conventions of this repository that a test can check.
+package conventions_test
+
+import (
+	"bufio"
+	"bytes"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// goFiles are the hand-written and generated Go files of the repository, by folder.
+func goFiles(t *testing.T) map[string][]string {
+	t.Helper()
+	folders := map[string][]string{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "testdata" || path != "." && strings.HasPrefix(entry.Name(), ".") || path == "bin" || path == "state") {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") {
+			folders[filepath.Dir(path)] = append(folders[filepath.Dir(path)], path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folders
+}
+
+func TestEveryFolderHasOnePackageComment(t *testing.T) {
+	for folder, files := range goFiles(t) {
+		comments, packages := 0, map[string]bool{}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") && folder != "." {
+				continue
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			packages[parsed.Name.Name] = true
+			if parsed.Doc != nil {
+				comments++
+			}
+		}
+		if len(packages) > 0 && comments != 1 {
+			t.Errorf("%s has %d package comments, want one", folder, comments)
+		}
+	}
+}
+
+func TestEveryGoFileNamesItsLicence(t *testing.T) {
+	for _, files := range goFiles(t) {
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			generated := bytes.Contains(content[:min(len(content), 2000)], []byte("DO NOT EDIT"))
+			if !generated && !bytes.HasPrefix(content, []byte("// SPDX-License-Identifier: Apache-2.0\n\n")) {
+				t.Errorf("%s does not begin with the licence line", file)
+			}
+		}
+	}
+}
+
+// A replace of somebody else's module would hold for us and not for those who import us.
+func TestReplaceIsForOwnModules(t *testing.T) {
+	for _, file := range []string{"go.mod", "client/go.mod"} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
+			line := strings.TrimPrefix(strings.TrimSpace(lines.Text()), "replace ")
+			old, by, ok := strings.Cut(line, " => ")
+			if ok && (!strings.HasPrefix(old, "github.com/kubernetes-csi/csi-proxy/") || !strings.HasPrefix(by, "./")) {
+				t.Errorf("%s replaces %s by %s", file, old, by)
+			}
+		}
+	}
+}
+
+// Without the workspace each module builds from its own go.mod, as it does for those who import it.
+func TestModulesBuildOnTheirOwn(t *testing.T) {
+	for _, module := range []string{".", "client"} {
+		build := exec.CommandContext(t.Context(), "go", "build", "./...")
+		build.Dir, build.Env = module, append(os.Environ(), "GOWORK=off")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Errorf("module %s: %v\n%s", module, err, out)
+		}
+		list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Replace}}", "github.com/kubernetes-csi/csi-proxy/client")
+		list.Dir, list.Env = module, build.Env
+		if out, err := list.Output(); module == "." && (err != nil || !strings.HasPrefix(string(out), "./client")) {
+			t.Errorf("the root takes the client module from %s (%v), not from this repository", out, err)
+		}
+	}
+}
+
+// What the README's first lines promise must be there.
+func TestReadmeCommandsExist(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := strings.Split(string(makefile), "\n")
+	for _, target := range []string{"run", "test"} {
+		if !slices.ContainsFunc(targets, func(line string) bool { return strings.HasPrefix(line, target+":") }) {
+			t.Errorf("the Makefile has no target %s", target)
+		}
+	}
+}
