@@ -61,7 +61,8 @@ func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
 // where looking fails, it is not: nobody should rely on it.
 func (p *paths) targetExists(o *op, l *leaf, at winpath.Path) bool {
 	if id, ok := l.mountedVolume(); ok {
-		return o.volumePresent(id)
+		system, err := o.systemVolume()
+		return err == nil && system != id && o.volumePresent(id)
 	}
 	links := maxLinks
 	target, err := p.linkTarget(l, at, &links)

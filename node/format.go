@@ -31,10 +31,10 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 	case fileSystem != "":
 		return errorf(FailedPrecondition, "VOLUME_NOT_BLANK", "volume %s holds a %s file system and is not formatted over", id, fileSystem)
 	}
-	if system, err := o.systemVolume(); err != nil {
+	if windows, err := o.belongsToWindows(id); err != nil {
 		return err
-	} else if system == id {
-		return errorf(FailedPrecondition, ReasonSystemDisk, "volume %s is the one that Windows runs from", id)
+	} else if windows {
+		return errorf(FailedPrecondition, ReasonSystemDisk, "volume %s is one that Windows boots or runs from", id)
 	}
 	found, err := o.volumeContent(id)
 	if err != nil {

@@ -54,13 +54,10 @@ func (v *Volumes) mountVolume(o *op, id winpath.VolumeID, path winpath.Path) err
 	if err := v.paths.notWorkingDir(path, "mounted over"); err != nil {
 		return err
 	}
-	if system, err := o.systemVolume(); err != nil {
+	if windows, err := o.belongsToWindows(id); err != nil { // before a directory is made for a volume that is not there
 		return err
-	} else if system == id {
-		return errorf(FailedPrecondition, ReasonSystemDisk, "volume %s is the one that Windows runs from and is not mounted anywhere else", id)
-	}
-	if _, err := o.volumeExtents(id); err != nil { // before a directory is made for a volume that is not there
-		return err
+	} else if windows {
+		return errorf(FailedPrecondition, ReasonSystemDisk, "volume %s is one that Windows boots or runs from and is not mounted anywhere else", id)
 	}
 	pl, err := v.paths.locate(o, path, walk{create: true, pin: true})
 	if err != nil {

@@ -84,7 +84,9 @@ func parseBootSector(s []byte, sectorSize uint32, partitionSectors uint64) (b bo
 		if perCluster > 128 { // the power of two, negative
 			perCluster = 1 << min(256-perCluster, 12)
 		}
-		b.clusterBytes = perCluster * sectorSize
+		if perCluster > 0 { // of a damaged one, what most have: nobody divides by it then
+			b.clusterBytes = perCluster * sectorSize
+		}
 		valid := uint32(le.Uint16(s[11:])) == sectorSize && perCluster > 0 && perCluster&(perCluster-1) == 0 &&
 			b.sectors > 0 && b.sectors <= partitionSectors && b.mftCluster < b.clusters()
 		return b, valid

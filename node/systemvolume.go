@@ -56,3 +56,32 @@ func (o *op) isSystemDisk(number uint32) (bool, error) {
 	}
 	return slices.Contains(extents.disks(), number), nil
 }
+
+// belongsToWindows tells whether Windows runs from a volume, or boots from it: the volumes of the system disk that are
+// not of basic data partitions, the EFI system partition's first of all.
+func (o *op) belongsToWindows(id winpath.VolumeID) (bool, error) {
+	extents, err := o.volumeExtents(id)
+	if err != nil {
+		return false, err
+	}
+	if system, err := o.systemVolume(); err != nil || system == id {
+		return err == nil, err
+	}
+	for _, extent := range extents {
+		if system, err := o.isSystemDisk(extent.DiskNumber); err != nil {
+			return false, err
+		} else if !system {
+			continue
+		}
+		d, err := o.openDisk(extent.DiskNumber, 0)
+		if err != nil {
+			return false, err
+		}
+		_, partition, err := d.partitionAt(extent.StartingOffset)
+		_ = d.Close()
+		if err != nil || !isDataPartition(partition) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// raceRounds is how many calls race with the attacker, for each kind of link.
+const raceRounds = 60
+
+// TestSwappedComponents calls through a directory of a volume while a workload replaces that directory by a link that
+// leads outside, and back, as fast as it can. Whatever the calls make of it, nothing outside changes.
+func TestSwappedComponents(t *testing.T) {
+	for name, link := range map[string]func(g *target, path string){
+		"symlink":   func(g *target, path string) { g.plant(path, symlink(`\??\`+canary)) },
+		"junction":  func(g *target, path string) { g.plant(path, mountPoint(`\??\`+canary)) },
+		"other pod": func(g *target, path string) { g.plant(path, symlink(`\??\`+pods+`\peer`)) },
+		"volume":    func(g *target, path string) { g.plant(path, mountPoint(ntName(g.system))) },
+		"host": func(g *target, path string) {
+			dir, base := path[:strings.LastIndex(path, `\`)], path[strings.LastIndex(path, `\`)+1:]
+			noError(g.t, os.Symlink(g.spare, filepath.Join(g.HostPath(dir), base)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) { race(t, link) })
+	}
+}
+
+func race(t *testing.T, link func(g *target, path string)) {
+	g := attack(t, testnode.Options{})
+	g.hostDir(`C:\victim\inner`) // for the mount point of the system volume
+	g.WriteFile(`C:\victim\inner\file`, "canary")
+	content := g.HostPath(mount)
+	before := g.outside(content)
+	link(g, mount+`\link`)
+	swap, plain, linked := filepath.Join(content, "swap"), filepath.Join(content, "plain"), filepath.Join(content, "link")
+
+	ctx, stop := context.WithCancel(t.Context())
+	swapping := make(chan error, 1)
+	swaps := 0
+	go func() {
+		for ctx.Err() == nil {
+			if err := swapOnce(swap, plain, linked); err != nil {
+				swapping <- err
+				return
+			}
+			swaps++
+		}
+		swapping <- nil
+	}()
+
+	paths := []string{mount + `\swap\victim`, mount + `\swap\victim\inner`, mount + `\swap\made\deeper`}
+	calls := methodsNamed(t, "Rmdir", "RmdirContents", "Mkdir", "PathExists")
+	seen := map[codes.Code]int{}
+	for i := range raceRounds {
+		m, path := calls[i%len(calls)], paths[i/len(calls)%len(paths)]
+		_, err := g.call(t.Context(), m, m.encode(t, values{"path": path, "force": uint64(1)}))
+		code := codeOf(err)
+		seen[code]++
+		if code == codes.Internal || code == codes.Unknown {
+			t.Errorf("%v of %s: %v", m, path, err)
+		}
+	}
+	stop()
+	if err := <-swapping; err != nil {
+		t.Errorf("the attacker: %v", err)
+	}
+	if diff := cmp.Diff(before, g.outside(content)); diff != "" {
+		t.Errorf("something outside of the volume changed (-before +after):\n%s", diff)
+	}
+	t.Logf("%d swaps, results %v", swaps, seen)
+	g.alive()
+}
+
+// swapOnce puts a plain directory in the place swap, then the link, and takes either away again.
+func swapOnce(swap, plain, linked string) error {
+	if err := os.MkdirAll(filepath.Join(plain, "victim", "inner"), 0o755); err != nil {
+		return err
+	}
+	_ = os.WriteFile(filepath.Join(plain, "victim", "inner", "file"), nil, 0o600) // the agent may be at work there
+	for _, step := range [][2]string{{plain, swap}, {swap, plain}, {linked, swap}, {swap, linked}} {
+		err := os.Rename(step[0], step[1])
+		for tries := 0; err != nil && !errors.Is(err, fs.ErrNotExist); tries++ { // the agent made a directory there meanwhile
+			if tries == 1000 {
+				return err
+			}
+			_ = os.RemoveAll(step[1]) // fails while the agent fills it
+			err = os.Rename(step[0], step[1])
+		} // what does not exist, the agent removed before it could be swapped
+	}
+	return nil
+}
+
+// outside is a snapshot without what the volume holds.
+func (g *target) outside(content string) snapshot {
+	g.t.Helper()
+	s := g.snapshot()
+	inside, err := filepath.Rel(g.StateDir, content)
+	noError(g.t, err)
+	for name := range s {
+		if strings.HasPrefix(name, fmt.Sprintf("node/%s", filepath.ToSlash(inside))) || strings.HasPrefix(name, "tree of disk 1") {
+			delete(s, name)
+		}
+	}
+	return s
+}
