@@ -161,7 +161,8 @@ func (o *op) flushBeforeUnmount(id winpath.VolumeID) error {
 	if err == nil {
 		return nil
 	}
-	if _, queryErr := o.k.VolumeInformation(id.String()); deviceGone(err) || (queryErr != nil && !hasCode(queryErr, win32.ERROR_UNRECOGNIZED_VOLUME)) {
+	// The code of the failed flush does not tell a device that has gone from one that hiccuped; asking again does.
+	if _, queryErr := o.k.VolumeInformation(id.String()); queryErr != nil && !hasCode(queryErr, win32.ERROR_UNRECOGNIZED_VOLUME) {
 		klog.FromContext(o.ctx).Info("A volume that is gone is unmounted without a flush", "volume", id, "err", err)
 		return nil
 	}

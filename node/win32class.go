@@ -38,9 +38,3 @@ func classOf(code win32.Errno) Class {
 		return Internal
 	}
 }
-
-// deviceGone tells whether a code says that the disk or volume behind a handle is no longer there.
-func deviceGone(err error) bool {
-	return hasCode(err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_NOT_READY, win32.ERROR_DEV_NOT_EXIST,
-		win32.ERROR_NO_SUCH_DEVICE, win32.ERROR_FILE_INVALID, win32.ERROR_IO_DEVICE, win32.ERROR_DEVICE_NOT_CONNECTED)
-}

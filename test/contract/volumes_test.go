@@ -53,9 +53,11 @@ func TestUnmount(t *testing.T) {
 	published(t, n)
 	wantCode(t, unmount(t, n, id, publish), codes.FailedPrecondition) // a link
 
-	n.Faults.Add(testnode.Fault{Function: "Flush", Times: 1, Error: win32.ERROR_DISK_FULL})
-	if err := unmount(t, n, id, staging); err == nil || !isSymlink(t, n, staging) {
-		t.Errorf("a failed flush: %v, and mounted: %t", err, isSymlink(t, n, staging))
+	for _, code := range []win32.Errno{win32.ERROR_DISK_FULL, win32.ERROR_IO_DEVICE, win32.ERROR_NOT_READY, win32.ERROR_CRC} {
+		n.Faults.Add(testnode.Fault{Function: "Flush", Times: 1, Error: code})
+		if err := unmount(t, n, id, staging); err == nil || !isSymlink(t, n, staging) {
+			t.Errorf("a flush that failed with %v: %v, and mounted: %t", code, err, isSymlink(t, n, staging))
+		}
 	}
 	noError(t, unmount(t, n, id, staging))
 	if isSymlink(t, n, staging) || !exists(t, n, staging) {

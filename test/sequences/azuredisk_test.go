@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequences
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// azureDisk is the Azure Disk driver on the pipes. It finds its disk by the LUN, never sets a disk's state, unmounts
+// by removing the mount point, and asks to resize a disk number.
+type azureDisk struct {
+	lun string
+}
+
+// errAzureDiskNotGrown is how growing a volume in use always ends: the driver compares the file system's size with
+// the wanted one before it resizes.
+var errAzureDiskNotGrown = errors.New("the file system has not grown yet")
+
+func (d azureDisk) findDevice(c *calls) (uint32, error) {
+	if err := c.rescan(); err != nil {
+		return 0, err
+	}
+	locations, err := c.listDiskLocations()
+	if err != nil {
+		return 0, err
+	}
+	for number, location := range locations {
+		if location.GetLUNID() == d.lun {
+			return number, nil
+		}
+	}
+	return 0, fmt.Errorf("no disk has LUN %s", d.lun)
+}
+
+func (d azureDisk) Stage(c *calls, staging string) error {
+	number, err := d.findDevice(c)
+	if err != nil {
+		return err
+	}
+	if mounted, err := stillMounted(c, staging, d.unmount); err != nil || mounted {
+		return err
+	}
+	if err := formatAndMount(c, number, withDrive(staging), false); err != nil {
+		return err
+	}
+	return c.resize(strconv.FormatUint(uint64(number), 10))
+}
+
+// stillMounted is how Azure Disk and vSphere look whether a stage has been done already; a mount that cannot be read
+// is taken away.
+func stillMounted(c *calls, staging string, unmount func(*calls, string) error) (bool, error) {
+	exists, err := c.pathExists(withDrive(staging))
+	if err != nil || !exists {
+		return false, err
+	}
+	if mounted, err := c.isSymlink(withDrive(staging)); err != nil || !mounted {
+		return false, err
+	}
+	if err := c.osReadDir(staging); err != nil {
+		return false, unmount(c, staging)
+	}
+	return true, nil
+}
+
+func (d azureDisk) Publish(c *calls, staging, publish string) error {
+	exists, err := c.pathExists(withDrive(publish))
+	if err != nil {
+		return err
+	}
+	if exists {
+		if err := c.rmdir(withDrive(publish)); err != nil {
+			return err
+		}
+	}
+	if exists, err := c.pathExists(withDrive(publish)); err != nil || exists {
+		return errors.Join(err, errors.New("the publish path is not free"))
+	}
+	return c.createSymlink(withDrive(staging), withDrive(publish))
+}
+
+func (d azureDisk) Stats(c *calls, publish string) (total, used int64, err error) {
+	id, err := c.volumeAt(publish)
+	if err != nil {
+		return 0, 0, err
+	}
+	return c.volumeStats(id)
+}
+
+func (d azureDisk) Expand(c *calls, publish string, sizeBytes int64) error {
+	id, err := c.volumeAt(withDrive(publish))
+	if err != nil {
+		return err
+	}
+	total, _, err := c.volumeStats(id)
+	if err != nil {
+		return err
+	}
+	const gib = 1 << 30
+	if (total+gib-1)/gib < (sizeBytes+gib-1)/gib {
+		return errAzureDiskNotGrown
+	}
+	if err := c.resize(id); err != nil {
+		return err
+	}
+	_, _, err = c.volumeStats(id)
+	return err
+}
+
+func (d azureDisk) Unpublish(c *calls, publish string) error { return c.rmdir(withDrive(publish)) }
+
+func (d azureDisk) Unstage(c *calls, staging string) error { return d.unmount(c, staging) }
+
+// unmount removes the live mount point; what comes before only warns.
+func (d azureDisk) unmount(c *calls, staging string) error {
+	if id, err := c.volumeAt(staging); err == nil {
+		_ = c.writeCache(id)
+	}
+	return c.rmdir(withDrive(staging))
+}
+
+// Leftover: unstaging has one call that matters, and it is idempotent. A retried stage finds the volume mounted and does
+// not come to resize it; the next stage does.
+func (d azureDisk) Leftover(e effects) leftover {
+	return leftover{Ungrown: e.mounted() && !e.resized()}
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequences
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// sampled keeps every so-many-th of the disturbances, beginning with another one for each subject, so that the subjects
+// together try most of them. With CSI_PROXY_EXHAUSTIVE=1 it keeps all.
+func sampled(disturbance, subject, every int) bool {
+	return os.Getenv("CSI_PROXY_EXHAUSTIVE") == "1" || disturbance%every == subject%every
+}
+
+// TestInterrupted repeats each driver's life with one of its steps failing, before it is made or after it took effect,
+// or with the driver's process ending there, and the operation retried.
+func TestInterrupted(t *testing.T) {
+	const every = 31
+	for subject, s := range subjects() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			want := s.undisturbed(t)
+			for number, step := range want.calls.taken {
+				for _, m := range []moment{before, after, killed} {
+					// Where drivers leave something behind, and what, is always tried.
+					telling := s.disk == 2 && m != killed && step.operation == nth("NodeUnstage", 1)
+					if !telling && !sampled(3*number+int(m), subject, every) {
+						continue
+					}
+					t.Run(fmt.Sprintf("%03d %s, %s", number, step, m), func(t *testing.T) {
+						t.Parallel()
+						s.live(t, disturbance{interruption: &interruption{step: number, moment: m}}, want)
+					})
+				}
+			}
+		})
+	}
+}
+
+// TestKernelFaults repeats each driver's life with one kernel call of the agent failing for once, before or after it
+// took effect, and the operation retried.
+func TestKernelFaults(t *testing.T) {
+	const every = 299
+	for subject, s := range subjects() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			want := s.undisturbed(t)
+			for number, call := range want.kernel {
+				for i, late := range []bool{false, true} {
+					if !sampled(2*number+i, 31*subject, every) {
+						continue
+					}
+					fault := testnode.Fault{
+						Function: call.Function, Code: call.Code, Skip: alike(want.kernel[:number], call), Times: 1,
+						Error: transientError(call, number), After: late,
+					}
+					t.Run(fmt.Sprintf("%04d %s %#x, after=%t", number, call.Function, call.Code, late), func(t *testing.T) {
+						t.Parallel()
+						l := s.live(t, disturbance{fault: &fault}, want)
+						if got := l.kernel[number]; got.Function != call.Function || got.Code != call.Code {
+							t.Errorf("the fault met another call: %+v", got)
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+// TestOpenQuestions plays each driver's life on the other answers to what Windows' documentation leaves open: the states
+// are the same ones.
+func TestOpenQuestions(t *testing.T) {
+	answers := map[string]func(*emulated.Switches){
+		"version 16 of the attributes":        func(s *emulated.Switches) { s.AttributesVersion = 16 },
+		"creating a disk brings it online":    func(s *emulated.Switches) { s.CreateDiskClears = true },
+		"offline disks are read-only":         func(s *emulated.Switches) { s.OfflineDisksReadOnly = true },
+		"a zeroed disk reads as an empty MBR": func(s *emulated.Switches) { s.ZeroedDiskIsMBR = true },
+		"the reserved partition comes late":   func(s *emulated.Switches) { s.MSR = emulated.MSRDelayed },
+		"growing the partition refreshes":     func(s *emulated.Switches) { s.GrowPartitionRefreshes = true },
+		"the last sector does not count":      func(s *emulated.Switches) { s.ExtendOneSectorLess = true },
+	}
+	for _, s := range subjects() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			want := s.undisturbed(t)
+			for name, answer := range answers {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					switches := emulated.DefaultSwitches()
+					answer(&switches)
+					s.live(t, disturbance{switches: &switches}, want)
+				})
+			}
+		})
+	}
+}
+
+// TestReservedPartitionNeverComes is apart from TestOpenQuestions because the agent waits for seconds and then makes the
+// partition itself, elsewhere than Windows does.
+func TestReservedPartitionNeverComes(t *testing.T) {
+	t.Parallel()
+	switches := emulated.DefaultSwitches()
+	switches.MSR = emulated.MSRNever
+	subjects()[0].live(t, disturbance{switches: &switches}, nil).whole(t)
+}
+
+// undisturbed lives a life to compare others with.
+func (s subject) undisturbed(t *testing.T) *life {
+	t.Helper()
+	var l *life
+	if !t.Run("undisturbed", func(t *testing.T) { l = s.live(t, disturbance{}, nil) }) {
+		t.FailNow()
+	}
+	return l
+}
+
+// alike counts the calls that a fault for this one would meet.
+func alike(calls []kernel.Call, call kernel.Call) int {
+	n := 0
+	for _, c := range calls {
+		if c.Function == call.Function && (call.Code == 0 || c.Code == call.Code) {
+			n++
+		}
+	}
+	return n
+}
+
+// transientError is a failure that Windows gives for a while: files are open elsewhere, devices are not ready.
+func transientError(call kernel.Call, number int) win32.Errno {
+	switch {
+	case call.Function == "OpenFile", call.Function == "FinalPath", strings.HasSuffix(call.Function, "Information") && call.Function != "VolumeInformation",
+		call.Code == win32.FSCTL_GET_REPARSE_POINT, call.Code == win32.FSCTL_SET_REPARSE_POINT, call.Code == win32.FSCTL_DELETE_REPARSE_POINT:
+		return win32.ERROR_SHARING_VIOLATION
+	case number%2 == 0:
+		return win32.ERROR_NOT_READY
+	default:
+		return win32.ERROR_IO_DEVICE
+	}
+}

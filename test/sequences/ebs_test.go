@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequences
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+)
+
+// ebs is the AWS EBS driver. It finds its disk by the serial number, which contains the volume's id without the dash.
+type ebs struct {
+	volumeID string // vol-…
+}
+
+// ebsNothingMounted is by what the driver reads "nothing is mounted" out of an error text.
+var ebsNothingMounted = regexp.MustCompile(`(Get-Item -Path \S+).Target, output: , error: <nil>|because it does not exist`)
+
+// findDevice opens a new client each time.
+func (d ebs) findDevice(c *calls) (uint32, error) {
+	if err := c.dialDisk(); err != nil {
+		return 0, err
+	}
+	ids, err := c.listDiskIDs()
+	if err != nil {
+		return 0, err
+	}
+	for number, id := range ids {
+		if strings.Contains(id.GetSerialNumber(), strings.ReplaceAll(d.volumeID, "-", "")) {
+			return number, nil
+		}
+	}
+	return 0, errors.New("no disk has the serial number")
+}
+
+// deviceAt tells which disk is mounted at a path, if any.
+func (d ebs) deviceAt(c *calls, path string) (number uint32, mounted bool, err error) {
+	id, err := c.volumeAt(withDrive(path))
+	if err == nil {
+		number, err = c.diskOfVolume(id)
+	}
+	if err != nil && ebsNothingMounted.MatchString(err.Error()) {
+		return 0, false, nil
+	}
+	return number, err == nil, err
+}
+
+func (d ebs) Stage(c *calls, staging string) error {
+	number, err := d.findDevice(c)
+	if err != nil {
+		return err
+	}
+	exists, err := c.pathExists(withDrive(staging))
+	if err != nil {
+		return err
+	}
+	if !exists {
+		if err := c.mkdir(withDrive(staging)); err != nil {
+			return err
+		}
+	}
+	at, mounted, err := d.deviceAt(c, staging)
+	if err != nil {
+		return err
+	}
+	if mounted && at == number {
+		return nil
+	}
+	if err := formatAndMount(c, number, withDrive(staging), true); err != nil {
+		return err
+	}
+	need, err := d.needResize(c, number, staging)
+	if err != nil || !need {
+		return err
+	}
+	return d.resize(c, staging)
+}
+
+// needResize is inverted in the driver: it is true when the disk is not larger than the file system.
+func (d ebs) needResize(c *calls, number uint32, staging string) (bool, error) {
+	_ = c.rescan() // only logged
+	device, err := c.diskSize(number)
+	if err != nil {
+		return false, err
+	}
+	id, err := c.volumeAt(withDrive(staging))
+	if err != nil {
+		return false, err
+	}
+	fileSystem, _, err := c.volumeStats(id)
+	return device <= fileSystem+4096, err
+}
+
+func (d ebs) resize(c *calls, path string) error {
+	_ = c.rescan() // only logged
+	id, err := c.volumeAt(withDrive(path))
+	if err != nil {
+		return err
+	}
+	return c.resize(id)
+}
+
+func (d ebs) Publish(c *calls, staging, publish string) error {
+	exists, err := c.pathExists(withDrive(publish))
+	if err != nil {
+		return err
+	}
+	if exists {
+		if err := c.rmdir(withDrive(publish)); err != nil {
+			return err
+		}
+	}
+	if exists, err = c.pathExists(withDrive(publish)); err != nil {
+		return err
+	}
+	if exists {
+		if mounted, err := c.isSymlink(withDrive(publish)); err != nil || mounted {
+			return err
+		}
+	}
+	return c.createSymlink(withDrive(staging), withDrive(publish))
+}
+
+// Stats asks the operating system of the container after one call.
+func (d ebs) Stats(c *calls, publish string) (total, used int64, err error) {
+	exists, err := c.pathExists(withDrive(publish))
+	if err != nil {
+		return 0, 0, err
+	}
+	if !exists {
+		return 0, 0, errors.New("the publish path does not exist")
+	}
+	return 0, 0, c.osStatfs(publish)
+}
+
+func (d ebs) Expand(c *calls, publish string, _ int64) error {
+	if _, mounted, err := d.deviceAt(c, publish); err != nil {
+		return err
+	} else if !mounted {
+		return errors.New("nothing is mounted at the publish path")
+	}
+	number, err := d.findDevice(c)
+	if err != nil {
+		return err
+	}
+	if err := d.resize(c, publish); err != nil {
+		return err
+	}
+	_, err = c.diskSize(number)
+	return err
+}
+
+func (d ebs) Unpublish(c *calls, publish string) error { return c.rmdir(withDrive(publish)) }
+
+func (d ebs) Unstage(c *calls, staging string) error {
+	if _, mounted, err := d.deviceAt(c, staging); err != nil || !mounted {
+		return err
+	}
+	id, err := c.volumeAt(withDrive(staging))
+	if err != nil {
+		return err
+	}
+	return unmountAndTakeOffline(c, id, withDrive(staging))
+}
+
+// Leftover: once the volume is unmounted, the retry sees nothing mounted, which it takes for done. The disk stays
+// online and the directory there until the next stage, which expects both.
+func (d ebs) Leftover(e effects) leftover {
+	if !e.unmounted() {
+		return leftover{}
+	}
+	return leftover{Online: !e.offline(), Directory: !e.removed()}
+}
+
+// formatAndMount is what the three disk drivers do alike; Azure Disk does not set the state. That the list of volumes
+// is not empty is not checked, which is why the agent must never answer so.
+func formatAndMount(c *calls, number uint32, path string, setOnline bool) error {
+	if err := c.partitionDisk(number); err != nil {
+		return err
+	}
+	if setOnline {
+		if err := c.setDiskState(number, true); err != nil {
+			return err
+		}
+	}
+	volumes, err := c.volumesOnDisk(number)
+	if err != nil {
+		return err
+	}
+	id := volumes[0]
+	formatted, err := c.isFormatted(id)
+	if err != nil {
+		return err
+	}
+	if !formatted {
+		if err := c.format(id); err != nil {
+			return err
+		}
+	}
+	return c.mountVolume(id, path)
+}
+
+// unmountAndTakeOffline is the end of unstaging in EBS, GCP and vSphere.
+func unmountAndTakeOffline(c *calls, id, path string) error {
+	if err := c.unmountVolume(id, path); err != nil {
+		return err
+	}
+	if err := c.rmdir(path); err != nil {
+		return err
+	}
+	number, err := c.diskOfVolume(id)
+	if err != nil {
+		return err
+	}
+	return c.setDiskState(number, false)
+}

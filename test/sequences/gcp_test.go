@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequences
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// gcp is the GCP persistent disk driver. It finds its disk by the last word of page 83, and leaves paths as kubelet
+// gives them in several calls.
+type gcp struct {
+	deviceName string
+	sizeBytes  int64 // from the publish context
+}
+
+// crash is where the driver's process would end by a nil pointer: it looks into the reply before the error.
+func (d gcp) crash(err error) error {
+	return fmt.Errorf("the driver crashes on a failed GetDiskStats: %w", err)
+}
+
+func (d gcp) findDevice(c *calls) (uint32, error) {
+	ids, err := c.listDiskIDs()
+	if err != nil {
+		return 0, err
+	}
+	for number, id := range ids {
+		if id.GetPage83() == "" {
+			continue
+		}
+		words := strings.Fields(id.GetPage83())
+		if words[len(words)-1] == d.deviceName {
+			return number, nil
+		}
+	}
+	return 0, fmt.Errorf("no disk is called %s", d.deviceName)
+}
+
+// mounted takes any error, that the path is missing above all, for "not mounted".
+func (d gcp) mounted(c *calls, path string) bool {
+	mounted, err := c.isSymlink(path)
+	return err == nil && mounted
+}
+
+func (d gcp) Stage(c *calls, staging string) error {
+	number, err := d.findDevice(c)
+	if err != nil {
+		return err
+	}
+	if d.mounted(c, staging) {
+		return nil
+	}
+	size, err := c.diskSize(number)
+	if err != nil {
+		return d.crash(err)
+	}
+	if size != d.sizeBytes {
+		return fmt.Errorf("the disk has %d bytes, not %d", size, d.sizeBytes)
+	}
+	if err := formatAndMount(c, number, staging, true); err != nil {
+		return err
+	}
+	return d.resize(c, staging)
+}
+
+func (d gcp) resize(c *calls, path string) error {
+	id, err := c.volumeAt(path)
+	if err != nil {
+		return err
+	}
+	return c.resize(id)
+}
+
+func (d gcp) Publish(c *calls, staging, publish string) error {
+	if d.mounted(c, publish) {
+		return nil
+	}
+	exists, err := c.pathExists(withDrive(publish))
+	if err != nil {
+		return err
+	}
+	if exists {
+		if err := c.rmdir(withDrive(publish)); err != nil {
+			return err
+		}
+	}
+	if err := d.link(c, staging, publish); err != nil {
+		return errors.Join(err, d.cleanUp(c, publish))
+	}
+	return nil
+}
+
+func (d gcp) link(c *calls, staging, publish string) error {
+	if err := c.osMkdirAll(parent(publish)); err != nil {
+		return err
+	}
+	return c.createSymlink(withDrive(staging), withDrive(publish))
+}
+
+// cleanUp is what follows a failed link.
+func (d gcp) cleanUp(c *calls, publish string) error {
+	mounted, err := c.isSymlink(publish)
+	if err != nil {
+		return err
+	}
+	if mounted {
+		if err := c.rmdir(withDrive(publish)); err != nil {
+			return err
+		}
+		if mounted, err = c.isSymlink(publish); err != nil || mounted {
+			return errors.New("the publish path is still mounted")
+		}
+	}
+	_ = c.osRemove(publish) // only logged
+	return nil
+}
+
+func (d gcp) Stats(c *calls, publish string) (total, used int64, err error) {
+	if err := c.osLstat(publish); err != nil {
+		return 0, 0, err
+	}
+	id, err := c.volumeAt(publish)
+	if err != nil {
+		return 0, 0, err
+	}
+	return c.volumeStats(id)
+}
+
+func (d gcp) Expand(c *calls, publish string, sizeBytes int64) error {
+	number, err := d.findDevice(c)
+	if err != nil {
+		return err
+	}
+	if err := d.resize(c, publish); err != nil {
+		return err
+	}
+	size, err := c.diskSize(number)
+	if err != nil {
+		return d.crash(err)
+	}
+	if size < sizeBytes {
+		return fmt.Errorf("the disk has %d bytes after growing to %d", size, sizeBytes)
+	}
+	return nil
+}
+
+func (d gcp) Unpublish(c *calls, publish string) error { return c.rmdir(withDrive(publish)) }
+
+func (d gcp) Unstage(c *calls, staging string) error {
+	staging = withDrive(staging)
+	exists, err := c.pathExists(staging)
+	if err != nil || !exists {
+		return err
+	}
+	id, err := c.volumeAt(staging)
+	if err != nil {
+		return err
+	}
+	if err := unmountAndTakeOffline(c, id, staging); err != nil {
+		return err
+	}
+	_, _ = d.findDevice(c) // whether the disk is in use; failures are ignored
+	return nil
+}
+
+func (d gcp) Leftover(e effects) leftover { return stuckOrOnline(e) }
+
+// stuckOrOnline is what GCP and vSphere leave. When the volume is unmounted and its directory still there, nothing is
+// mounted and their retry does not take that for done: it fails until the volume is staged again. When the directory
+// has gone as well, the retry takes that for done and never comes to take the disk offline.
+func stuckOrOnline(e effects) leftover {
+	switch {
+	case !e.unmounted():
+		return leftover{}
+	case !e.removed():
+		return leftover{Stuck: true, Online: true, Directory: true}
+	default:
+		return leftover{Online: !e.offline()}
+	}
+}

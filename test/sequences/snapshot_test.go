@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequences
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/node"
+)
+
+// snapshot is the state of a node at one moment, without what chance decides.
+type snapshot struct {
+	Disks []node.TreeDisk   // volume ids replaced by where the volume is
+	Paths map[string]string // what is below the kubelet's directory: "directory", or where a link leads
+	Stats [2]int64          // what the driver's last NodeGetVolumeStats told, total and used
+}
+
+// observer takes snapshots of a node past the agent, so that they neither cost nor disturb its kernel calls.
+type observer struct {
+	emulated *emulated.Node
+	node     *node.Node
+	volumes  map[string]string // every volume seen so far: id to place
+}
+
+func newObserver(t testing.TB, e *emulated.Node) *observer {
+	t.Helper()
+	n, err := node.New(e, node.Config{WorkingDirs: []string{agent.KubeletDir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &observer{emulated: e, node: n, volumes: make(map[string]string)}
+}
+
+func (o *observer) snapshot(t testing.TB) snapshot {
+	t.Helper()
+	tree, err := o.node.Tree(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := snapshot{Disks: tree.Disks, Paths: make(map[string]string)}
+	for i, d := range s.Disks {
+		if len(d.Partitions) == 0 { // read-only or not, RAW or an empty MBR, as this Windows has it
+			s.Disks[i].Style, s.Disks[i].ReadOnly = "", false
+		}
+		for i, p := range d.Partitions {
+			if p.Volume != nil {
+				place := fmt.Sprintf("volume of disk %d, partition %d", d.Number, p.Number)
+				o.volumes[p.Volume.ID] = place
+				d.Partitions[i].Volume.ID = place
+			}
+		}
+	}
+	host, err := o.emulated.HostPath(agent.KubeletDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.list(t, s.Paths, agent.KubeletDir, host)
+	return s
+}
+
+// list lists a directory and what is below it, links and mount points not followed.
+func (o *observer) list(t testing.TB, paths map[string]string, directory, host string) {
+	t.Helper()
+	entries, err := os.ReadDir(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		path := directory + `\` + entry.Name()
+		target, err := o.emulated.Readlink(path)
+		switch {
+		case err == nil:
+			for id, place := range o.volumes {
+				target = strings.ReplaceAll(target, id, place)
+			}
+			paths[path] = "leads to " + target
+		case entry.IsDir():
+			paths[path] = "directory"
+			o.list(t, paths, path, filepath.Join(host, entry.Name()))
+		default:
+			paths[path] = "file"
+		}
+	}
+}
+
+// settle takes away from a snapshot what it has of leftovers compared with the wanted one, and says what that was.
+func (s snapshot) settle(want snapshot, disk uint32, staging string) (snapshot, leftover) {
+	var l leftover
+	s.Disks = slices.Clone(s.Disks)
+	same := func(d node.TreeDisk) bool { return d.Number == disk }
+	at, wantAt := slices.IndexFunc(s.Disks, same), slices.IndexFunc(want.Disks, same)
+	if at < 0 || wantAt < 0 {
+		return s, l
+	}
+	got, wanted := &s.Disks[at], want.Disks[wantAt]
+	got.Partitions = slices.Clone(got.Partitions)
+	if got.Online && !wanted.Online {
+		l.Online, got.Online = true, false
+		for i := range got.Partitions {
+			got.Partitions[i].Volume = nil
+		}
+	}
+	if len(got.Partitions) == len(wanted.Partitions) {
+		for i := range got.Partitions {
+			l.Ungrown = enlarge(&got.Partitions[i], wanted.Partitions[i]) || l.Ungrown
+		}
+	}
+	if l.Ungrown && s.Stats != [2]int64{} {
+		s.Stats = want.Stats
+	}
+	for path, kind := range s.Paths {
+		if _, wanted := want.Paths[path]; !wanted && kind == "directory" && strings.EqualFold(path, withDrive(staging)) {
+			l.Directory = true
+			delete(s.Paths, path)
+		}
+	}
+	return s, l
+}
+
+// enlarge gives a partition the sizes of the wanted one, and says whether it or its file system was smaller.
+func enlarge(got *node.TreePartition, wanted node.TreePartition) (smaller bool) {
+	if got.SizeBytes < wanted.SizeBytes {
+		got.SizeBytes, smaller = wanted.SizeBytes, true
+	}
+	if got.Volume == nil || wanted.Volume == nil || got.Volume.TotalBytes >= wanted.Volume.TotalBytes {
+		return smaller
+	}
+	v := *got.Volume
+	v.TotalBytes, v.UsedBytes = wanted.Volume.TotalBytes, wanted.Volume.UsedBytes
+	got.Volume = &v
+	return true
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequences
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// step is one call of a driver, or one thing that it does in its own container.
+type step struct {
+	operation string // the Node operation of which it is part, and the how many-th of these it is in the life
+	name      string // of the RPC, or of the system call in lower case
+}
+
+func (s step) String() string { return s.operation + " " + s.name }
+
+// moment is when a step is interrupted.
+type moment int
+
+const (
+	before moment = iota // the call fails and nothing was executed
+	after                // the call took effect, and its response is lost
+	killed               // the call took effect, and the driver's process ends: it runs nothing of this attempt any more
+)
+
+func (m moment) String() string { return [...]string{"not made", "response lost", "driver killed"}[m] }
+
+// interruption disturbs one step of a life.
+type interruption struct {
+	step   int // counted from the beginning of the life
+	moment moment
+}
+
+// errInterrupted is what a driver gets from an interrupted step.
+var errInterrupted = status.Error(codes.Unavailable, "connection to the agent lost")
+
+// steps passes the steps of a driver on, records them and interrupts one.
+type steps struct {
+	interruption *interruption // nil: none
+	operation    string
+	taken        []step
+	dead         bool // the driver was killed in this attempt
+
+	attempted []string // the steps of the running attempt, in order
+	effective []string // those that took effect
+}
+
+// begin begins an attempt at an operation.
+func (s *steps) begin(operation string) {
+	s.operation, s.dead, s.attempted, s.effective = operation, false, nil, nil
+}
+
+func (s *steps) step(name string, do func() error) error {
+	if s.dead {
+		return errInterrupted
+	}
+	number := len(s.taken)
+	s.taken = append(s.taken, step{s.operation, name})
+	s.attempted = append(s.attempted, name)
+	hit := s.interruption != nil && s.interruption.step == number
+	if hit && s.interruption.moment == before {
+		return errInterrupted
+	}
+	err := do()
+	if err == nil {
+		s.effective = append(s.effective, name)
+	}
+	if hit {
+		s.dead = s.interruption.moment == killed
+		return errInterrupted // whatever the response was
+	}
+	return err
+}
+
+// call makes an RPC as a step.
+func call[Q, R proto.Message](c *calls, rpc func(context.Context, Q, ...grpc.CallOption) (R, error), request Q) (R, error) {
+	var reply R
+	name := strings.TrimSuffix(string(request.ProtoReflect().Descriptor().Name()), "Request")
+	err := c.step(name, func() (err error) {
+		reply, err = rpc(c.ctx, request)
+		return err
+	})
+	if err != nil {
+		var none R // a lost response tells nothing
+		return none, err
+	}
+	return reply, nil
+}
+
+// sequence is the names of the steps of one operation, for comparing.
+func sequence(taken []step, operation string) []string {
+	var names []string
+	for _, s := range taken {
+		if s.operation == operation {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
+// nth names the how many-th time an operation is called in a life.
+func nth(operation string, n int) string { return fmt.Sprintf("%s#%d", operation, n) }

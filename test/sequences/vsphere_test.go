@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequences
+
+import "fmt"
+
+// vsphere is the vSphere driver. It finds its disk by page 83 being equal to the disk's id.
+type vsphere struct {
+	diskID string
+}
+
+func (d vsphere) findDevice(c *calls) (uint32, error) {
+	ids, err := c.listDiskIDs()
+	if err != nil {
+		return 0, err
+	}
+	for number, id := range ids {
+		if id.GetPage83() == d.diskID {
+			return number, nil
+		}
+	}
+	return 0, fmt.Errorf("no disk has the id %s", d.diskID)
+}
+
+func (d vsphere) Stage(c *calls, staging string) error {
+	number, err := d.findDevice(c)
+	if err != nil {
+		return err
+	}
+	if mounted, err := stillMounted(c, staging, d.Unstage); err != nil || mounted {
+		return err
+	}
+	return formatAndMount(c, number, withDrive(staging), true)
+}
+
+func (d vsphere) Publish(c *calls, staging, publish string) error {
+	exists, err := c.pathExists(withDrive(publish))
+	if err != nil {
+		return err
+	}
+	if exists {
+		if err := c.rmdir(withDrive(publish)); err != nil {
+			return err
+		}
+	}
+	if err := c.mkdir(withDrive(parent(publish))); err != nil {
+		return err
+	}
+	return c.createSymlink(withDrive(staging), withDrive(publish))
+}
+
+func (d vsphere) Stats(c *calls, publish string) (total, used int64, err error) {
+	id, err := c.volumeAt(withDrive(publish))
+	if err != nil {
+		return 0, 0, err
+	}
+	return c.volumeStats(id)
+}
+
+func (d vsphere) Expand(c *calls, publish string, _ int64) error {
+	id, err := c.volumeAt(withDrive(publish))
+	if err != nil {
+		return err
+	}
+	number, err := c.diskOfVolume(id)
+	if err != nil {
+		return err
+	}
+	if err := c.setDiskState(number, true); err != nil {
+		return err
+	}
+	return c.resize(id)
+}
+
+func (d vsphere) Unpublish(c *calls, publish string) error { return c.rmdir(withDrive(publish)) }
+
+func (d vsphere) Unstage(c *calls, staging string) error {
+	staging = withDrive(staging)
+	exists, err := c.pathExists(staging)
+	if err != nil || !exists {
+		return err
+	}
+	id, err := c.volumeAt(staging)
+	if err != nil {
+		return err
+	}
+	return unmountAndTakeOffline(c, id, staging)
+}
+
+func (d vsphere) Leftover(e effects) leftover { return stuckOrOnline(e) }
