@@ -40,7 +40,7 @@ lint: ## golangci-lint for Linux and Windows, buf lint, buf breaking, shell synt
 .PHONY: generate
 generate: ## make the generated files anew
 	@buf=$(call tool,buf); export GOWORK=off; for dir in . api; do (cd $$dir && $$buf generate); done
-	go generate ./internal/...
+	go generate ./internal/... ./cmd/...
 
 .PHONY: image
 image: ## record the protos as released, after a version was added: buf breaking compares with it
@@ -48,7 +48,7 @@ image: ## record the protos as released, after a version was added: buf breaking
 
 .PHONY: check-generated
 check-generated: generate ## fail when a generated file is not what its source gives
-	@git status --porcelain -- client api cmd internal | tee /dev/stderr | (! grep -q .)
+	@git status --porcelain -- client api cmd internal docs | tee /dev/stderr | (! grep -q .)
 
 .PHONY: check-abi
 check-abi: setup-abi ## compare the golden bytes of the Win32 structures with what the C compiler makes

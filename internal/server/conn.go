@@ -89,9 +89,3 @@ func (c *conn) Close() error {
 	c.owner.mu.Unlock()
 	return c.Conn.Close()
 }
-
-// processAddr is the address of a client of this machine.
-type processAddr string
-
-func (processAddr) Network() string  { return "process" }
-func (a processAddr) String() string { return string(a) }

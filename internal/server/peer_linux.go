@@ -26,3 +26,9 @@ func peerAddr(c net.Conn) net.Addr {
 	}
 	return processAddr(fmt.Sprintf("pid %d uid %d", credentials.Pid, credentials.Uid))
 }
+
+// processAddr is the address of a client of this machine.
+type processAddr string
+
+func (processAddr) Network() string  { return "process" }
+func (a processAddr) String() string { return string(a) }

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Protoc-gen-csiproxy-docs generates the API reference for driver authors from
+// the comments of the .proto files and from the tables of client/versions: one
+// Markdown page for each group and version, GROUP/VERSION.md, and README.md with
+// an overview of all of them.
+//
+// It is a protoc plugin without options. It has to get all files in one request
+// (strategy: all), because pages link to each other. A method without a row in
+// the tables is said to have none, so that stubs can be generated before the
+// rows are written, which may need them.
+package main

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/pluginpb"
+
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
+)
+
+//go:generate env GOWORK=off go -C testdata/example tool -modfile=../../../../tools/buf/go.mod buf build --as-file-descriptor-set -o ../example.txtpb
+
+var update = flag.Bool("update", false, "rewrite the expected pages in testdata")
+
+// exampleTables are those of the API in testdata/example. The gates' v2alpha1 and the lamps have no rows.
+func exampleTables() []versions.Group {
+	return []versions.Group{{Name: "gate", Service: "Gate", Hub: "v1", Routes: []versions.Route{
+		{In: "v1alpha1", Method: "OpenGate", Kind: versions.Extra, Hub: "Open"},
+		{In: "v1alpha1", Method: "Look", Kind: versions.Mapped, Hub: "Look"},
+		{In: "v1alpha1", Method: "Peep", Kind: versions.Same, Hub: "Look"},
+		{In: "v1alpha1", Method: "Glance", Kind: versions.Alone},
+	}}}
+}
+
+func example(t *testing.T) *descriptorpb.FileDescriptorSet {
+	t.Helper()
+	text, err := os.ReadFile("testdata/example.txtpb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set descriptorpb.FileDescriptorSet
+	if err := prototext.Unmarshal(text, &set); err != nil {
+		t.Fatal(err)
+	}
+	return &set
+}
+
+// run runs the plugin on all files of a set and returns its answer.
+func run(t *testing.T, set *descriptorpb.FileDescriptorSet, tables []versions.Group) (*pluginpb.CodeGeneratorResponse, error) {
+	t.Helper()
+	request := &pluginpb.CodeGeneratorRequest{ProtoFile: set.GetFile()}
+	for _, file := range set.GetFile() {
+		request.FileToGenerate = append(request.FileToGenerate, file.GetName())
+	}
+	plugin, err := protogen.Options{}.New(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := generate(plugin, tables); err != nil {
+		return nil, err
+	}
+	return plugin.Response(), nil
+}
+
+func TestGenerate(t *testing.T) {
+	response, err := run(t, example(t), exampleTables())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, file := range response.GetFile() {
+		b.WriteString("-- " + file.GetName() + " --\n" + file.GetContent())
+	}
+	const golden = "testdata/example.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(b.String(), strings.ReplaceAll(string(want), "\r\n", "\n")); diff != "" {
+		t.Errorf("pages (-got +want); go test -update writes them anew:\n%s", diff)
+	}
+}
+
+// TestGenerateIsDeterministic gives the files in another order.
+func TestGenerateIsDeterministic(t *testing.T) {
+	set := example(t)
+	first, err := run(t, set, exampleTables())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := set.GetFile()
+	for i, j := 0, len(files)-1; i < j; i, j = i+1, j-1 {
+		files[i], files[j] = files[j], files[i]
+	}
+	second, err := run(t, set, exampleTables())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first.String(), second.String()); diff != "" {
+		t.Errorf("two runs differ (-first +second):\n%s", diff)
+	}
+}
+
+func TestGenerateRefuses(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(file *descriptorpb.FileDescriptorProto)
+		want   string
+	}{
+		{"a service outside a version's folder", func(f *descriptorpb.FileDescriptorProto) { f.Name = proto.String("client/api/gate/api.proto") },
+			"client/api/gate/api.proto: want the file of a service in GROUP/VERSION/"},
+		{"a second service", func(f *descriptorpb.FileDescriptorProto) {
+			f.Service = append(f.Service, &descriptorpb.ServiceDescriptorProto{Name: proto.String("Other")})
+		}, "client/api/gate/v1/api.proto: 2 services, want exactly one for an API version"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			set := example(t)
+			test.change(set.GetFile()[0])
+			_, err := run(t, set, exampleTables())
+			if err == nil || err.Error() != test.want {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestCodeNames(t *testing.T) {
+	want := []string{
+		"CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
+		"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE",
+		"DATA_LOSS", "UNAUTHENTICATED",
+	}
+	if diff := cmp.Diff(codeNames(), want); diff != "" {
+		t.Errorf("codes (-got +want):\n%s", diff)
+	}
+}
+
+// allOf is the set of the descriptors of the released API, which have no comments.
+func allOf(t *testing.T) *descriptorpb.FileDescriptorSet {
+	t.Helper()
+	set := &descriptorpb.FileDescriptorSet{}
+	for _, file := range releasedFiles(t) {
+		set.File = append(set.File, protodesc.ToFileDescriptorProto(file))
+	}
+	return set
+}
