@@ -48,7 +48,8 @@ image: ## record the protos as released, after a version was added: buf breaking
 
 .PHONY: check-generated
 check-generated: generate ## fail when a generated file is not what its source gives
-	@git status --porcelain -- client api cmd internal docs | tee /dev/stderr | (! grep -q .)
+	@changed=$$(git status --porcelain -- client api cmd internal docs); if [ -n "$$changed" ]; then \
+		echo "These files are not what their sources give; run make generate and commit them:"; echo "$$changed"; exit 1; fi
 
 .PHONY: check-abi
 check-abi: setup-abi ## compare the golden bytes of the Win32 structures with what the C compiler makes
