@@ -69,7 +69,7 @@ test-wine: ## run the Windows kernel's tests under Wine (root; the first time ma
 	hack/test-wine.sh
 
 .PHONY: fuzz
-fuzz: ## fuzz every parser, FUZZTIME (10s) each
+fuzz: ## fuzz every parser, FUZZTIME (5s) each
 	hack/fuzz.sh
 
 .PHONY: setup-run setup-test setup-abi
