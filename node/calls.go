@@ -52,6 +52,8 @@ type job struct {
 	locks []string // taken before the operation begins, in this order
 	// fresh: a call joins only one that has not begun, because its result must be newer than the call.
 	fresh bool
+	// finally, if not nil, is called once when this job's function has run, or will not run any more.
+	finally func()
 }
 
 // read runs an operation that changes nothing. It is never joined to another caller's: that one may have looked
@@ -74,6 +76,9 @@ func (c *calls) start(ctx context.Context, j job, f func(o *op) (any, error)) *f
 	if j.key != "" {
 		if fl := c.running[j.key]; fl != nil {
 			fl.waiting++
+			if j.finally != nil {
+				j.finally()
+			}
 			klog.FromContext(ctx).V(2).Info("Joined an identical call", "call", j.what)
 			return fl
 		}
@@ -86,6 +91,9 @@ func (c *calls) start(ctx context.Context, j job, f func(o *op) (any, error)) *f
 	o := &op{ctx: workerCtx, calls: c, k: kernel.Intercept(workerCtx, c.kernel, c.around)}
 	c.workers.Go(func() {
 		defer cancel()
+		if j.finally != nil {
+			defer j.finally()
+		}
 		fl.value, fl.err = c.perform(o, fl, j, f)
 		close(fl.done)
 	})
@@ -131,8 +139,8 @@ func (c *calls) forget(key string, fl *flight) {
 	}
 }
 
-// lock takes a further lock for the rest of the operation. The order is path, volume, disk; within one operation
-// nothing is locked twice.
+// lock takes a further lock for the rest of the operation. The order is iSCSI target, path, volume, disk; within one
+// operation nothing is locked twice.
 func (o *op) lock(name string) error {
 	release, err := o.calls.locks.acquire(o.ctx, name)
 	if err != nil {

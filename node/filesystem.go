@@ -60,31 +60,23 @@ func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
 // targetExists tells whether what a link or mount point leads to is there. Where the policy does not let us look, and
 // where looking fails, it is not: nobody should rely on it.
 func (p *paths) targetExists(o *op, l *leaf, at winpath.Path) bool {
-	if id, ok := l.mountedVolume(); ok {
-		system, err := o.systemVolume()
-		return err == nil && system != id && o.volumePresent(id)
+	for links := maxLinks; l.reparse != nil; {
+		if id, ok := l.mountedVolume(); ok {
+			system, err := o.systemVolume()
+			return err == nil && system != id && o.volumePresent(id)
+		}
+		if share, ok := l.share(); ok {
+			return p.shareAnswers(o, share, at)
+		}
+		var err error
+		if at, err = p.linkTarget(l, at, &links); err != nil {
+			return false
+		}
+		if l, err = p.openAt(o, at, &links); err != nil {
+			return false
+		}
+		_ = l.Close() // what it is has been read
 	}
-	links := maxLinks
-	target, err := p.linkTarget(l, at, &links)
-	if err != nil {
-		return false
-	}
-	next, err := p.openAt(o, target, &links)
-	if err != nil {
-		return false
-	}
-	defer next.Close()
-	if next.reparse == nil {
-		return true
-	}
-	if id, ok := next.mountedVolume(); ok {
-		return o.volumePresent(id)
-	}
-	end, err := p.follow(o, target)
-	if err != nil {
-		return false
-	}
-	_ = end.Close()
 	return true
 }
 

@@ -64,6 +64,9 @@ func (v *Volumes) mountVolume(o *op, id winpath.VolumeID, path winpath.Path) err
 		return err
 	}
 	defer pl.close()
+	if pl.inShare {
+		return errorf(FailedPrecondition, "ON_SHARE", "%s lies on a network share; volumes are mounted at local directories", path)
+	}
 	directory, err := pl.makeDirectory(o)
 	if err != nil {
 		return err

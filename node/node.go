@@ -15,6 +15,8 @@ type Config struct {
 	WorkingDirs []string
 	// Interceptor stands around every kernel call: metrics, a journal, faults. It may be nil.
 	Interceptor kernel.Interceptor
+	// RequirePrivacy asks for encryption on SMB global mappings; a server that cannot encrypt is refused.
+	RequirePrivacy bool
 }
 
 // Node is the storage administration of one Windows node. Its methods are safe for concurrent use.
@@ -22,6 +24,9 @@ type Node struct {
 	Disks      *Disks
 	Volumes    *Volumes
 	Filesystem *Filesystem
+	SMB        *SMB
+	ISCSI      *ISCSI
+	System     *System
 
 	calls *calls
 }
@@ -38,6 +43,9 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 		Disks:      &Disks{calls: calls},
 		Volumes:    &Volumes{calls: calls, paths: paths},
 		Filesystem: &Filesystem{calls: calls, paths: paths},
+		ISCSI:      newISCSI(calls),
+		SMB:        newSMB(calls, paths, c.RequirePrivacy),
+		System:     &System{calls: calls},
 		calls:      calls,
 	}, nil
 }

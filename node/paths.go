@@ -14,8 +14,9 @@ import (
 // walked component by component, each opened relative to the handle of the one before, so that nothing swapped
 // meanwhile can redirect it. On the way,
 //   - a volume mounted on the file system of a working directory is entered,
-//   - a link on that file system is followed where its target is acceptable by this same policy,
-//   - anything of the kind inside a mounted volume is refused: workloads write there.
+//   - a link on that file system is followed where its target is acceptable by this same policy, or a share that is
+//     mapped,
+//   - anything of the kind inside a mounted volume or a share is refused: workloads write there.
 //
 // The last component is not followed; what a link there means is for the operation to say.
 type paths struct {
@@ -56,7 +57,8 @@ type place struct {
 	path     winpath.Path    // as asked for
 	dir      kernel.Handle   // the directory that holds the last component; of a working directory, that itself
 	name     string          // the last component; "" for a working directory itself
-	inVolume bool            // dir lies in the content of a mounted volume
+	inVolume bool            // dir lies in the content of a mounted volume or share, which workloads write
+	inShare  bool            // dir lies on a share
 	opened   []kernel.Handle // everything opened on the way, dir included
 }
 
@@ -183,7 +185,7 @@ func (p *paths) enter(o *op, pl *place, name string, w walk) (link *winpath.Path
 		return nil, nil //nolint:nilnil // no link, no error
 	}
 	if pl.inVolume {
-		return nil, refusedLink(pl.path, name, "it lies inside a mounted volume, where workloads write")
+		return nil, refusedLink(pl.path, name, "it lies inside a mounted volume or share, where workloads write")
 	}
 	return p.pass(o, pl, name, reparse, w)
 }
@@ -207,7 +209,7 @@ func (p *paths) pass(o *op, pl *place, name string, reparse *win32.ReparsePoint,
 		}
 		return &target.Path, nil
 	case target.Kind == winpath.TargetUNC:
-		return nil, refusedLink(pl.path, name, "it leads to a network share that was not mapped here")
+		return nil, p.enterShare(o, pl, name, target, w)
 	default:
 		return nil, refusedLink(pl.path, name, "it is a relative link")
 	}

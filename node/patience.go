@@ -13,6 +13,7 @@ const (
 	sharingTime   = 2 * time.Second  // until others close files that are being deleted
 	volumeTime    = 30 * time.Second // until the volume of a new partition, or of a disk that came online, arrives
 	reservedTime  = 5 * time.Second  // until the Microsoft Reserved partition of a new GPT shows
+	answerTime    = 10 * time.Second // until a file server answers one who only looks
 	transientTime = time.Second      // until a disk that is "not ready" answers
 )
 

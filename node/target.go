@@ -143,6 +143,9 @@ func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPa
 		}
 		defer l.Close()
 		final, err := l.FinalPath(win32.VOLUME_NAME_GUID)
+		if err != nil && onShare(l) {
+			return "", &Error{Class: FailedPrecondition, Reason: "ON_SHARE", Err: err, Message: path.String() + " lies on a network share, not on a volume"}
+		}
 		if err != nil {
 			return "", fail(err, "asking which volume holds %s", path)
 		}

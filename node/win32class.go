@@ -35,6 +35,6 @@ func classOf(code win32.Errno) Class {
 		win32.ERROR_ACCOUNT_DISABLED, win32.ERROR_ACCOUNT_LOCKED_OUT:
 		return Unauthenticated
 	default:
-		return Internal
+		return classOfISCSI(code)
 	}
 }

@@ -25,6 +25,7 @@ type options struct {
 	stateDir    string
 	socketDir   string
 	workingDirs []string
+	privacy     bool
 	apis        server.Selection
 	metrics     string
 	deprecated  []string // deprecated flags that were given
@@ -65,7 +66,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&kubeletPlugins, "kubelet-csi-plugins-path", "", "deprecated: one more working `directory`")
 	flags.StringVar(&podDir, "kubelet-pod-path", "", "deprecated: one more working `directory`")
 	flags.BoolVar(&service, "windows-service", false, "run under the Windows Service Control Manager as csiproxy")
-	flags.Bool("require-privacy", true, "ask for encryption on SMB global mappings")
+	flags.BoolVar(&o.privacy, "require-privacy", true, "ask for encryption on SMB global mappings")
 	flags.StringVar(&o.metrics, "metrics-bind-address", "", "`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
 	flags.StringVar(&o.host, "host", defaultHost(), "the node to work on: windows, or emulated, a Windows node made of files")
 	flags.StringVar(&o.stateDir, "state-dir", "", "`directory` in which the emulated node lives; made when missing")

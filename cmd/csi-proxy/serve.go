@@ -39,11 +39,12 @@ func serve(ctx context.Context, o *options, stdout io.Writer) (err error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a, err := agent.Start(signals, agent.Config{
-		StateDir:    o.stateDir,
-		SocketDir:   o.socketDir,
-		WorkingDirs: o.workingDirs,
-		APIs:        &o.apis,
-		Metrics:     server.NewMetrics(registry),
+		StateDir:       o.stateDir,
+		SocketDir:      o.socketDir,
+		WorkingDirs:    o.workingDirs,
+		RequirePrivacy: o.privacy,
+		APIs:           &o.apis,
+		Metrics:        server.NewMetrics(registry),
 	})
 	if err != nil {
 		if signals.Err() != nil && ctx.Err() == nil {

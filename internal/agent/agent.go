@@ -79,7 +79,9 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 
 // open makes the node's operations and serves them.
 func (a *Agent) open() error {
-	n, err := node.New(a.config.Kernel, node.Config{WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor})
+	n, err := node.New(a.config.Kernel, node.Config{
+		WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor, RequirePrivacy: a.config.RequirePrivacy,
+	})
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 // shortDir is a directory whose path leaves room for a socket's name.
@@ -79,6 +80,9 @@ func listsDisks(t *testing.T, a *agent.Agent) int {
 	return len(r.GetDiskIDs())
 }
 
+// endpoints is how many there are in all.
+func endpoints() int { return len(server.APIs(&node.Node{})) }
+
 func TestTwoAgentsInOneProcess(t *testing.T) {
 	var only server.Selection
 	if err := only.Set("volume=off"); err != nil {
@@ -86,8 +90,14 @@ func TestTwoAgentsInOneProcess(t *testing.T) {
 	}
 	first := start(t, agent.Config{StateDir: shortDir(t)})
 	second := start(t, agent.Config{StateDir: shortDir(t), APIs: &only})
-	if first.Ready() != 16 || second.Ready() != 10 {
-		t.Errorf("ready: got %d and %d, want 16 and 10", first.Ready(), second.Ready())
+	volumes := 0
+	for _, e := range server.APIs(&node.Node{}) {
+		if e.Group == "volume" {
+			volumes++
+		}
+	}
+	if all := endpoints(); volumes == 0 || first.Ready() != all || second.Ready() != all-volumes {
+		t.Errorf("ready: got %d and %d, want %d and %d", first.Ready(), second.Ready(), all, all-volumes)
 	}
 	if _, err := dialAdmin(t, first).DetachDisk(t.Context(), &admin.DetachDiskRequest{DiskNumber: 2}); err != nil {
 		t.Fatal(err)
@@ -238,7 +248,7 @@ func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 	if err := <-rebooted; err != nil {
 		t.Fatal(err)
 	}
-	if a.Ready() != 16 {
+	if a.Ready() != endpoints() {
 		t.Errorf("ready after the reboot: got %d", a.Ready())
 	}
 	// The client that lived through it goes on.
@@ -324,7 +334,7 @@ func TestAPIsAreListedV1First(t *testing.T) {
 			t.Errorf("%s: got %v, %v", api.GetEndpoint(), info, err)
 		}
 	}
-	if late := slices.IndexFunc(versions, func(v string) bool { return v != "v1" }); late != 3 || slices.Contains(versions[late:], "v1") {
+	if late := slices.IndexFunc(versions, func(v string) bool { return v != "v1" }); late < 1 || slices.Contains(versions[late:], "v1") {
 		t.Errorf("got the versions %v", versions)
 	}
 }

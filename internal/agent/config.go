@@ -29,6 +29,8 @@ type Config struct {
 	SocketDir string
 	// WorkingDirs are the Windows directories below which operations are allowed; none: KubeletDir.
 	WorkingDirs []string
+	// RequirePrivacy asks for encryption on SMB global mappings.
+	RequirePrivacy bool
 	// APIs selects the API groups and versions that are served; nil: all.
 	APIs *server.Selection
 	// Interceptor stands around every kernel call; it may be nil.

@@ -49,6 +49,16 @@ func (a *Agent) emulatedNodeService() server.Service {
 				target, err := n.Readlink(r.GetWindowsPath())
 				return &admin.ReadlinkResponse{Target: target}, controlError(err)
 			}),
+			server.Unary("SetSMBPassword", server.LimitWrite, func(_ context.Context, r *admin.SetSMBPasswordRequest) (*admin.SetSMBPasswordResponse, error) {
+				return &admin.SetSMBPasswordResponse{}, controlError(n.SetSMBPassword(r.GetUser(), r.GetPassword()))
+			}),
+			server.Unary("SetSMBServerState", server.LimitWrite, func(_ context.Context, r *admin.SetSMBServerStateRequest) (*admin.SetSMBServerStateResponse, error) {
+				change := n.StopSMBServer
+				if r.GetRunning() {
+					change = n.StartSMBServer
+				}
+				return &admin.SetSMBServerStateResponse{}, controlError(change(r.GetServer()))
+			}),
 			server.Unary("Reboot", server.LimitLong, func(ctx context.Context, _ *admin.RebootRequest) (*admin.RebootResponse, error) {
 				return &admin.RebootResponse{}, a.Restart(context.WithoutCancel(ctx))
 			}),
@@ -109,7 +119,7 @@ func controlError(err error) error {
 	}
 	class, reason := node.FailedPrecondition, "NOT_POSSIBLE"
 	switch {
-	case is(err, emulated.ErrNoSuchDisk, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, fs.ErrNotExist):
+	case is(err, emulated.ErrNoSuchDisk, emulated.ErrNoSuchSMB, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, fs.ErrNotExist):
 		class, reason = node.NotFound, "NOT_FOUND"
 	case is(err, emulated.ErrInvalidSpec, win32.ERROR_INVALID_PARAMETER, win32.ERROR_INVALID_NAME):
 		class, reason = node.InvalidArgument, "INVALID_ARGUMENT"

@@ -9,6 +9,10 @@ type Kernel interface {
 	Devices
 	Files
 	Volumes
+	ISCSI
+	Services
+	Firmware
+	SMB
 }
 
 // Devices reaches disks and volumes as devices.

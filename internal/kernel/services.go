@@ -8,6 +8,21 @@ type Services interface {
 	// OpenServiceW with SERVICE_QUERY_CONFIG and SERVICE_QUERY_STATUS, QueryServiceConfigW, QueryServiceStatusEx).
 	// The name is the service's, not its display name, in any case. ERROR_SERVICE_DOES_NOT_EXIST: there is none.
 	QueryService(name string) (Service, error)
+
+	// StartService has a service started, and those that it depends on first, and does not wait until they run
+	// (OpenServiceW with SERVICE_START, StartServiceW without arguments). ERROR_SERVICE_ALREADY_RUNNING: it is not
+	// stopped.
+	StartService(name string) error
+
+	// StopService has a service stop and does not wait until it has (OpenServiceW with SERVICE_STOP, ControlService
+	// with SERVICE_CONTROL_STOP). ERROR_SERVICE_NOT_ACTIVE: it is stopped. ERROR_SERVICE_CANNOT_ACCEPT_CTRL: it is
+	// between two states. ERROR_DEPENDENT_SERVICES_RUNNING: see DependentServices.
+	StopService(name string) error
+
+	// DependentServices names the services that depend on one, directly or not, and are not stopped: in the order in
+	// which they can be stopped (OpenServiceW with SERVICE_ENUMERATE_DEPENDENTS, EnumDependentServicesW with
+	// SERVICE_ACTIVE, which gives them in reverse start order).
+	DependentServices(name string) ([]string, error)
 }
 
 // Service is what the Service Control Manager tells of one service; numbers are those of QUERY_SERVICE_CONFIGW and

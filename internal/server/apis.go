@@ -18,6 +18,9 @@ func APIs(n *node.Node) []Endpoint {
 	hubs := map[string][]Method{
 		"disk":       diskMethods(n.Disks),
 		"filesystem": filesystemMethods(n.Filesystem),
+		"iscsi":      iscsiMethods(n.ISCSI),
+		"system":     systemMethods(n.System),
+		"smb":        smbMethods(n.SMB),
 		"volume":     volumeMethods(n.Volumes),
 	}
 	alone := map[string]Method{"GetDiskNumberByName": getDiskNumberByName(n.Disks)}

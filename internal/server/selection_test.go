@@ -3,6 +3,8 @@
 package server_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +21,27 @@ func names(endpoints []server.Endpoint) []string {
 	return list
 }
 
+// groups are the names of the API groups.
+func groups() (list []string) {
+	for _, e := range server.APIs(&node.Node{}) {
+		if !slices.Contains(list, e.Group) {
+			list = append(list, e.Group)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// andNoOther switches off the groups that a selection does not mention.
+func andNoOther(set ...string) []string {
+	for _, group := range groups() {
+		if !slices.ContainsFunc(set, func(text string) bool { return strings.HasPrefix(text, group+"=") }) {
+			set = append(set, group+"=off")
+		}
+	}
+	return set
+}
+
 func TestSelection(t *testing.T) {
 	all := names(server.APIs(&node.Node{}))
 	for _, test := range []struct {
@@ -28,13 +51,13 @@ func TestSelection(t *testing.T) {
 		err  string
 	}{
 		{name: "nothing set: all", want: all},
-		{name: "a group off", set: []string{"filesystem=off", "disk=v1", "volume=v1,v1beta3"}, want: []string{"csi-proxy-disk-v1", "csi-proxy-volume-v1", "csi-proxy-volume-v1beta3"}},
-		{name: "some versions", set: []string{"volume=v2alpha1", "filesystem=v2alpha1,v1", "disk=off"},
+		{name: "a group off", set: andNoOther("filesystem=off", "disk=v1", "volume=v1,v1beta3"), want: []string{"csi-proxy-disk-v1", "csi-proxy-volume-v1", "csi-proxy-volume-v1beta3"}},
+		{name: "some versions", set: andNoOther("volume=v2alpha1", "filesystem=v2alpha1,v1", "disk=off"),
 			want: []string{"csi-proxy-filesystem-v1", "csi-proxy-filesystem-v2alpha1", "csi-proxy-volume-v2alpha1"}},
 		{name: "no group", set: []string{"off"}, err: "group=off"},
 		{name: "empty", set: []string{""}, err: "group=off"},
 		{name: "no version", set: []string{"disk="}, err: "group=off"},
-		{name: "unknown group", set: []string{"dsik=v1"}, err: `there is no API group "dsik"; the groups are disk, filesystem, volume`},
+		{name: "unknown group", set: []string{"dsik=v1"}, err: `there is no API group "dsik"; the groups are ` + strings.Join(groups(), ", ")},
 		{name: "unknown version", set: []string{"disk=v7"}, err: `there is no version "v7" of the API group "disk"`},
 		{name: "on is no version", set: []string{"disk=on"}, err: `there is no version "on"`},
 		{name: "off is no version", set: []string{"disk=v1,off"}, err: `there is no version "off"`},
@@ -64,7 +87,7 @@ func TestSelection(t *testing.T) {
 
 func TestEmptySelection(t *testing.T) {
 	var s server.Selection
-	for _, text := range []string{"disk=off", "filesystem=off", "volume=off"} {
+	for _, text := range andNoOther() {
 		if s.Empty() {
 			t.Errorf("%s: empty too early", s.String())
 		}
@@ -72,7 +95,7 @@ func TestEmptySelection(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !s.Empty() || s.String() != "disk=off filesystem=off volume=off" {
+	if !s.Empty() || s.String() != strings.Join(andNoOther(), " ") {
 		t.Errorf("got Empty %v, String %q", s.Empty(), s.String())
 	}
 }

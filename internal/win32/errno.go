@@ -16,6 +16,9 @@ type Errno uint32
 // Error says what went wrong, and names the code: "access is denied (ERROR_ACCESS_DENIED, 5)".
 func (e Errno) Error() string {
 	if known, ok := lookUp(e); ok {
+		if e > 0xFFFF { // an HRESULT or the like, known by its hexadecimal digits
+			return fmt.Sprintf("%s (%s, 0x%08x)", known.text, known.name, uint32(e))
+		}
 		return fmt.Sprintf("%s (%s, %d)", known.text, known.name, uint32(e))
 	}
 	if e > 0xFFFF {

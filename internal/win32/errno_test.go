@@ -16,7 +16,7 @@ func TestErrno(t *testing.T) {
 		name, text string
 	}{
 		{ERROR_ACCESS_DENIED, "ERROR_ACCESS_DENIED", "access is denied (ERROR_ACCESS_DENIED, 5)"},
-		{FVE_E_LOCKED_VOLUME, "FVE_E_LOCKED_VOLUME", "BitLocker has locked the volume (FVE_E_LOCKED_VOLUME, 2150694912)"},
+		{FVE_E_LOCKED_VOLUME, "FVE_E_LOCKED_VOLUME", "BitLocker has locked the volume (FVE_E_LOCKED_VOLUME, 0x80310000)"},
 		{4711, "", "Windows error 4711"},
 		{0x80041002, "", "Windows error 0x80041002"},
 		{0, "", "Windows error 0"},

@@ -13,6 +13,7 @@ import (
 	"go/types"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -169,6 +170,8 @@ var goldenValues = []goldenValue{
 	number("directory_entries", goldenEntries, encodeEntries(goldenEntries), ParseDirectoryEntries),
 }
 
+func allGoldenValues() []goldenValue { return slices.Concat(goldenValues, iscsiGoldenValues()) }
+
 var goldenEntries = []DirectoryEntry{
 	{Name: ".", Attributes: FILE_ATTRIBUTE_DIRECTORY},
 	{
@@ -187,7 +190,7 @@ func encodeEntries(entries []DirectoryEntry) []byte {
 func TestGoldenBytes(t *testing.T) {
 	g := readGolden(t)
 	seen := map[string]bool{}
-	for _, v := range goldenValues {
+	for _, v := range allGoldenValues() {
 		t.Run(v.object, func(t *testing.T) {
 			want, ok := g.objects[v.object]
 			if !ok {
@@ -217,8 +220,9 @@ func TestGoldenBytes(t *testing.T) {
 func TestShortBuffers(t *testing.T) {
 	lastNeeded := map[string]int{ // where the last bytes are padding or an empty field
 		"storage_property_query": 8, "disk_geometry_ex": 32, "file_standard_pending": 22, "file_standard_directory": 22,
+		"iscsi_session_list": 230,
 	}
-	for _, v := range goldenValues {
+	for _, v := range allGoldenValues() {
 		t.Run(v.object, func(t *testing.T) {
 			needed := len(v.bytes)
 			if n, ok := lastNeeded[v.object]; ok {
@@ -319,6 +323,10 @@ func TestGoldenSizes(t *testing.T) {
 		"FILE_BASIC_INFO": sizeofFileBasic, "FILE_STANDARD_INFO": sizeofFileStandard,
 		"FILE_ATTRIBUTE_TAG_INFO": sizeofFileAttributeTag, "FILE_ID_INFO": sizeofFileID,
 		"FILE_DISPOSITION_INFO_EX": sizeofFileDispositionEx, "FILE_FULL_DIR_INFO": align(offsetFileName+2, 8),
+		"ISCSI_UNIQUE_SESSION_ID": sizeofISCSIUniqueID, "ISCSI_TARGET_PORTALW": SizeofISCSITargetPortal,
+		"ISCSI_TARGET_PORTAL_INFOW": SizeofISCSITargetPortalInfo, "ISCSI_SESSION_INFOW": sizeofISCSISession,
+		"ISCSI_CONNECTION_INFOW": sizeofISCSIConnection, "ISCSI_DEVICE_ON_SESSIONW": SizeofISCSIDevice,
+		"PERSISTENT_ISCSI_LOGIN_INFOW": sizeofPersistentISCSILogin,
 	}
 	if diff := cmp.Diff(got, g.sizes); diff != "" {
 		t.Errorf("sizes (-got +want):\n%s", diff)

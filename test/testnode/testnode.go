@@ -15,6 +15,9 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
+	iscsi "github.com/kubernetes-csi/csi-proxy/client/groups/iscsi/v1alpha2"
+	smb "github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1"
+	system "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
@@ -29,7 +32,10 @@ type Node struct {
 
 	Disk       *disk.Client
 	Filesystem *filesystem.Client
+	ISCSI      *iscsi.Client
+	System     *system.Client
 	Volume     *volume.Client
+	SMB        *smb.Client
 
 	t testing.TB
 }
@@ -42,6 +48,8 @@ type Options struct {
 	Emulated emulated.Options
 	// WorkingDirs besides kubelet's directory.
 	WorkingDirs []string
+	// PlainSMB does not ask for encryption on SMB mappings.
+	PlainSMB bool
 }
 
 // Start starts the agent and stops it when the test ends.
@@ -55,7 +63,7 @@ func Start(t testing.TB, o Options) *Node {
 	var err error
 	n.Agent, err = agent.Start(t.Context(), agent.Config{
 		StateDir: o.StateDir, Emulated: o.Emulated, Interceptor: n.Faults.Intercept,
-		WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...),
+		WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
 	})
 	if err != nil {
 		t.Fatalf("starting the agent: %v", err)
@@ -70,7 +78,10 @@ func (n *Node) connect() {
 	n.t.Helper()
 	n.Disk = dial(n.t, n, "disk", "v1", disk.NewClientWithPipePath)
 	n.Filesystem = dial(n.t, n, "filesystem", "v2alpha1", filesystem.NewClientWithPipePath)
+	n.ISCSI = dial(n.t, n, "iscsi", "v1alpha2", iscsi.NewClientWithPipePath)
+	n.System = dial(n.t, n, "system", "v1alpha1", system.NewClientWithPipePath)
 	n.Volume = dial(n.t, n, "volume", "v2alpha1", volume.NewClientWithPipePath)
+	n.SMB = dial(n.t, n, "smb", "v1", smb.NewClientWithPipePath)
 }
 
 // tempDir is a temporary directory with a path short enough for unix sockets, whatever the test is called.

@@ -15,6 +15,8 @@ package adminv1alpha1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -584,6 +586,1103 @@ func (x *Volume) GetMountPoints() []string {
 	return nil
 }
 
+// ListJournalRequest says from where on.
+type ListJournalRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Entries with higher sequence numbers are returned; 0: from the oldest one that is kept.
+	After uint64 `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"`
+	// How many entries are returned at most, at most 500; 0: 500.
+	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// When there is no such entry yet, wait for one. The answer is empty when none came within half a minute.
+	Wait          bool `protobuf:"varint,3,opt,name=wait,proto3" json:"wait,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListJournalRequest) Reset() {
+	*x = ListJournalRequest{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListJournalRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListJournalRequest) ProtoMessage() {}
+
+func (x *ListJournalRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListJournalRequest.ProtoReflect.Descriptor instead.
+func (*ListJournalRequest) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ListJournalRequest) GetAfter() uint64 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
+func (x *ListJournalRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListJournalRequest) GetWait() bool {
+	if x != nil {
+		return x.Wait
+	}
+	return false
+}
+
+// ListJournalResponse is a part of the journal.
+type ListJournalResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entries by sequence number.
+	Entries []*JournalEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// The sequence number of the newest entry that there is, returned or not; 0: nothing has happened.
+	Newest uint64 `protobuf:"varint,2,opt,name=newest,proto3" json:"newest,omitempty"`
+	// The calls that have not ended, by their begin. Their sequence number is 0.
+	Running       []*JournalEntry `protobuf:"bytes,3,rep,name=running,proto3" json:"running,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListJournalResponse) Reset() {
+	*x = ListJournalResponse{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListJournalResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListJournalResponse) ProtoMessage() {}
+
+func (x *ListJournalResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListJournalResponse.ProtoReflect.Descriptor instead.
+func (*ListJournalResponse) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ListJournalResponse) GetEntries() []*JournalEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *ListJournalResponse) GetNewest() uint64 {
+	if x != nil {
+		return x.Newest
+	}
+	return 0
+}
+
+func (x *ListJournalResponse) GetRunning() []*JournalEntry {
+	if x != nil {
+		return x.Running
+	}
+	return nil
+}
+
+// JournalEntry is one call. Long texts are cut.
+type JournalEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Counts from 1, without gaps; a gap between two answers means that the journal's oldest entries were dropped.
+	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// When the call began.
+	Begin *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=begin,proto3" json:"begin,omitempty"`
+	// How long it took, or has taken until now.
+	Duration *durationpb.Duration `protobuf:"bytes,3,opt,name=duration,proto3" json:"duration,omitempty"`
+	// The id of the API call that this is, or that this was made for. A kernel call that serves several identical API calls
+	// has the id of the first.
+	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Which kind of call.
+	//
+	// Types that are valid to be assigned to Call:
+	//
+	//	*JournalEntry_Api
+	//	*JournalEntry_Kernel
+	Call          isJournalEntry_Call `protobuf_oneof:"call"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JournalEntry) Reset() {
+	*x = JournalEntry{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JournalEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JournalEntry) ProtoMessage() {}
+
+func (x *JournalEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JournalEntry.ProtoReflect.Descriptor instead.
+func (*JournalEntry) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *JournalEntry) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *JournalEntry) GetBegin() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Begin
+	}
+	return nil
+}
+
+func (x *JournalEntry) GetDuration() *durationpb.Duration {
+	if x != nil {
+		return x.Duration
+	}
+	return nil
+}
+
+func (x *JournalEntry) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *JournalEntry) GetCall() isJournalEntry_Call {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *JournalEntry) GetApi() *APICall {
+	if x != nil {
+		if x, ok := x.Call.(*JournalEntry_Api); ok {
+			return x.Api
+		}
+	}
+	return nil
+}
+
+func (x *JournalEntry) GetKernel() *KernelCall {
+	if x != nil {
+		if x, ok := x.Call.(*JournalEntry_Kernel); ok {
+			return x.Kernel
+		}
+	}
+	return nil
+}
+
+type isJournalEntry_Call interface {
+	isJournalEntry_Call()
+}
+
+type JournalEntry_Api struct {
+	// A call of the API or of EmulatedNode.
+	Api *APICall `protobuf:"bytes,5,opt,name=api,proto3,oneof"`
+}
+
+type JournalEntry_Kernel struct {
+	// A call of the node's kernel.
+	Kernel *KernelCall `protobuf:"bytes,6,opt,name=kernel,proto3,oneof"`
+}
+
+func (*JournalEntry_Api) isJournalEntry_Call() {}
+
+func (*JournalEntry_Kernel) isJournalEntry_Call() {}
+
+// APICall is a gRPC call that the agent served.
+type APICall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The endpoint's name: "csi-proxy-disk-v1".
+	Endpoint string `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
+	// The full method: "/v1.Disk/ListDiskIDs".
+	Method string `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
+	// The request as JSON, with secrets masked; empty when it could not be read, or is not yet.
+	Request string `protobuf:"bytes,3,opt,name=request,proto3" json:"request,omitempty"`
+	// The gRPC code by name: "OK", "NotFound".
+	Code string `protobuf:"bytes,4,opt,name=code,proto3" json:"code,omitempty"`
+	// The error's message.
+	Message       string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *APICall) Reset() {
+	*x = APICall{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *APICall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*APICall) ProtoMessage() {}
+
+func (x *APICall) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use APICall.ProtoReflect.Descriptor instead.
+func (*APICall) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *APICall) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *APICall) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *APICall) GetRequest() string {
+	if x != nil {
+		return x.Request
+	}
+	return ""
+}
+
+func (x *APICall) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *APICall) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// KernelCall is a call of one Win32 facility.
+type KernelCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The function: "DeviceIoControl", "SetVolumeMountPoint".
+	Function string `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
+	// The path, device or service that it was called on.
+	Object string `protobuf:"bytes,2,opt,name=object,proto3" json:"object,omitempty"`
+	// The control code or class by name or number: "IOCTL_DISK_GET_DRIVE_LAYOUT_EX", "0x00000009". Empty: it has none.
+	ControlCode string `protobuf:"bytes,3,opt,name=control_code,json=controlCode,proto3" json:"control_code,omitempty"`
+	// The Win32 code that the call failed with; 0: none.
+	Win32Code uint32 `protobuf:"varint,4,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
+	// The error in words.
+	Error         string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KernelCall) Reset() {
+	*x = KernelCall{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KernelCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KernelCall) ProtoMessage() {}
+
+func (x *KernelCall) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KernelCall.ProtoReflect.Descriptor instead.
+func (*KernelCall) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *KernelCall) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *KernelCall) GetObject() string {
+	if x != nil {
+		return x.Object
+	}
+	return ""
+}
+
+func (x *KernelCall) GetControlCode() string {
+	if x != nil {
+		return x.ControlCode
+	}
+	return ""
+}
+
+func (x *KernelCall) GetWin32Code() uint32 {
+	if x != nil {
+		return x.Win32Code
+	}
+	return 0
+}
+
+func (x *KernelCall) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+// Fault is a disturbance of the calls of one kernel function.
+type Fault struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The function as the journal names it.
+	Function string `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
+	// Only calls with this control code or class; 0: all.
+	ControlCode uint32 `protobuf:"varint,2,opt,name=control_code,json=controlCode,proto3" json:"control_code,omitempty"`
+	// How many such calls pass first.
+	Skip uint32 `protobuf:"varint,3,opt,name=skip,proto3" json:"skip,omitempty"`
+	// How many are disturbed then; 0: all.
+	Times uint32 `protobuf:"varint,4,opt,name=times,proto3" json:"times,omitempty"`
+	// What happens to them.
+	//
+	// Types that are valid to be assigned to Effect:
+	//
+	//	*Fault_Fail
+	//	*Fault_Delay
+	//	*Fault_Hang
+	//	*Fault_Crash
+	Effect        isFault_Effect `protobuf_oneof:"effect"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fault) Reset() {
+	*x = Fault{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fault) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fault) ProtoMessage() {}
+
+func (x *Fault) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fault.ProtoReflect.Descriptor instead.
+func (*Fault) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Fault) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *Fault) GetControlCode() uint32 {
+	if x != nil {
+		return x.ControlCode
+	}
+	return 0
+}
+
+func (x *Fault) GetSkip() uint32 {
+	if x != nil {
+		return x.Skip
+	}
+	return 0
+}
+
+func (x *Fault) GetTimes() uint32 {
+	if x != nil {
+		return x.Times
+	}
+	return 0
+}
+
+func (x *Fault) GetEffect() isFault_Effect {
+	if x != nil {
+		return x.Effect
+	}
+	return nil
+}
+
+func (x *Fault) GetFail() *Failure {
+	if x != nil {
+		if x, ok := x.Effect.(*Fault_Fail); ok {
+			return x.Fail
+		}
+	}
+	return nil
+}
+
+func (x *Fault) GetDelay() *Delay {
+	if x != nil {
+		if x, ok := x.Effect.(*Fault_Delay); ok {
+			return x.Delay
+		}
+	}
+	return nil
+}
+
+func (x *Fault) GetHang() *Hang {
+	if x != nil {
+		if x, ok := x.Effect.(*Fault_Hang); ok {
+			return x.Hang
+		}
+	}
+	return nil
+}
+
+func (x *Fault) GetCrash() *Crash {
+	if x != nil {
+		if x, ok := x.Effect.(*Fault_Crash); ok {
+			return x.Crash
+		}
+	}
+	return nil
+}
+
+type isFault_Effect interface {
+	isFault_Effect()
+}
+
+type Fault_Fail struct {
+	// They fail.
+	Fail *Failure `protobuf:"bytes,5,opt,name=fail,proto3,oneof"`
+}
+
+type Fault_Delay struct {
+	// They take longer.
+	Delay *Delay `protobuf:"bytes,6,opt,name=delay,proto3,oneof"`
+}
+
+type Fault_Hang struct {
+	// They wait until RemoveFault, or fail with ERROR_OPERATION_ABORTED at a reboot.
+	Hang *Hang `protobuf:"bytes,7,opt,name=hang,proto3,oneof"`
+}
+
+type Fault_Crash struct {
+	// The agent dies as if it was killed.
+	Crash *Crash `protobuf:"bytes,8,opt,name=crash,proto3,oneof"`
+}
+
+func (*Fault_Fail) isFault_Effect() {}
+
+func (*Fault_Delay) isFault_Effect() {}
+
+func (*Fault_Hang) isFault_Effect() {}
+
+func (*Fault_Crash) isFault_Effect() {}
+
+// Failure is an error of a kernel call.
+type Failure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The Win32 error code, not 0.
+	Win32Code uint32 `protobuf:"varint,1,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
+	// The call takes effect nevertheless.
+	After         bool `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Failure) Reset() {
+	*x = Failure{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Failure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Failure) ProtoMessage() {}
+
+func (x *Failure) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Failure.ProtoReflect.Descriptor instead.
+func (*Failure) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Failure) GetWin32Code() uint32 {
+	if x != nil {
+		return x.Win32Code
+	}
+	return 0
+}
+
+func (x *Failure) GetAfter() bool {
+	if x != nil {
+		return x.After
+	}
+	return false
+}
+
+// Delay is a duration from a uniform distribution, before the call. With both ends the same it is fixed.
+type Delay struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At least this, not negative.
+	Min *durationpb.Duration `protobuf:"bytes,1,opt,name=min,proto3" json:"min,omitempty"`
+	// At most this, an hour or less.
+	Max           *durationpb.Duration `protobuf:"bytes,2,opt,name=max,proto3" json:"max,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Delay) Reset() {
+	*x = Delay{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Delay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Delay) ProtoMessage() {}
+
+func (x *Delay) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Delay.ProtoReflect.Descriptor instead.
+func (*Delay) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Delay) GetMin() *durationpb.Duration {
+	if x != nil {
+		return x.Min
+	}
+	return nil
+}
+
+func (x *Delay) GetMax() *durationpb.Duration {
+	if x != nil {
+		return x.Max
+	}
+	return nil
+}
+
+// Hang is empty.
+type Hang struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hang) Reset() {
+	*x = Hang{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hang) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hang) ProtoMessage() {}
+
+func (x *Hang) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hang.ProtoReflect.Descriptor instead.
+func (*Hang) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
+}
+
+// Crash is the end of the process, with exit code 137 and nothing tidied up.
+type Crash struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// After the call took effect, not before.
+	After         bool `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Crash) Reset() {
+	*x = Crash{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Crash) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Crash) ProtoMessage() {}
+
+func (x *Crash) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Crash.ProtoReflect.Descriptor instead.
+func (*Crash) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Crash) GetAfter() bool {
+	if x != nil {
+		return x.After
+	}
+	return false
+}
+
+// AddFaultRequest describes the fault.
+type AddFaultRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The fault.
+	Fault         *Fault `protobuf:"bytes,1,opt,name=fault,proto3" json:"fault,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddFaultRequest) Reset() {
+	*x = AddFaultRequest{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddFaultRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddFaultRequest) ProtoMessage() {}
+
+func (x *AddFaultRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddFaultRequest.ProtoReflect.Descriptor instead.
+func (*AddFaultRequest) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *AddFaultRequest) GetFault() *Fault {
+	if x != nil {
+		return x.Fault
+	}
+	return nil
+}
+
+// AddFaultResponse names the fault.
+type AddFaultResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id, never 0.
+	Id            uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddFaultResponse) Reset() {
+	*x = AddFaultResponse{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddFaultResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddFaultResponse) ProtoMessage() {}
+
+func (x *AddFaultResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddFaultResponse.ProtoReflect.Descriptor instead.
+func (*AddFaultResponse) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *AddFaultResponse) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+// ListFaultsRequest is empty.
+type ListFaultsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFaultsRequest) Reset() {
+	*x = ListFaultsRequest{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFaultsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFaultsRequest) ProtoMessage() {}
+
+func (x *ListFaultsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFaultsRequest.ProtoReflect.Descriptor instead.
+func (*ListFaultsRequest) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{20}
+}
+
+// ListFaultsResponse lists faults.
+type ListFaultsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order in which they were added.
+	Faults        []*FaultStatus `protobuf:"bytes,1,rep,name=faults,proto3" json:"faults,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFaultsResponse) Reset() {
+	*x = ListFaultsResponse{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFaultsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFaultsResponse) ProtoMessage() {}
+
+func (x *ListFaultsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFaultsResponse.ProtoReflect.Descriptor instead.
+func (*ListFaultsResponse) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListFaultsResponse) GetFaults() []*FaultStatus {
+	if x != nil {
+		return x.Faults
+	}
+	return nil
+}
+
+// FaultStatus is a fault and what it did.
+type FaultStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id that AddFault gave it.
+	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The fault as it was added.
+	Fault *Fault `protobuf:"bytes,2,opt,name=fault,proto3" json:"fault,omitempty"`
+	// How many calls it has disturbed.
+	Disturbed uint64 `protobuf:"varint,3,opt,name=disturbed,proto3" json:"disturbed,omitempty"`
+	// How many calls it holds now.
+	Holding       uint64 `protobuf:"varint,4,opt,name=holding,proto3" json:"holding,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FaultStatus) Reset() {
+	*x = FaultStatus{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FaultStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FaultStatus) ProtoMessage() {}
+
+func (x *FaultStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FaultStatus.ProtoReflect.Descriptor instead.
+func (*FaultStatus) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *FaultStatus) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *FaultStatus) GetFault() *Fault {
+	if x != nil {
+		return x.Fault
+	}
+	return nil
+}
+
+func (x *FaultStatus) GetDisturbed() uint64 {
+	if x != nil {
+		return x.Disturbed
+	}
+	return 0
+}
+
+func (x *FaultStatus) GetHolding() uint64 {
+	if x != nil {
+		return x.Holding
+	}
+	return 0
+}
+
+// RemoveFaultRequest names the fault.
+type RemoveFaultRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id; 0: all of them.
+	Id            uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveFaultRequest) Reset() {
+	*x = RemoveFaultRequest{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveFaultRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveFaultRequest) ProtoMessage() {}
+
+func (x *RemoveFaultRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveFaultRequest.ProtoReflect.Descriptor instead.
+func (*RemoveFaultRequest) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *RemoveFaultRequest) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+// RemoveFaultResponse is empty.
+type RemoveFaultResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveFaultResponse) Reset() {
+	*x = RemoveFaultResponse{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveFaultResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveFaultResponse) ProtoMessage() {}
+
+func (x *RemoveFaultResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveFaultResponse.ProtoReflect.Descriptor instead.
+func (*RemoveFaultResponse) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{24}
+}
+
 // AttachDiskRequest describes the disk.
 type AttachDiskRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -618,7 +1717,7 @@ type AttachDiskRequest struct {
 
 func (x *AttachDiskRequest) Reset() {
 	*x = AttachDiskRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -630,7 +1729,7 @@ func (x *AttachDiskRequest) String() string {
 func (*AttachDiskRequest) ProtoMessage() {}
 
 func (x *AttachDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -643,7 +1742,7 @@ func (x *AttachDiskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachDiskRequest.ProtoReflect.Descriptor instead.
 func (*AttachDiskRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{8}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AttachDiskRequest) GetSizeBytes() int64 {
@@ -745,7 +1844,7 @@ type Identifier struct {
 
 func (x *Identifier) Reset() {
 	*x = Identifier{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -757,7 +1856,7 @@ func (x *Identifier) String() string {
 func (*Identifier) ProtoMessage() {}
 
 func (x *Identifier) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -770,7 +1869,7 @@ func (x *Identifier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Identifier.ProtoReflect.Descriptor instead.
 func (*Identifier) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{9}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Identifier) GetCodeSet() uint32 {
@@ -805,7 +1904,7 @@ type AttachDiskResponse struct {
 
 func (x *AttachDiskResponse) Reset() {
 	*x = AttachDiskResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -817,7 +1916,7 @@ func (x *AttachDiskResponse) String() string {
 func (*AttachDiskResponse) ProtoMessage() {}
 
 func (x *AttachDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -830,7 +1929,7 @@ func (x *AttachDiskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachDiskResponse.ProtoReflect.Descriptor instead.
 func (*AttachDiskResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{10}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AttachDiskResponse) GetDiskNumber() uint32 {
@@ -851,7 +1950,7 @@ type DetachDiskRequest struct {
 
 func (x *DetachDiskRequest) Reset() {
 	*x = DetachDiskRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -863,7 +1962,7 @@ func (x *DetachDiskRequest) String() string {
 func (*DetachDiskRequest) ProtoMessage() {}
 
 func (x *DetachDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -876,7 +1975,7 @@ func (x *DetachDiskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DetachDiskRequest.ProtoReflect.Descriptor instead.
 func (*DetachDiskRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{11}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DetachDiskRequest) GetDiskNumber() uint32 {
@@ -897,7 +1996,7 @@ type DetachDiskResponse struct {
 
 func (x *DetachDiskResponse) Reset() {
 	*x = DetachDiskResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -909,7 +2008,7 @@ func (x *DetachDiskResponse) String() string {
 func (*DetachDiskResponse) ProtoMessage() {}
 
 func (x *DetachDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -922,7 +2021,7 @@ func (x *DetachDiskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DetachDiskResponse.ProtoReflect.Descriptor instead.
 func (*DetachDiskResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{12}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DetachDiskResponse) GetImagePath() string {
@@ -945,7 +2044,7 @@ type GrowDiskRequest struct {
 
 func (x *GrowDiskRequest) Reset() {
 	*x = GrowDiskRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -957,7 +2056,7 @@ func (x *GrowDiskRequest) String() string {
 func (*GrowDiskRequest) ProtoMessage() {}
 
 func (x *GrowDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -970,7 +2069,7 @@ func (x *GrowDiskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrowDiskRequest.ProtoReflect.Descriptor instead.
 func (*GrowDiskRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{13}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GrowDiskRequest) GetDiskNumber() uint32 {
@@ -996,7 +2095,7 @@ type GrowDiskResponse struct {
 
 func (x *GrowDiskResponse) Reset() {
 	*x = GrowDiskResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1008,7 +2107,7 @@ func (x *GrowDiskResponse) String() string {
 func (*GrowDiskResponse) ProtoMessage() {}
 
 func (x *GrowDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1021,7 +2120,7 @@ func (x *GrowDiskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrowDiskResponse.ProtoReflect.Descriptor instead.
 func (*GrowDiskResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{14}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 // SetDiskStateRequest names the disk and the wanted state.
@@ -1037,7 +2136,7 @@ type SetDiskStateRequest struct {
 
 func (x *SetDiskStateRequest) Reset() {
 	*x = SetDiskStateRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1049,7 +2148,7 @@ func (x *SetDiskStateRequest) String() string {
 func (*SetDiskStateRequest) ProtoMessage() {}
 
 func (x *SetDiskStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1062,7 +2161,7 @@ func (x *SetDiskStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskStateRequest.ProtoReflect.Descriptor instead.
 func (*SetDiskStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SetDiskStateRequest) GetDiskNumber() uint32 {
@@ -1088,7 +2187,7 @@ type SetDiskStateResponse struct {
 
 func (x *SetDiskStateResponse) Reset() {
 	*x = SetDiskStateResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +2199,7 @@ func (x *SetDiskStateResponse) String() string {
 func (*SetDiskStateResponse) ProtoMessage() {}
 
 func (x *SetDiskStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +2212,7 @@ func (x *SetDiskStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskStateResponse.ProtoReflect.Descriptor instead.
 func (*SetDiskStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 // GetPathRequest names the path.
@@ -1127,7 +2226,7 @@ type GetPathRequest struct {
 
 func (x *GetPathRequest) Reset() {
 	*x = GetPathRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1139,7 +2238,7 @@ func (x *GetPathRequest) String() string {
 func (*GetPathRequest) ProtoMessage() {}
 
 func (x *GetPathRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1152,7 +2251,7 @@ func (x *GetPathRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPathRequest.ProtoReflect.Descriptor instead.
 func (*GetPathRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GetPathRequest) GetWindowsPath() string {
@@ -1173,7 +2272,7 @@ type GetPathResponse struct {
 
 func (x *GetPathResponse) Reset() {
 	*x = GetPathResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +2284,7 @@ func (x *GetPathResponse) String() string {
 func (*GetPathResponse) ProtoMessage() {}
 
 func (x *GetPathResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +2297,7 @@ func (x *GetPathResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPathResponse.ProtoReflect.Descriptor instead.
 func (*GetPathResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{18}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GetPathResponse) GetHostPath() string {
@@ -1219,7 +2318,7 @@ type ReadlinkRequest struct {
 
 func (x *ReadlinkRequest) Reset() {
 	*x = ReadlinkRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1231,7 +2330,7 @@ func (x *ReadlinkRequest) String() string {
 func (*ReadlinkRequest) ProtoMessage() {}
 
 func (x *ReadlinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1244,7 +2343,7 @@ func (x *ReadlinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadlinkRequest.ProtoReflect.Descriptor instead.
 func (*ReadlinkRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{19}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ReadlinkRequest) GetWindowsPath() string {
@@ -1265,7 +2364,7 @@ type ReadlinkResponse struct {
 
 func (x *ReadlinkResponse) Reset() {
 	*x = ReadlinkResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1277,7 +2376,7 @@ func (x *ReadlinkResponse) String() string {
 func (*ReadlinkResponse) ProtoMessage() {}
 
 func (x *ReadlinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1290,7 +2389,7 @@ func (x *ReadlinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadlinkResponse.ProtoReflect.Descriptor instead.
 func (*ReadlinkResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{20}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ReadlinkResponse) GetTarget() string {
@@ -1298,6 +2397,190 @@ func (x *ReadlinkResponse) GetTarget() string {
 		return x.Target
 	}
 	return ""
+}
+
+// SetSMBPasswordRequest names the account and its new password.
+type SetSMBPasswordRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The account, with or without a domain that it has.
+	User string `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// The new password, taken as it is. It is not logged.
+	Password      string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetSMBPasswordRequest) Reset() {
+	*x = SetSMBPasswordRequest{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetSMBPasswordRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetSMBPasswordRequest) ProtoMessage() {}
+
+func (x *SetSMBPasswordRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetSMBPasswordRequest.ProtoReflect.Descriptor instead.
+func (*SetSMBPasswordRequest) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *SetSMBPasswordRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *SetSMBPasswordRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+// SetSMBPasswordResponse is empty.
+type SetSMBPasswordResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetSMBPasswordResponse) Reset() {
+	*x = SetSMBPasswordResponse{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetSMBPasswordResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetSMBPasswordResponse) ProtoMessage() {}
+
+func (x *SetSMBPasswordResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetSMBPasswordResponse.ProtoReflect.Descriptor instead.
+func (*SetSMBPasswordResponse) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{39}
+}
+
+// SetSMBServerStateRequest names the file server and the wanted state.
+type SetSMBServerStateRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The file server as remote paths name it: "fs.emulated".
+	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
+	// Running or stopped.
+	Running       bool `protobuf:"varint,2,opt,name=running,proto3" json:"running,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetSMBServerStateRequest) Reset() {
+	*x = SetSMBServerStateRequest{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetSMBServerStateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetSMBServerStateRequest) ProtoMessage() {}
+
+func (x *SetSMBServerStateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetSMBServerStateRequest.ProtoReflect.Descriptor instead.
+func (*SetSMBServerStateRequest) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *SetSMBServerStateRequest) GetServer() string {
+	if x != nil {
+		return x.Server
+	}
+	return ""
+}
+
+func (x *SetSMBServerStateRequest) GetRunning() bool {
+	if x != nil {
+		return x.Running
+	}
+	return false
+}
+
+// SetSMBServerStateResponse is empty.
+type SetSMBServerStateResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetSMBServerStateResponse) Reset() {
+	*x = SetSMBServerStateResponse{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetSMBServerStateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetSMBServerStateResponse) ProtoMessage() {}
+
+func (x *SetSMBServerStateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetSMBServerStateResponse.ProtoReflect.Descriptor instead.
+func (*SetSMBServerStateResponse) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{41}
 }
 
 // RebootRequest is empty.
@@ -1309,7 +2592,7 @@ type RebootRequest struct {
 
 func (x *RebootRequest) Reset() {
 	*x = RebootRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[21]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1321,7 +2604,7 @@ func (x *RebootRequest) String() string {
 func (*RebootRequest) ProtoMessage() {}
 
 func (x *RebootRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[21]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1334,7 +2617,7 @@ func (x *RebootRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebootRequest.ProtoReflect.Descriptor instead.
 func (*RebootRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{21}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 // RebootResponse is empty.
@@ -1346,7 +2629,7 @@ type RebootResponse struct {
 
 func (x *RebootResponse) Reset() {
 	*x = RebootResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[22]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +2641,7 @@ func (x *RebootResponse) String() string {
 func (*RebootResponse) ProtoMessage() {}
 
 func (x *RebootResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[22]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,14 +2654,14 @@ func (x *RebootResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebootResponse.ProtoReflect.Descriptor instead.
 func (*RebootResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{22}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 var File_admin_v1alpha1_admin_proto protoreflect.FileDescriptor
 
 const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1aadmin/v1alpha1/admin.proto\x12\x17csiproxy.admin.v1alpha1\"\x11\n" +
+	"\x1aadmin/v1alpha1/admin.proto\x12\x17csiproxy.admin.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x11\n" +
 	"\x0fListAPIsRequest\"D\n" +
 	"\x10ListAPIsResponse\x120\n" +
 	"\x04apis\x18\x01 \x03(\v2\x1c.csiproxy.admin.v1alpha1.APIR\x04apis\"Q\n" +
@@ -1423,7 +2706,73 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"totalBytes\x12\x1d\n" +
 	"\n" +
 	"used_bytes\x18\x04 \x01(\x03R\tusedBytes\x12!\n" +
-	"\fmount_points\x18\x05 \x03(\tR\vmountPoints\"\x93\x03\n" +
+	"\fmount_points\x18\x05 \x03(\tR\vmountPoints\"T\n" +
+	"\x12ListJournalRequest\x12\x14\n" +
+	"\x05after\x18\x01 \x01(\x04R\x05after\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x12\n" +
+	"\x04wait\x18\x03 \x01(\bR\x04wait\"\xaf\x01\n" +
+	"\x13ListJournalResponse\x12?\n" +
+	"\aentries\x18\x01 \x03(\v2%.csiproxy.admin.v1alpha1.JournalEntryR\aentries\x12\x16\n" +
+	"\x06newest\x18\x02 \x01(\x04R\x06newest\x12?\n" +
+	"\arunning\x18\x03 \x03(\v2%.csiproxy.admin.v1alpha1.JournalEntryR\arunning\"\xaf\x02\n" +
+	"\fJournalEntry\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\x04R\bsequence\x120\n" +
+	"\x05begin\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05begin\x125\n" +
+	"\bduration\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\bduration\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x04 \x01(\tR\trequestId\x124\n" +
+	"\x03api\x18\x05 \x01(\v2 .csiproxy.admin.v1alpha1.APICallH\x00R\x03api\x12=\n" +
+	"\x06kernel\x18\x06 \x01(\v2#.csiproxy.admin.v1alpha1.KernelCallH\x00R\x06kernelB\x06\n" +
+	"\x04call\"\x85\x01\n" +
+	"\aAPICall\x12\x1a\n" +
+	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
+	"\x06method\x18\x02 \x01(\tR\x06method\x12\x18\n" +
+	"\arequest\x18\x03 \x01(\tR\arequest\x12\x12\n" +
+	"\x04code\x18\x04 \x01(\tR\x04code\x12\x18\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\"\x98\x01\n" +
+	"\n" +
+	"KernelCall\x12\x1a\n" +
+	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x16\n" +
+	"\x06object\x18\x02 \x01(\tR\x06object\x12!\n" +
+	"\fcontrol_code\x18\x03 \x01(\tR\vcontrolCode\x12\x1d\n" +
+	"\n" +
+	"win32_code\x18\x04 \x01(\rR\twin32Code\x12\x14\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\"\xd7\x02\n" +
+	"\x05Fault\x12\x1a\n" +
+	"\bfunction\x18\x01 \x01(\tR\bfunction\x12!\n" +
+	"\fcontrol_code\x18\x02 \x01(\rR\vcontrolCode\x12\x12\n" +
+	"\x04skip\x18\x03 \x01(\rR\x04skip\x12\x14\n" +
+	"\x05times\x18\x04 \x01(\rR\x05times\x126\n" +
+	"\x04fail\x18\x05 \x01(\v2 .csiproxy.admin.v1alpha1.FailureH\x00R\x04fail\x126\n" +
+	"\x05delay\x18\x06 \x01(\v2\x1e.csiproxy.admin.v1alpha1.DelayH\x00R\x05delay\x123\n" +
+	"\x04hang\x18\a \x01(\v2\x1d.csiproxy.admin.v1alpha1.HangH\x00R\x04hang\x126\n" +
+	"\x05crash\x18\b \x01(\v2\x1e.csiproxy.admin.v1alpha1.CrashH\x00R\x05crashB\b\n" +
+	"\x06effect\">\n" +
+	"\aFailure\x12\x1d\n" +
+	"\n" +
+	"win32_code\x18\x01 \x01(\rR\twin32Code\x12\x14\n" +
+	"\x05after\x18\x02 \x01(\bR\x05after\"a\n" +
+	"\x05Delay\x12+\n" +
+	"\x03min\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x03min\x12+\n" +
+	"\x03max\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03max\"\x06\n" +
+	"\x04Hang\"\x1d\n" +
+	"\x05Crash\x12\x14\n" +
+	"\x05after\x18\x01 \x01(\bR\x05after\"G\n" +
+	"\x0fAddFaultRequest\x124\n" +
+	"\x05fault\x18\x01 \x01(\v2\x1e.csiproxy.admin.v1alpha1.FaultR\x05fault\"\"\n" +
+	"\x10AddFaultResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\"\x13\n" +
+	"\x11ListFaultsRequest\"R\n" +
+	"\x12ListFaultsResponse\x12<\n" +
+	"\x06faults\x18\x01 \x03(\v2$.csiproxy.admin.v1alpha1.FaultStatusR\x06faults\"\x8b\x01\n" +
+	"\vFaultStatus\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x124\n" +
+	"\x05fault\x18\x02 \x01(\v2\x1e.csiproxy.admin.v1alpha1.FaultR\x05fault\x12\x1c\n" +
+	"\tdisturbed\x18\x03 \x01(\x04R\tdisturbed\x12\x18\n" +
+	"\aholding\x18\x04 \x01(\x04R\aholding\"$\n" +
+	"\x12RemoveFaultRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\"\x15\n" +
+	"\x13RemoveFaultResponse\"\x93\x03\n" +
 	"\x11AttachDiskRequest\x12\x1d\n" +
 	"\n" +
 	"size_bytes\x18\x01 \x01(\x03R\tsizeBytes\x12#\n" +
@@ -1476,12 +2825,21 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x0fReadlinkRequest\x12!\n" +
 	"\fwindows_path\x18\x01 \x01(\tR\vwindowsPath\"*\n" +
 	"\x10ReadlinkResponse\x12\x16\n" +
-	"\x06target\x18\x01 \x01(\tR\x06target\"\x0f\n" +
+	"\x06target\x18\x01 \x01(\tR\x06target\"G\n" +
+	"\x15SetSMBPasswordRequest\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x1a\n" +
+	"\bpassword\x18\x02 \x01(\tR\bpassword\"\x18\n" +
+	"\x16SetSMBPasswordResponse\"L\n" +
+	"\x18SetSMBServerStateRequest\x12\x16\n" +
+	"\x06server\x18\x01 \x01(\tR\x06server\x12\x18\n" +
+	"\arunning\x18\x02 \x01(\bR\arunning\"\x1b\n" +
+	"\x19SetSMBServerStateResponse\"\x0f\n" +
 	"\rRebootRequest\"\x10\n" +
-	"\x0eRebootResponse2\xc6\x01\n" +
+	"\x0eRebootResponse2\xb0\x02\n" +
 	"\x05Admin\x12_\n" +
 	"\bListAPIs\x12(.csiproxy.admin.v1alpha1.ListAPIsRequest\x1a).csiproxy.admin.v1alpha1.ListAPIsResponse\x12\\\n" +
-	"\aGetTree\x12'.csiproxy.admin.v1alpha1.GetTreeRequest\x1a(.csiproxy.admin.v1alpha1.GetTreeResponse2\xc4\x05\n" +
+	"\aGetTree\x12'.csiproxy.admin.v1alpha1.GetTreeRequest\x1a(.csiproxy.admin.v1alpha1.GetTreeResponse\x12h\n" +
+	"\vListJournal\x12+.csiproxy.admin.v1alpha1.ListJournalRequest\x1a,.csiproxy.admin.v1alpha1.ListJournalResponse2\xe5\t\n" +
 	"\fEmulatedNode\x12e\n" +
 	"\n" +
 	"AttachDisk\x12*.csiproxy.admin.v1alpha1.AttachDiskRequest\x1a+.csiproxy.admin.v1alpha1.AttachDiskResponse\x12e\n" +
@@ -1490,7 +2848,13 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\bGrowDisk\x12(.csiproxy.admin.v1alpha1.GrowDiskRequest\x1a).csiproxy.admin.v1alpha1.GrowDiskResponse\x12k\n" +
 	"\fSetDiskState\x12,.csiproxy.admin.v1alpha1.SetDiskStateRequest\x1a-.csiproxy.admin.v1alpha1.SetDiskStateResponse\x12\\\n" +
 	"\aGetPath\x12'.csiproxy.admin.v1alpha1.GetPathRequest\x1a(.csiproxy.admin.v1alpha1.GetPathResponse\x12_\n" +
-	"\bReadlink\x12(.csiproxy.admin.v1alpha1.ReadlinkRequest\x1a).csiproxy.admin.v1alpha1.ReadlinkResponse\x12Y\n" +
+	"\bReadlink\x12(.csiproxy.admin.v1alpha1.ReadlinkRequest\x1a).csiproxy.admin.v1alpha1.ReadlinkResponse\x12q\n" +
+	"\x0eSetSMBPassword\x12..csiproxy.admin.v1alpha1.SetSMBPasswordRequest\x1a/.csiproxy.admin.v1alpha1.SetSMBPasswordResponse\x12z\n" +
+	"\x11SetSMBServerState\x121.csiproxy.admin.v1alpha1.SetSMBServerStateRequest\x1a2.csiproxy.admin.v1alpha1.SetSMBServerStateResponse\x12_\n" +
+	"\bAddFault\x12(.csiproxy.admin.v1alpha1.AddFaultRequest\x1a).csiproxy.admin.v1alpha1.AddFaultResponse\x12e\n" +
+	"\n" +
+	"ListFaults\x12*.csiproxy.admin.v1alpha1.ListFaultsRequest\x1a+.csiproxy.admin.v1alpha1.ListFaultsResponse\x12h\n" +
+	"\vRemoveFault\x12+.csiproxy.admin.v1alpha1.RemoveFaultRequest\x1a,.csiproxy.admin.v1alpha1.RemoveFaultResponse\x12Y\n" +
 	"\x06Reboot\x12&.csiproxy.admin.v1alpha1.RebootRequest\x1a'.csiproxy.admin.v1alpha1.RebootResponseBFZDgithub.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1;adminv1alpha1b\x06proto3"
 
 var (
@@ -1505,61 +2869,111 @@ func file_admin_v1alpha1_admin_proto_rawDescGZIP() []byte {
 	return file_admin_v1alpha1_admin_proto_rawDescData
 }
 
-var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_admin_v1alpha1_admin_proto_goTypes = []any{
-	(*ListAPIsRequest)(nil),      // 0: csiproxy.admin.v1alpha1.ListAPIsRequest
-	(*ListAPIsResponse)(nil),     // 1: csiproxy.admin.v1alpha1.ListAPIsResponse
-	(*API)(nil),                  // 2: csiproxy.admin.v1alpha1.API
-	(*GetTreeRequest)(nil),       // 3: csiproxy.admin.v1alpha1.GetTreeRequest
-	(*GetTreeResponse)(nil),      // 4: csiproxy.admin.v1alpha1.GetTreeResponse
-	(*Disk)(nil),                 // 5: csiproxy.admin.v1alpha1.Disk
-	(*Partition)(nil),            // 6: csiproxy.admin.v1alpha1.Partition
-	(*Volume)(nil),               // 7: csiproxy.admin.v1alpha1.Volume
-	(*AttachDiskRequest)(nil),    // 8: csiproxy.admin.v1alpha1.AttachDiskRequest
-	(*Identifier)(nil),           // 9: csiproxy.admin.v1alpha1.Identifier
-	(*AttachDiskResponse)(nil),   // 10: csiproxy.admin.v1alpha1.AttachDiskResponse
-	(*DetachDiskRequest)(nil),    // 11: csiproxy.admin.v1alpha1.DetachDiskRequest
-	(*DetachDiskResponse)(nil),   // 12: csiproxy.admin.v1alpha1.DetachDiskResponse
-	(*GrowDiskRequest)(nil),      // 13: csiproxy.admin.v1alpha1.GrowDiskRequest
-	(*GrowDiskResponse)(nil),     // 14: csiproxy.admin.v1alpha1.GrowDiskResponse
-	(*SetDiskStateRequest)(nil),  // 15: csiproxy.admin.v1alpha1.SetDiskStateRequest
-	(*SetDiskStateResponse)(nil), // 16: csiproxy.admin.v1alpha1.SetDiskStateResponse
-	(*GetPathRequest)(nil),       // 17: csiproxy.admin.v1alpha1.GetPathRequest
-	(*GetPathResponse)(nil),      // 18: csiproxy.admin.v1alpha1.GetPathResponse
-	(*ReadlinkRequest)(nil),      // 19: csiproxy.admin.v1alpha1.ReadlinkRequest
-	(*ReadlinkResponse)(nil),     // 20: csiproxy.admin.v1alpha1.ReadlinkResponse
-	(*RebootRequest)(nil),        // 21: csiproxy.admin.v1alpha1.RebootRequest
-	(*RebootResponse)(nil),       // 22: csiproxy.admin.v1alpha1.RebootResponse
+	(*ListAPIsRequest)(nil),           // 0: csiproxy.admin.v1alpha1.ListAPIsRequest
+	(*ListAPIsResponse)(nil),          // 1: csiproxy.admin.v1alpha1.ListAPIsResponse
+	(*API)(nil),                       // 2: csiproxy.admin.v1alpha1.API
+	(*GetTreeRequest)(nil),            // 3: csiproxy.admin.v1alpha1.GetTreeRequest
+	(*GetTreeResponse)(nil),           // 4: csiproxy.admin.v1alpha1.GetTreeResponse
+	(*Disk)(nil),                      // 5: csiproxy.admin.v1alpha1.Disk
+	(*Partition)(nil),                 // 6: csiproxy.admin.v1alpha1.Partition
+	(*Volume)(nil),                    // 7: csiproxy.admin.v1alpha1.Volume
+	(*ListJournalRequest)(nil),        // 8: csiproxy.admin.v1alpha1.ListJournalRequest
+	(*ListJournalResponse)(nil),       // 9: csiproxy.admin.v1alpha1.ListJournalResponse
+	(*JournalEntry)(nil),              // 10: csiproxy.admin.v1alpha1.JournalEntry
+	(*APICall)(nil),                   // 11: csiproxy.admin.v1alpha1.APICall
+	(*KernelCall)(nil),                // 12: csiproxy.admin.v1alpha1.KernelCall
+	(*Fault)(nil),                     // 13: csiproxy.admin.v1alpha1.Fault
+	(*Failure)(nil),                   // 14: csiproxy.admin.v1alpha1.Failure
+	(*Delay)(nil),                     // 15: csiproxy.admin.v1alpha1.Delay
+	(*Hang)(nil),                      // 16: csiproxy.admin.v1alpha1.Hang
+	(*Crash)(nil),                     // 17: csiproxy.admin.v1alpha1.Crash
+	(*AddFaultRequest)(nil),           // 18: csiproxy.admin.v1alpha1.AddFaultRequest
+	(*AddFaultResponse)(nil),          // 19: csiproxy.admin.v1alpha1.AddFaultResponse
+	(*ListFaultsRequest)(nil),         // 20: csiproxy.admin.v1alpha1.ListFaultsRequest
+	(*ListFaultsResponse)(nil),        // 21: csiproxy.admin.v1alpha1.ListFaultsResponse
+	(*FaultStatus)(nil),               // 22: csiproxy.admin.v1alpha1.FaultStatus
+	(*RemoveFaultRequest)(nil),        // 23: csiproxy.admin.v1alpha1.RemoveFaultRequest
+	(*RemoveFaultResponse)(nil),       // 24: csiproxy.admin.v1alpha1.RemoveFaultResponse
+	(*AttachDiskRequest)(nil),         // 25: csiproxy.admin.v1alpha1.AttachDiskRequest
+	(*Identifier)(nil),                // 26: csiproxy.admin.v1alpha1.Identifier
+	(*AttachDiskResponse)(nil),        // 27: csiproxy.admin.v1alpha1.AttachDiskResponse
+	(*DetachDiskRequest)(nil),         // 28: csiproxy.admin.v1alpha1.DetachDiskRequest
+	(*DetachDiskResponse)(nil),        // 29: csiproxy.admin.v1alpha1.DetachDiskResponse
+	(*GrowDiskRequest)(nil),           // 30: csiproxy.admin.v1alpha1.GrowDiskRequest
+	(*GrowDiskResponse)(nil),          // 31: csiproxy.admin.v1alpha1.GrowDiskResponse
+	(*SetDiskStateRequest)(nil),       // 32: csiproxy.admin.v1alpha1.SetDiskStateRequest
+	(*SetDiskStateResponse)(nil),      // 33: csiproxy.admin.v1alpha1.SetDiskStateResponse
+	(*GetPathRequest)(nil),            // 34: csiproxy.admin.v1alpha1.GetPathRequest
+	(*GetPathResponse)(nil),           // 35: csiproxy.admin.v1alpha1.GetPathResponse
+	(*ReadlinkRequest)(nil),           // 36: csiproxy.admin.v1alpha1.ReadlinkRequest
+	(*ReadlinkResponse)(nil),          // 37: csiproxy.admin.v1alpha1.ReadlinkResponse
+	(*SetSMBPasswordRequest)(nil),     // 38: csiproxy.admin.v1alpha1.SetSMBPasswordRequest
+	(*SetSMBPasswordResponse)(nil),    // 39: csiproxy.admin.v1alpha1.SetSMBPasswordResponse
+	(*SetSMBServerStateRequest)(nil),  // 40: csiproxy.admin.v1alpha1.SetSMBServerStateRequest
+	(*SetSMBServerStateResponse)(nil), // 41: csiproxy.admin.v1alpha1.SetSMBServerStateResponse
+	(*RebootRequest)(nil),             // 42: csiproxy.admin.v1alpha1.RebootRequest
+	(*RebootResponse)(nil),            // 43: csiproxy.admin.v1alpha1.RebootResponse
+	(*timestamppb.Timestamp)(nil),     // 44: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),       // 45: google.protobuf.Duration
 }
 var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
 	2,  // 0: csiproxy.admin.v1alpha1.ListAPIsResponse.apis:type_name -> csiproxy.admin.v1alpha1.API
 	5,  // 1: csiproxy.admin.v1alpha1.GetTreeResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
 	6,  // 2: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
 	7,  // 3: csiproxy.admin.v1alpha1.Partition.volume:type_name -> csiproxy.admin.v1alpha1.Volume
-	9,  // 4: csiproxy.admin.v1alpha1.AttachDiskRequest.identifiers:type_name -> csiproxy.admin.v1alpha1.Identifier
-	0,  // 5: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
-	3,  // 6: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
-	8,  // 7: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.admin.v1alpha1.AttachDiskRequest
-	11, // 8: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.admin.v1alpha1.DetachDiskRequest
-	13, // 9: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.admin.v1alpha1.GrowDiskRequest
-	15, // 10: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.admin.v1alpha1.SetDiskStateRequest
-	17, // 11: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.admin.v1alpha1.GetPathRequest
-	19, // 12: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.admin.v1alpha1.ReadlinkRequest
-	21, // 13: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.admin.v1alpha1.RebootRequest
-	1,  // 14: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
-	4,  // 15: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
-	10, // 16: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.admin.v1alpha1.AttachDiskResponse
-	12, // 17: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.admin.v1alpha1.DetachDiskResponse
-	14, // 18: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.admin.v1alpha1.GrowDiskResponse
-	16, // 19: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.admin.v1alpha1.SetDiskStateResponse
-	18, // 20: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.admin.v1alpha1.GetPathResponse
-	20, // 21: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.admin.v1alpha1.ReadlinkResponse
-	22, // 22: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.admin.v1alpha1.RebootResponse
-	14, // [14:23] is the sub-list for method output_type
-	5,  // [5:14] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	10, // 4: csiproxy.admin.v1alpha1.ListJournalResponse.entries:type_name -> csiproxy.admin.v1alpha1.JournalEntry
+	10, // 5: csiproxy.admin.v1alpha1.ListJournalResponse.running:type_name -> csiproxy.admin.v1alpha1.JournalEntry
+	44, // 6: csiproxy.admin.v1alpha1.JournalEntry.begin:type_name -> google.protobuf.Timestamp
+	45, // 7: csiproxy.admin.v1alpha1.JournalEntry.duration:type_name -> google.protobuf.Duration
+	11, // 8: csiproxy.admin.v1alpha1.JournalEntry.api:type_name -> csiproxy.admin.v1alpha1.APICall
+	12, // 9: csiproxy.admin.v1alpha1.JournalEntry.kernel:type_name -> csiproxy.admin.v1alpha1.KernelCall
+	14, // 10: csiproxy.admin.v1alpha1.Fault.fail:type_name -> csiproxy.admin.v1alpha1.Failure
+	15, // 11: csiproxy.admin.v1alpha1.Fault.delay:type_name -> csiproxy.admin.v1alpha1.Delay
+	16, // 12: csiproxy.admin.v1alpha1.Fault.hang:type_name -> csiproxy.admin.v1alpha1.Hang
+	17, // 13: csiproxy.admin.v1alpha1.Fault.crash:type_name -> csiproxy.admin.v1alpha1.Crash
+	45, // 14: csiproxy.admin.v1alpha1.Delay.min:type_name -> google.protobuf.Duration
+	45, // 15: csiproxy.admin.v1alpha1.Delay.max:type_name -> google.protobuf.Duration
+	13, // 16: csiproxy.admin.v1alpha1.AddFaultRequest.fault:type_name -> csiproxy.admin.v1alpha1.Fault
+	22, // 17: csiproxy.admin.v1alpha1.ListFaultsResponse.faults:type_name -> csiproxy.admin.v1alpha1.FaultStatus
+	13, // 18: csiproxy.admin.v1alpha1.FaultStatus.fault:type_name -> csiproxy.admin.v1alpha1.Fault
+	26, // 19: csiproxy.admin.v1alpha1.AttachDiskRequest.identifiers:type_name -> csiproxy.admin.v1alpha1.Identifier
+	0,  // 20: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
+	3,  // 21: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
+	8,  // 22: csiproxy.admin.v1alpha1.Admin.ListJournal:input_type -> csiproxy.admin.v1alpha1.ListJournalRequest
+	25, // 23: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.admin.v1alpha1.AttachDiskRequest
+	28, // 24: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.admin.v1alpha1.DetachDiskRequest
+	30, // 25: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.admin.v1alpha1.GrowDiskRequest
+	32, // 26: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.admin.v1alpha1.SetDiskStateRequest
+	34, // 27: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.admin.v1alpha1.GetPathRequest
+	36, // 28: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.admin.v1alpha1.ReadlinkRequest
+	38, // 29: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.admin.v1alpha1.SetSMBPasswordRequest
+	40, // 30: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.admin.v1alpha1.SetSMBServerStateRequest
+	18, // 31: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.admin.v1alpha1.AddFaultRequest
+	20, // 32: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.admin.v1alpha1.ListFaultsRequest
+	23, // 33: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.admin.v1alpha1.RemoveFaultRequest
+	42, // 34: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.admin.v1alpha1.RebootRequest
+	1,  // 35: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
+	4,  // 36: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
+	9,  // 37: csiproxy.admin.v1alpha1.Admin.ListJournal:output_type -> csiproxy.admin.v1alpha1.ListJournalResponse
+	27, // 38: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.admin.v1alpha1.AttachDiskResponse
+	29, // 39: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.admin.v1alpha1.DetachDiskResponse
+	31, // 40: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.admin.v1alpha1.GrowDiskResponse
+	33, // 41: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.admin.v1alpha1.SetDiskStateResponse
+	35, // 42: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.admin.v1alpha1.GetPathResponse
+	37, // 43: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.admin.v1alpha1.ReadlinkResponse
+	39, // 44: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.admin.v1alpha1.SetSMBPasswordResponse
+	41, // 45: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.admin.v1alpha1.SetSMBServerStateResponse
+	19, // 46: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.admin.v1alpha1.AddFaultResponse
+	21, // 47: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.admin.v1alpha1.ListFaultsResponse
+	24, // 48: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.admin.v1alpha1.RemoveFaultResponse
+	43, // 49: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.admin.v1alpha1.RebootResponse
+	35, // [35:50] is the sub-list for method output_type
+	20, // [20:35] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_admin_proto_init() }
@@ -1567,14 +2981,24 @@ func file_admin_v1alpha1_admin_proto_init() {
 	if File_admin_v1alpha1_admin_proto != nil {
 		return
 	}
-	file_admin_v1alpha1_admin_proto_msgTypes[8].OneofWrappers = []any{}
+	file_admin_v1alpha1_admin_proto_msgTypes[10].OneofWrappers = []any{
+		(*JournalEntry_Api)(nil),
+		(*JournalEntry_Kernel)(nil),
+	}
+	file_admin_v1alpha1_admin_proto_msgTypes[13].OneofWrappers = []any{
+		(*Fault_Fail)(nil),
+		(*Fault_Delay)(nil),
+		(*Fault_Hang)(nil),
+		(*Fault_Crash)(nil),
+	}
+	file_admin_v1alpha1_admin_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_admin_proto_rawDesc), len(file_admin_v1alpha1_admin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -25,8 +25,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Admin_ListAPIs_FullMethodName = "/csiproxy.admin.v1alpha1.Admin/ListAPIs"
-	Admin_GetTree_FullMethodName  = "/csiproxy.admin.v1alpha1.Admin/GetTree"
+	Admin_ListAPIs_FullMethodName    = "/csiproxy.admin.v1alpha1.Admin/ListAPIs"
+	Admin_GetTree_FullMethodName     = "/csiproxy.admin.v1alpha1.Admin/GetTree"
+	Admin_ListJournal_FullMethodName = "/csiproxy.admin.v1alpha1.Admin/ListJournal"
 )
 
 // AdminClient is the client API for Admin service.
@@ -40,6 +41,10 @@ type AdminClient interface {
 	ListAPIs(ctx context.Context, in *ListAPIsRequest, opts ...grpc.CallOption) (*ListAPIsResponse, error)
 	// GetTree returns the node's disks with their partitions, volumes and mount points, by number.
 	GetTree(ctx context.Context, in *GetTreeRequest, opts ...grpc.CallOption) (*GetTreeResponse, error)
+	// ListJournal returns what the agent did: the API calls that it answered and the calls of the node's kernel, in the
+	// order in which they ended. Secrets are not in it. Its own calls are not either. With wait it is a way to follow the
+	// journal. FAILED_PRECONDITION: the agent keeps no journal, as its node is a real one.
+	ListJournal(ctx context.Context, in *ListJournalRequest, opts ...grpc.CallOption) (*ListJournalResponse, error)
 }
 
 type adminClient struct {
@@ -70,6 +75,16 @@ func (c *adminClient) GetTree(ctx context.Context, in *GetTreeRequest, opts ...g
 	return out, nil
 }
 
+func (c *adminClient) ListJournal(ctx context.Context, in *ListJournalRequest, opts ...grpc.CallOption) (*ListJournalResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListJournalResponse)
+	err := c.cc.Invoke(ctx, Admin_ListJournal_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServer is the server API for Admin service.
 // All implementations should embed UnimplementedAdminServer
 // for forward compatibility.
@@ -81,6 +96,10 @@ type AdminServer interface {
 	ListAPIs(context.Context, *ListAPIsRequest) (*ListAPIsResponse, error)
 	// GetTree returns the node's disks with their partitions, volumes and mount points, by number.
 	GetTree(context.Context, *GetTreeRequest) (*GetTreeResponse, error)
+	// ListJournal returns what the agent did: the API calls that it answered and the calls of the node's kernel, in the
+	// order in which they ended. Secrets are not in it. Its own calls are not either. With wait it is a way to follow the
+	// journal. FAILED_PRECONDITION: the agent keeps no journal, as its node is a real one.
+	ListJournal(context.Context, *ListJournalRequest) (*ListJournalResponse, error)
 }
 
 // UnimplementedAdminServer should be embedded to have
@@ -95,6 +114,9 @@ func (UnimplementedAdminServer) ListAPIs(context.Context, *ListAPIsRequest) (*Li
 }
 func (UnimplementedAdminServer) GetTree(context.Context, *GetTreeRequest) (*GetTreeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTree not implemented")
+}
+func (UnimplementedAdminServer) ListJournal(context.Context, *ListJournalRequest) (*ListJournalResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListJournal not implemented")
 }
 func (UnimplementedAdminServer) testEmbeddedByValue() {}
 
@@ -152,6 +174,24 @@ func _Admin_GetTree_Handler(srv interface{}, ctx context.Context, dec func(inter
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_ListJournal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListJournalRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).ListJournal(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_ListJournal_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).ListJournal(ctx, req.(*ListJournalRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Admin_ServiceDesc is the grpc.ServiceDesc for Admin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -167,19 +207,28 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "GetTree",
 			Handler:    _Admin_GetTree_Handler,
 		},
+		{
+			MethodName: "ListJournal",
+			Handler:    _Admin_ListJournal_Handler,
+		},
 	},
 	Streams:  []grpc.StreamDesc{},
 	Metadata: "admin/v1alpha1/admin.proto",
 }
 
 const (
-	EmulatedNode_AttachDisk_FullMethodName   = "/csiproxy.admin.v1alpha1.EmulatedNode/AttachDisk"
-	EmulatedNode_DetachDisk_FullMethodName   = "/csiproxy.admin.v1alpha1.EmulatedNode/DetachDisk"
-	EmulatedNode_GrowDisk_FullMethodName     = "/csiproxy.admin.v1alpha1.EmulatedNode/GrowDisk"
-	EmulatedNode_SetDiskState_FullMethodName = "/csiproxy.admin.v1alpha1.EmulatedNode/SetDiskState"
-	EmulatedNode_GetPath_FullMethodName      = "/csiproxy.admin.v1alpha1.EmulatedNode/GetPath"
-	EmulatedNode_Readlink_FullMethodName     = "/csiproxy.admin.v1alpha1.EmulatedNode/Readlink"
-	EmulatedNode_Reboot_FullMethodName       = "/csiproxy.admin.v1alpha1.EmulatedNode/Reboot"
+	EmulatedNode_AttachDisk_FullMethodName        = "/csiproxy.admin.v1alpha1.EmulatedNode/AttachDisk"
+	EmulatedNode_DetachDisk_FullMethodName        = "/csiproxy.admin.v1alpha1.EmulatedNode/DetachDisk"
+	EmulatedNode_GrowDisk_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/GrowDisk"
+	EmulatedNode_SetDiskState_FullMethodName      = "/csiproxy.admin.v1alpha1.EmulatedNode/SetDiskState"
+	EmulatedNode_GetPath_FullMethodName           = "/csiproxy.admin.v1alpha1.EmulatedNode/GetPath"
+	EmulatedNode_Readlink_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/Readlink"
+	EmulatedNode_SetSMBPassword_FullMethodName    = "/csiproxy.admin.v1alpha1.EmulatedNode/SetSMBPassword"
+	EmulatedNode_SetSMBServerState_FullMethodName = "/csiproxy.admin.v1alpha1.EmulatedNode/SetSMBServerState"
+	EmulatedNode_AddFault_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/AddFault"
+	EmulatedNode_ListFaults_FullMethodName        = "/csiproxy.admin.v1alpha1.EmulatedNode/ListFaults"
+	EmulatedNode_RemoveFault_FullMethodName       = "/csiproxy.admin.v1alpha1.EmulatedNode/RemoveFault"
+	EmulatedNode_Reboot_FullMethodName            = "/csiproxy.admin.v1alpha1.EmulatedNode/Reboot"
 )
 
 // EmulatedNodeClient is the client API for EmulatedNode service.
@@ -207,6 +256,20 @@ type EmulatedNodeClient interface {
 	// Readlink reads the target of a link or mount point, which is not followed.
 	// NOT_FOUND: there is no such path. FAILED_PRECONDITION: it is neither link nor mount point.
 	Readlink(ctx context.Context, in *ReadlinkRequest, opts ...grpc.CallOption) (*ReadlinkResponse, error)
+	// SetSMBPassword changes the password of an account on the file servers. They refuse sessions that have another one at
+	// once. NOT_FOUND: there is no such account.
+	SetSMBPassword(ctx context.Context, in *SetSMBPasswordRequest, opts ...grpc.CallOption) (*SetSMBPasswordResponse, error)
+	// SetSMBServerState stops a file server, with whatever is open there, or starts it again. The state that it has
+	// already is no error. NOT_FOUND: there is no such file server.
+	SetSMBServerState(ctx context.Context, in *SetSMBServerStateRequest, opts ...grpc.CallOption) (*SetSMBServerStateResponse, error)
+	// AddFault begins to disturb the calls of one kernel function. Of several faults that apply to a call, the one that was
+	// added first takes it. They survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function, or the
+	// effect is missing or impossible. FAILED_PRECONDITION: a crash, of an agent that is part of another process.
+	AddFault(ctx context.Context, in *AddFaultRequest, opts ...grpc.CallOption) (*AddFaultResponse, error)
+	// ListFaults lists the faults that are there, with those that are spent but still hold calls.
+	ListFaults(ctx context.Context, in *ListFaultsRequest, opts ...grpc.CallOption) (*ListFaultsResponse, error)
+	// RemoveFault ends a fault and lets the calls that it holds go on. NOT_FOUND: it is not there (any more).
+	RemoveFault(ctx context.Context, in *RemoveFaultRequest, opts ...grpc.CallOption) (*RemoveFaultResponse, error)
 	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and what does not
 	// survive a reboot is gone. It returns when the API is served again. Its caller's deadline does not shorten it.
 	Reboot(ctx context.Context, in *RebootRequest, opts ...grpc.CallOption) (*RebootResponse, error)
@@ -280,6 +343,56 @@ func (c *emulatedNodeClient) Readlink(ctx context.Context, in *ReadlinkRequest, 
 	return out, nil
 }
 
+func (c *emulatedNodeClient) SetSMBPassword(ctx context.Context, in *SetSMBPasswordRequest, opts ...grpc.CallOption) (*SetSMBPasswordResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetSMBPasswordResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_SetSMBPassword_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *emulatedNodeClient) SetSMBServerState(ctx context.Context, in *SetSMBServerStateRequest, opts ...grpc.CallOption) (*SetSMBServerStateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetSMBServerStateResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_SetSMBServerState_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *emulatedNodeClient) AddFault(ctx context.Context, in *AddFaultRequest, opts ...grpc.CallOption) (*AddFaultResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AddFaultResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_AddFault_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *emulatedNodeClient) ListFaults(ctx context.Context, in *ListFaultsRequest, opts ...grpc.CallOption) (*ListFaultsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListFaultsResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_ListFaults_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *emulatedNodeClient) RemoveFault(ctx context.Context, in *RemoveFaultRequest, opts ...grpc.CallOption) (*RemoveFaultResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveFaultResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_RemoveFault_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *emulatedNodeClient) Reboot(ctx context.Context, in *RebootRequest, opts ...grpc.CallOption) (*RebootResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RebootResponse)
@@ -315,6 +428,20 @@ type EmulatedNodeServer interface {
 	// Readlink reads the target of a link or mount point, which is not followed.
 	// NOT_FOUND: there is no such path. FAILED_PRECONDITION: it is neither link nor mount point.
 	Readlink(context.Context, *ReadlinkRequest) (*ReadlinkResponse, error)
+	// SetSMBPassword changes the password of an account on the file servers. They refuse sessions that have another one at
+	// once. NOT_FOUND: there is no such account.
+	SetSMBPassword(context.Context, *SetSMBPasswordRequest) (*SetSMBPasswordResponse, error)
+	// SetSMBServerState stops a file server, with whatever is open there, or starts it again. The state that it has
+	// already is no error. NOT_FOUND: there is no such file server.
+	SetSMBServerState(context.Context, *SetSMBServerStateRequest) (*SetSMBServerStateResponse, error)
+	// AddFault begins to disturb the calls of one kernel function. Of several faults that apply to a call, the one that was
+	// added first takes it. They survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function, or the
+	// effect is missing or impossible. FAILED_PRECONDITION: a crash, of an agent that is part of another process.
+	AddFault(context.Context, *AddFaultRequest) (*AddFaultResponse, error)
+	// ListFaults lists the faults that are there, with those that are spent but still hold calls.
+	ListFaults(context.Context, *ListFaultsRequest) (*ListFaultsResponse, error)
+	// RemoveFault ends a fault and lets the calls that it holds go on. NOT_FOUND: it is not there (any more).
+	RemoveFault(context.Context, *RemoveFaultRequest) (*RemoveFaultResponse, error)
 	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and what does not
 	// survive a reboot is gone. It returns when the API is served again. Its caller's deadline does not shorten it.
 	Reboot(context.Context, *RebootRequest) (*RebootResponse, error)
@@ -344,6 +471,21 @@ func (UnimplementedEmulatedNodeServer) GetPath(context.Context, *GetPathRequest)
 }
 func (UnimplementedEmulatedNodeServer) Readlink(context.Context, *ReadlinkRequest) (*ReadlinkResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Readlink not implemented")
+}
+func (UnimplementedEmulatedNodeServer) SetSMBPassword(context.Context, *SetSMBPasswordRequest) (*SetSMBPasswordResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetSMBPassword not implemented")
+}
+func (UnimplementedEmulatedNodeServer) SetSMBServerState(context.Context, *SetSMBServerStateRequest) (*SetSMBServerStateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetSMBServerState not implemented")
+}
+func (UnimplementedEmulatedNodeServer) AddFault(context.Context, *AddFaultRequest) (*AddFaultResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AddFault not implemented")
+}
+func (UnimplementedEmulatedNodeServer) ListFaults(context.Context, *ListFaultsRequest) (*ListFaultsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListFaults not implemented")
+}
+func (UnimplementedEmulatedNodeServer) RemoveFault(context.Context, *RemoveFaultRequest) (*RemoveFaultResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveFault not implemented")
 }
 func (UnimplementedEmulatedNodeServer) Reboot(context.Context, *RebootRequest) (*RebootResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Reboot not implemented")
@@ -476,6 +618,96 @@ func _EmulatedNode_Readlink_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EmulatedNode_SetSMBPassword_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetSMBPasswordRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EmulatedNodeServer).SetSMBPassword(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EmulatedNode_SetSMBPassword_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EmulatedNodeServer).SetSMBPassword(ctx, req.(*SetSMBPasswordRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EmulatedNode_SetSMBServerState_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetSMBServerStateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EmulatedNodeServer).SetSMBServerState(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EmulatedNode_SetSMBServerState_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EmulatedNodeServer).SetSMBServerState(ctx, req.(*SetSMBServerStateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EmulatedNode_AddFault_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddFaultRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EmulatedNodeServer).AddFault(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EmulatedNode_AddFault_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EmulatedNodeServer).AddFault(ctx, req.(*AddFaultRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EmulatedNode_ListFaults_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListFaultsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EmulatedNodeServer).ListFaults(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EmulatedNode_ListFaults_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EmulatedNodeServer).ListFaults(ctx, req.(*ListFaultsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EmulatedNode_RemoveFault_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveFaultRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EmulatedNodeServer).RemoveFault(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EmulatedNode_RemoveFault_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EmulatedNodeServer).RemoveFault(ctx, req.(*RemoveFaultRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _EmulatedNode_Reboot_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(RebootRequest)
 	if err := dec(in); err != nil {
@@ -524,6 +756,26 @@ var EmulatedNode_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Readlink",
 			Handler:    _EmulatedNode_Readlink_Handler,
+		},
+		{
+			MethodName: "SetSMBPassword",
+			Handler:    _EmulatedNode_SetSMBPassword_Handler,
+		},
+		{
+			MethodName: "SetSMBServerState",
+			Handler:    _EmulatedNode_SetSMBServerState_Handler,
+		},
+		{
+			MethodName: "AddFault",
+			Handler:    _EmulatedNode_AddFault_Handler,
+		},
+		{
+			MethodName: "ListFaults",
+			Handler:    _EmulatedNode_ListFaults_Handler,
+		},
+		{
+			MethodName: "RemoveFault",
+			Handler:    _EmulatedNode_RemoveFault_Handler,
 		},
 		{
 			MethodName: "Reboot",

@@ -13,11 +13,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// content is the mounted file system of a volume: the directory that its files are in, and who has them open. A
-// volume that is dismounted, or goes, leaves its content retired; when it is used again it gets another.
+// content is the mounted file system of a volume, or a connection to a share: the directory that its files are in, and
+// who has them open. A volume that is dismounted, or goes, leaves its content retired; when it is used again it gets
+// another.
 type content struct {
-	node *Node
-	id   guid.GUID
+	node  *Node
+	id    guid.GUID // of a volume
+	share shareName // of a share on a file server, which has no id
 
 	mu    sync.Mutex // one change, look-up or opening at a time
 	root  *os.Root
@@ -57,7 +59,17 @@ func (n *Node) mount(id guid.GUID) (*content, error) {
 	if c := n.contents[id]; c != nil {
 		return c, nil
 	}
-	path := contentPath(n.dir, id)
+	root, err := n.openContentDir(contentPath(n.dir, id))
+	if err != nil {
+		return nil, err
+	}
+	c := &content{node: n, id: id, root: root}
+	n.contents[id] = c
+	return c, nil
+}
+
+// openContentDir opens the directory that files are in, made when needed.
+func (n *Node) openContentDir(path string) (*os.Root, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if err = n.host.mkdir(path); err == nil {
@@ -77,9 +89,7 @@ func (n *Node) mount(id guid.GUID) (*content, error) {
 	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) {
 		return nil, errors.Join(win32.ERROR_UNRECOGNIZED_VOLUME, root.Close())
 	}
-	c := &content{node: n, id: id, root: root}
-	n.contents[id] = c
-	return c, nil
+	return root, nil
 }
 
 func (v *volume) lockedByOther(owner *volumeHandle) bool {

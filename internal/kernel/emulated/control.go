@@ -233,16 +233,25 @@ func (n *Node) Reboot() error {
 	defer n.identity.Unlock()
 	n.mu.Lock()
 	n.boot++
-	contents := n.takeContents(func(*content) bool { return true })
+	contents := append(n.takeContents(func(*content) bool { return true }), n.takeShares()...)
 	n.mu.Unlock()
 	for _, c := range contents {
 		c.retire(errRebooted)
+	}
+	if err := n.rebootSMB(); err != nil {
+		return err
 	}
 	for _, d := range n.diskList() {
 		d.mu.Lock()
 		d.open = map[guid.GUID]*volumeOpens{}
 		d.knownSize = d.image.size
 		d.mu.Unlock()
+	}
+	if err := n.bootServices(); err != nil {
+		return err
+	}
+	if err := n.rebootISCSI(); err != nil {
+		return err
 	}
 	return n.repairMounts()
 }

@@ -254,6 +254,24 @@ func crashCases() []crashCase {
 			},
 		},
 		{
+			"log in to a target", discovered,
+			func(n *Node) error { _, err := n.LoginISCSITarget(openLogin()); return err },
+			func(t *testing.T, n *Node) string { return oldOrNew(sessionAndDisk(t, n)) },
+		},
+		{
+			"log out of a target", func(t *testing.T, n *Node) { discovered(t, n); logIn(t, n, openLogin()) },
+			func(n *Node) error { return n.LogoutISCSITarget(n.state.Load().ISCSI.Sessions[0].id()) },
+			func(t *testing.T, n *Node) string { return oldOrNew(!sessionAndDisk(t, n)) },
+		},
+		{
+			"start a service", nothing,
+			func(n *Node) error { return n.StartService("Spooler") },
+			func(_ *testing.T, n *Node) string {
+				s, err := n.QueryService("spooler")
+				return oldOrNew(err == nil && s.State == win32.SERVICE_START_PENDING)
+			},
+		},
+		{
 			"bring a clone online",
 			func(t *testing.T, n *Node) {
 				partition(t, n, oneDrive)

@@ -8,8 +8,9 @@
 //	node.json       everything that neither an image nor a directory tells: which disks are attached, mount records
 //	disks/*.img     one sparse file a disk; partitions and file systems are what the image says
 //	disks/*.journal a change of an image that was not finished; applied at the next Open
-//	detached/*.img  images of disks that were pulled
+//	detached/*.img  images of disks that were pulled, and of iSCSI logical units without a session
 //	volumes/GUID/   the files of one volume, plainly
+//	shares/S/T/     the files of the share T of the file server S, plainly
 //	lock            held by the agent that runs the node
 //
 // Every change survives the death of the process at any point: afterwards it has happened or it has not.

@@ -74,11 +74,14 @@ func sizes(info fs.FileInfo) (length, allocated int64) {
 }
 
 func (h *fileHandle) fileID(out []byte) error {
-	v, ok := h.content.node.volume(h.content.id)
-	if !ok {
-		return errVolumeGone
+	id := win32.FileID{VolumeSerialNumber: h.content.share.serial()}
+	if !h.content.isShare() {
+		v, ok := h.content.node.volume(h.content.id)
+		if !ok {
+			return errVolumeGone
+		}
+		id.VolumeSerialNumber = v.boot.serial
 	}
-	id := win32.FileID{VolumeSerialNumber: v.boot.serial}
 	if h.parent != nil {
 		id.ID = hostFileID(h.parent, h.name, h.info)
 	} else {
@@ -205,6 +208,9 @@ func (h *fileHandle) finalPath(form uint32) (string, error) {
 		return "", err
 	}
 	below := strings.Join(windowsNames(h.names), `\`)
+	if h.content.isShare() {
+		return h.content.share.finalPath(form, below)
+	}
 	switch form {
 	case win32.VOLUME_NAME_GUID:
 		return volumeName(h.content.id) + below, nil

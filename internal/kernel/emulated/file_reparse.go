@@ -57,9 +57,9 @@ func (h *fileHandle) changingReparse() (entry, error) {
 	}
 	v, ok := h.content.node.volume(h.content.id)
 	switch {
-	case !ok:
+	case !ok && !h.content.isShare():
 		return entry{}, errVolumeGone
-	case v.boot.fileSystem != "NTFS" && v.boot.fileSystem != "ReFS":
+	case ok && v.boot.fileSystem != "NTFS" && v.boot.fileSystem != "ReFS":
 		return entry{}, win32.ERROR_INVALID_FUNCTION
 	case h.parent == nil:
 		return entry{}, win32.ERROR_INVALID_PARAMETER // a root directory

@@ -168,6 +168,9 @@ func (n *Node) setMountPoint(path, name string) error {
 		return err
 	}
 	defer h.Close()
+	if h.content.isShare() {
+		return win32.ERROR_INVALID_PARAMETER // volumes are mounted on local file systems
+	}
 	return h.using(true, func() error {
 		e, err := h.changingReparse()
 		if err != nil {

@@ -23,11 +23,18 @@ type Node struct {
 	lock     *os.File
 	switches Switches
 
-	identity sync.Mutex   // held while disks get or change identities: no two that are online may have the same
-	mu       sync.RWMutex // guards disks, contents and boot
+	// identity is held while disks get or change identities: no two that are online may have the same. The initiator
+	// service works under it, too.
+	identity sync.Mutex
+	mu       sync.RWMutex // guards disks, contents, shares and boot
 	disks    map[uint32]*disk
 	contents map[guid.GUID]*content
-	boot     int // counts reboots; a device handle of an earlier boot is dead
+	shares   map[string]*content // connections by lower-case server\share
+	boot     int                 // counts reboots; a device handle of an earlier boot is dead
+
+	scm serviceControl
+
+	arriving map[uint64]int // queries until the disks of an iSCSI session have their numbers; guarded by identity
 
 	saving sync.Mutex            // held while state and node.json change
 	state  atomic.Pointer[state] // what it points to never changes
@@ -39,7 +46,7 @@ var _ kernel.Kernel = (*Node)(nil)
 func (n *Node) Close() error {
 	n.mu.Lock()
 	n.boot++
-	contents := n.takeContents(func(*content) bool { return true })
+	contents := append(n.takeContents(func(*content) bool { return true }), n.takeShares()...)
 	var errs []error
 	for _, d := range n.disks {
 		d.mu.Lock()

@@ -59,7 +59,8 @@ func Open(stateDir string, o Options) (*Node, error) {
 	}
 	n := &Node{
 		dir: dir, host: &host{before: o.before, noSync: o.NoSync}, lock: lock,
-		disks: map[uint32]*disk{}, contents: map[guid.GUID]*content{},
+		disks: map[uint32]*disk{}, contents: map[guid.GUID]*content{}, shares: map[string]*content{},
+		arriving: map[uint64]int{},
 	}
 	if err := n.start(o); err != nil {
 		return nil, errors.Join(err, n.Close())

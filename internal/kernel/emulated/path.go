@@ -84,8 +84,8 @@ func parseWin32(path string) (ntPath, error) {
 		return parseVerbatim(path)
 	}
 	path = strings.ReplaceAll(path, "/", `\`)
-	if strings.HasPrefix(path, `\\`) {
-		return ntPath{}, win32.ERROR_BAD_NETPATH
+	if share, ok := strings.CutPrefix(path, `\\`); ok {
+		return parseObject(`UNC\` + share)
 	}
 	drive, rest := "C:", path
 	if len(path) >= 2 && path[1] == ':' {

@@ -46,7 +46,7 @@ func (p *place) names() []string {
 
 // hostPath is where on the host the place is.
 func (p *place) hostPath() string {
-	return filepath.Join(append([]string{contentPath(p.content.node.dir, p.content.id)}, p.names()...)...)
+	return filepath.Join(append([]string{p.content.path()}, p.names()...)...)
 }
 
 // resolve walks a path. Links and mount points on the way are followed; the last one too, if follow is set. A
@@ -67,11 +67,7 @@ func (n *Node) resolve(p ntPath, follow bool) (*place, error) {
 // walk goes along a path up to its end, or to the first link that must be followed: then next is the path to go on
 // with, from the start.
 func (n *Node) walk(p ntPath, follow bool) (at *place, next *ntPath, err error) {
-	v, err := n.volumeOf(p)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := n.content(v)
+	c, p, err := n.fileSystemOf(p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -124,6 +120,9 @@ func (n *Node) walk(p ntPath, follow bool) (at *place, next *ntPath, err error) 
 
 // follow gives the path that a reparse point, the i-th name of p, leads to.
 func (c *content) follow(at *place, e entry, p ntPath, i int) (*ntPath, error) {
+	if c.isShare() {
+		return nil, win32.ERROR_SYMLINK_CLASS_DISABLED // Windows' default for links on remote file systems
+	}
 	r, err := readReparse(at.dir, e)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,10 @@ type Scenario struct {
 	SystemDisk   DiskSpec   // disk 0; always online and writable
 	Disks        []DiskSpec // disks 1, 2 and so on
 	Directories  []string   // Windows paths on drive C that exist from the start
+	Services     []ServiceSpec
+	SMBServers   []SMBServerSpec
+	SMBUsers     []SMBUserSpec
+	ISCSI        []ISCSIPortalSpec
 }
 
 // DefaultScenario is the node that Open makes when nothing else is asked for: a system disk of 64 GiB, a blank online
@@ -48,6 +52,10 @@ func DefaultScenario() Scenario {
 			},
 		},
 		Directories: []string{`C:\Windows\System32`, `C:\var\lib\kubelet\plugins`, `C:\var\lib\kubelet\pods`},
+		Services:    defaultServices(),
+		SMBServers:  []SMBServerSpec{{Name: "fs.emulated", Shares: []SMBShareSpec{{Name: "share"}, {Name: "other"}}}},
+		SMBUsers:    []SMBUserSpec{{Name: "csi", Domains: []string{"EMULATED", "AZURE"}, Password: "csi-password"}},
+		ISCSI:       defaultISCSI(),
 	}
 }
 
@@ -60,10 +68,14 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 	if err := s.Switches.check(); err != nil {
 		return state{}, fmt.Errorf("switches: %w", err)
 	}
+	services := serviceStates(s.Services)
+	if err := services.check(); err != nil {
+		return state{}, err
+	}
 	if err := h.writeFile(filepath.Join(dir, creatingFile), []byte("This node is not complete. The next start makes it again.\n")); err != nil {
 		return state{}, err
 	}
-	for _, name := range []string{disksDir, detachedDir, volumesDir} {
+	for _, name := range []string{disksDir, detachedDir, volumesDir, sharesDir} {
 		if err := h.removeAll(filepath.Join(dir, name)); err != nil {
 			return state{}, err
 		}
@@ -71,7 +83,7 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 			return state{}, err
 		}
 	}
-	made := state{Switches: s.Switches, SystemSerial: s.SystemSerial}
+	made := state{Switches: s.Switches, SystemSerial: s.SystemSerial, Services: services}
 	for i, spec := range append([]DiskSpec{s.SystemDisk}, s.Disks...) {
 		record, err := spec.record(made.Disks)
 		if err != nil {
@@ -100,6 +112,16 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 		if err := errors.Join(h.step("mkdir"), os.MkdirAll(host, 0o755)); err != nil {
 			return state{}, err
 		}
+	}
+	made.ISCSI = newISCSIState(s.ISCSI)
+	if err := made.ISCSI.check(); err != nil {
+		return state{}, err
+	}
+	if made.SMB, err = newSMBState(s.SMBServers, s.SMBUsers); err != nil {
+		return state{}, err
+	}
+	if err := h.createShares(dir, made.SMB); err != nil {
+		return state{}, err
 	}
 	return made, h.saveState(dir, made)
 }

@@ -29,6 +29,9 @@ type state struct {
 	Disks        []diskState   `json:"disks"`
 	Letters      []letterState `json:"letters"`
 	Mounts       []mountState  `json:"mounts"`
+	Services     services      `json:"services"`
+	SMB          smbState      `json:"smb"`
+	ISCSI        iscsiState    `json:"iscsi"`
 }
 
 // diskState is one attached disk.
@@ -65,6 +68,9 @@ func (s state) clone() state {
 	s.Disks = slices.Clone(s.Disks)
 	s.Letters = slices.Clone(s.Letters)
 	s.Mounts = slices.Clone(s.Mounts)
+	s.SMB = s.SMB.clone()
+	s.ISCSI = s.ISCSI.clone()
+	s.Services = slices.Clone(s.Services)
 	return s
 }
 
@@ -136,6 +142,15 @@ func (s *state) check() error {
 			return fmt.Errorf("disk %d has sectors of %d bytes", d.Number, d.SectorSize)
 		}
 		numbers[d.Number], images[d.Image] = true, true
+	}
+	if err := s.Services.check(); err != nil {
+		return err
+	}
+	if err := s.SMB.check(); err != nil {
+		return err
+	}
+	if err := s.ISCSI.check(); err != nil {
+		return err
 	}
 	for _, l := range s.Letters {
 		if len(l.Letter) != 1 || l.Letter[0] < 'A' || l.Letter[0] > 'Z' {

@@ -31,8 +31,11 @@ func code(err error) win32.Errno {
 		status windows.NTStatus
 		config windows.CONFIGRET
 		errno  syscall.Errno
+		known  win32.Errno
 	)
 	switch {
+	case errors.As(err, &known):
+		return known
 	case errors.As(err, &status):
 		return win32.Errno(status.Errno())
 	case errors.As(err, &config):

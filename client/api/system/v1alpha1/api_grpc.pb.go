@@ -48,7 +48,7 @@ type SystemClient interface {
 	//
 	// It waits for 30 seconds, or less if the caller's deadline is earlier, and
 	// then fails with DEADLINE_EXCEEDED; the service may still come up after
-	// that. A service that is disabled, that is being removed, whose account
+	// that. A service that is disabled, paused or being removed, whose account
 	// can't log on, or whose dependencies can't run is FAILED_PRECONDITION. A
 	// service that stops again while it starts is INTERNAL, with its exit code in
 	// the message.
@@ -59,8 +59,8 @@ type SystemClient interface {
 	// While other services that depend on it run, the call fails with
 	// FAILED_PRECONDITION and names them; with force they are stopped first,
 	// those that depend on others before those others, and are not started again.
-	// A service that can't be stopped, and the agent itself, are
-	// FAILED_PRECONDITION, with force too.
+	// A service that can't be stopped, the agent's own, csiproxy, and one that
+	// csiproxy depends on are FAILED_PRECONDITION, with force too.
 	//
 	// It waits for 30 seconds in all, or less if the caller's deadline is
 	// earlier, and then fails with DEADLINE_EXCEEDED; services may still stop
@@ -139,7 +139,7 @@ type SystemServer interface {
 	//
 	// It waits for 30 seconds, or less if the caller's deadline is earlier, and
 	// then fails with DEADLINE_EXCEEDED; the service may still come up after
-	// that. A service that is disabled, that is being removed, whose account
+	// that. A service that is disabled, paused or being removed, whose account
 	// can't log on, or whose dependencies can't run is FAILED_PRECONDITION. A
 	// service that stops again while it starts is INTERNAL, with its exit code in
 	// the message.
@@ -150,8 +150,8 @@ type SystemServer interface {
 	// While other services that depend on it run, the call fails with
 	// FAILED_PRECONDITION and names them; with force they are stopped first,
 	// those that depend on others before those others, and are not started again.
-	// A service that can't be stopped, and the agent itself, are
-	// FAILED_PRECONDITION, with force too.
+	// A service that can't be stopped, the agent's own, csiproxy, and one that
+	// csiproxy depends on are FAILED_PRECONDITION, with force too.
 	//
 	// It waits for 30 seconds in all, or less if the caller's deadline is
 	// earlier, and then fails with DEADLINE_EXCEEDED; services may still stop

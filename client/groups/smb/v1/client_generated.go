@@ -58,8 +58,9 @@ func (w *Client) Close() error {
 // A mapping of the share that works is kept as it is, whatever credentials
 // come with the call, because running pods may depend on it. A mapping that
 // does not work, or whose share refuses it after its password was changed, is
-// removed and made again with the credentials of this call. The same link
-// already there is success.
+// removed and made again with the credentials of this call. Where there is no
+// way to the server it is kept, for the pods that wait. The same link already
+// there is success.
 //
 // Nothing is mapped if local_path can't be used: it follows the rules of
 // v1.Filesystem.CreateSymlink for target_path, so a path outside the working

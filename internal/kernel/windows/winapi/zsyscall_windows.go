@@ -39,9 +39,25 @@ func errnoErr(e syscall.Errno) error {
 
 var (
 	modcfgmgr32 = windows.NewLazySystemDLL("cfgmgr32.dll")
+	modiscsidsc = windows.NewLazySystemDLL("iscsidsc.dll")
+	modkernel32 = windows.NewLazySystemDLL("kernel32.dll")
 
-	procCM_Locate_DevNodeW     = modcfgmgr32.NewProc("CM_Locate_DevNodeW")
-	procCM_Reenumerate_DevNode = modcfgmgr32.NewProc("CM_Reenumerate_DevNode")
+	procCM_Locate_DevNodeW                = modcfgmgr32.NewProc("CM_Locate_DevNodeW")
+	procCM_Reenumerate_DevNode            = modcfgmgr32.NewProc("CM_Reenumerate_DevNode")
+	procAddIScsiSendTargetPortalW         = modiscsidsc.NewProc("AddIScsiSendTargetPortalW")
+	procGetDevicesForIScsiSessionW        = modiscsidsc.NewProc("GetDevicesForIScsiSessionW")
+	procGetIScsiSessionListW              = modiscsidsc.NewProc("GetIScsiSessionListW")
+	procLoginIScsiTargetW                 = modiscsidsc.NewProc("LoginIScsiTargetW")
+	procLogoutIScsiTarget                 = modiscsidsc.NewProc("LogoutIScsiTarget")
+	procRefreshIScsiSendTargetPortalW     = modiscsidsc.NewProc("RefreshIScsiSendTargetPortalW")
+	procRemoveIScsiPersistentTargetW      = modiscsidsc.NewProc("RemoveIScsiPersistentTargetW")
+	procRemoveIScsiSendTargetPortalW      = modiscsidsc.NewProc("RemoveIScsiSendTargetPortalW")
+	procReportIScsiPersistentLoginsW      = modiscsidsc.NewProc("ReportIScsiPersistentLoginsW")
+	procReportIScsiSendTargetPortalsW     = modiscsidsc.NewProc("ReportIScsiSendTargetPortalsW")
+	procReportIScsiTargetPortalsW         = modiscsidsc.NewProc("ReportIScsiTargetPortalsW")
+	procReportIScsiTargetsW               = modiscsidsc.NewProc("ReportIScsiTargetsW")
+	procSetIScsiInitiatorCHAPSharedSecret = modiscsidsc.NewProc("SetIScsiInitiatorCHAPSharedSecret")
+	procGetSystemFirmwareTable            = modkernel32.NewProc("GetSystemFirmwareTable")
 )
 
 func CMLocateDevNode(devInst *windows.DEVINST, deviceID *uint16, flags uint32) (ret windows.CONFIGRET) {
@@ -53,5 +69,104 @@ func CMLocateDevNode(devInst *windows.DEVINST, deviceID *uint16, flags uint32) (
 func CMReenumerateDevNode(devInst windows.DEVINST, flags uint32) (ret windows.CONFIGRET) {
 	r0, _, _ := syscall.SyscallN(procCM_Reenumerate_DevNode.Addr(), uintptr(devInst), uintptr(flags))
 	ret = windows.CONFIGRET(r0)
+	return
+}
+
+func AddIScsiSendTargetPortal(initiator *uint16, port uint32, options *ISCSILoginOptions, securityFlags uint64, portal *byte) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procAddIScsiSendTargetPortalW.Addr(), uintptr(unsafe.Pointer(initiator)), uintptr(port), uintptr(unsafe.Pointer(options)), uintptr(securityFlags), uintptr(unsafe.Pointer(portal)))
+	status = uint32(r0)
+	return
+}
+
+func GetDevicesForIScsiSession(session *ISCSIUniqueID, count *uint32, devices *byte) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procGetDevicesForIScsiSessionW.Addr(), uintptr(unsafe.Pointer(session)), uintptr(unsafe.Pointer(count)), uintptr(unsafe.Pointer(devices)))
+	status = uint32(r0)
+	return
+}
+
+func GetIScsiSessionList(size *uint32, count *uint32, sessions *byte) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procGetIScsiSessionListW.Addr(), uintptr(unsafe.Pointer(size)), uintptr(unsafe.Pointer(count)), uintptr(unsafe.Pointer(sessions)))
+	status = uint32(r0)
+	return
+}
+
+func LoginIScsiTarget(target *uint16, informational bool, initiator *uint16, port uint32, portal *byte, securityFlags uint64, mappings *byte, options *ISCSILoginOptions, keySize uint32, key *byte, persistent bool, session *ISCSIUniqueID, connection *ISCSIUniqueID) (status uint32) {
+	var _p0 uint32
+	if informational {
+		_p0 = 1
+	}
+	var _p1 uint32
+	if persistent {
+		_p1 = 1
+	}
+	r0, _, _ := syscall.SyscallN(procLoginIScsiTargetW.Addr(), uintptr(unsafe.Pointer(target)), uintptr(_p0), uintptr(unsafe.Pointer(initiator)), uintptr(port), uintptr(unsafe.Pointer(portal)), uintptr(securityFlags), uintptr(unsafe.Pointer(mappings)), uintptr(unsafe.Pointer(options)), uintptr(keySize), uintptr(unsafe.Pointer(key)), uintptr(_p1), uintptr(unsafe.Pointer(session)), uintptr(unsafe.Pointer(connection)))
+	status = uint32(r0)
+	return
+}
+
+func LogoutIScsiTarget(session *ISCSIUniqueID) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procLogoutIScsiTarget.Addr(), uintptr(unsafe.Pointer(session)))
+	status = uint32(r0)
+	return
+}
+
+func RefreshIScsiSendTargetPortal(initiator *uint16, port uint32, portal *byte) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procRefreshIScsiSendTargetPortalW.Addr(), uintptr(unsafe.Pointer(initiator)), uintptr(port), uintptr(unsafe.Pointer(portal)))
+	status = uint32(r0)
+	return
+}
+
+func RemoveIScsiPersistentTarget(initiator *uint16, port uint32, target *uint16, portal *byte) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procRemoveIScsiPersistentTargetW.Addr(), uintptr(unsafe.Pointer(initiator)), uintptr(port), uintptr(unsafe.Pointer(target)), uintptr(unsafe.Pointer(portal)))
+	status = uint32(r0)
+	return
+}
+
+func RemoveIScsiSendTargetPortal(initiator *uint16, port uint32, portal *byte) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procRemoveIScsiSendTargetPortalW.Addr(), uintptr(unsafe.Pointer(initiator)), uintptr(port), uintptr(unsafe.Pointer(portal)))
+	status = uint32(r0)
+	return
+}
+
+func ReportIScsiPersistentLogins(count *uint32, logins *byte, size *uint32) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procReportIScsiPersistentLoginsW.Addr(), uintptr(unsafe.Pointer(count)), uintptr(unsafe.Pointer(logins)), uintptr(unsafe.Pointer(size)))
+	status = uint32(r0)
+	return
+}
+
+func ReportIScsiSendTargetPortals(count *uint32, portals *byte) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procReportIScsiSendTargetPortalsW.Addr(), uintptr(unsafe.Pointer(count)), uintptr(unsafe.Pointer(portals)))
+	status = uint32(r0)
+	return
+}
+
+func ReportIScsiTargetPortals(initiator *uint16, target *uint16, tag *uint16, count *uint32, portals *byte) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procReportIScsiTargetPortalsW.Addr(), uintptr(unsafe.Pointer(initiator)), uintptr(unsafe.Pointer(target)), uintptr(unsafe.Pointer(tag)), uintptr(unsafe.Pointer(count)), uintptr(unsafe.Pointer(portals)))
+	status = uint32(r0)
+	return
+}
+
+func ReportIScsiTargets(forceUpdate bool, size *uint32, targets *uint16) (status uint32) {
+	var _p0 uint32
+	if forceUpdate {
+		_p0 = 1
+	}
+	r0, _, _ := syscall.SyscallN(procReportIScsiTargetsW.Addr(), uintptr(_p0), uintptr(unsafe.Pointer(size)), uintptr(unsafe.Pointer(targets)))
+	status = uint32(r0)
+	return
+}
+
+func SetIScsiInitiatorCHAPSharedSecret(length uint32, secret *byte) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procSetIScsiInitiatorCHAPSharedSecret.Addr(), uintptr(length), uintptr(unsafe.Pointer(secret)))
+	status = uint32(r0)
+	return
+}
+
+func GetSystemFirmwareTable(provider uint32, id uint32, buffer *byte, size uint32) (written uint32, err error) {
+	r0, _, e1 := syscall.SyscallN(procGetSystemFirmwareTable.Addr(), uintptr(provider), uintptr(id), uintptr(unsafe.Pointer(buffer)), uintptr(size))
+	written = uint32(r0)
+	if written == 0 {
+		err = errnoErr(e1)
+	}
 	return
 }

@@ -418,6 +418,8 @@ const struct {
               .EaSize = IO_REPARSE_TAG_SYMLINK, .FileName = {'m', 'o', 'u', 'n', 't', 's'}},
 };
 
+#include "iscsi.h"
+
 /* ---- the table that extract.go prints, in this order ---- */
 
 struct record {
@@ -434,5 +436,6 @@ struct record {
 
 const struct record golden[] = {
 #include "table.h"
+#include "iscsi_table.h"
     {"", "", 0},
 };

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// The initiator service of the node. Codes are those that Microsoft documents for ISCSI_STATUS_QUALIFIERS. Not
+// confirmed: that registering a portal already connects to it, and that a portal's targets are forgotten with it.
+
+// iscsiInitiator is the node's name as an initiator, and of the adapter that makes its sessions.
+const (
+	iscsiInitiator = "iqn.1991-05.com.microsoft:emulated"
+	iscsiAdapter   = `ROOT\ISCSIPRT\0000_0`
+)
+
+// withISCSI runs f with what the initiator service has, while nobody changes it.
+func (n *Node) withISCSI(function, object string, f func(s iscsiState) error) error {
+	n.identity.Lock()
+	defer n.identity.Unlock()
+	return failed(function, object, n.whileServiceRuns(f))
+}
+
+func (n *Node) whileServiceRuns(f func(s iscsiState) error) error {
+	s := n.state.Load()
+	if service := s.Services.find("MSiSCSI"); service == nil || service.State != win32.SERVICE_RUNNING {
+		return win32.ISDSC_SERVICE_NOT_RUNNING
+	}
+	return f(s.ISCSI)
+}
+
+// parsePortal reads a portal that a caller gave, and checks that a storage system answers there.
+func (s iscsiState) parsePortal(b []byte) (iscsiPortal, error) {
+	p, err := win32.ParseISCSITargetPortal(b)
+	if err != nil || p.Address == "" || p.Socket == 0 {
+		return iscsiPortal{}, win32.ISDSC_INVALID_PARAMETER
+	}
+	name := portalName{p.Address, p.Socket}
+	if portal, ok := s.reachable(name); ok {
+		return portal, nil
+	}
+	if _, err := netip.ParseAddr(p.Address); err != nil {
+		return iscsiPortal{At: name}, win32.ISDSC_DNS_NAME_UNRESOLVED
+	}
+	return iscsiPortal{At: name}, win32.ISDSC_CONNECTION_FAILED
+}
+
+// AddISCSISendTargetPortal implements kernel.ISCSI.
+func (n *Node) AddISCSISendTargetPortal(portal []byte) error {
+	return n.withISCSI("AddIScsiSendTargetPortalW", "", func(s iscsiState) error {
+		p, err := s.parsePortal(portal)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(s.Registered, p.At.same) {
+			return win32.ISDSC_TARGET_PORTAL_ALREADY_EXISTS
+		}
+		return n.update(func(s *state) { s.ISCSI.Registered = append(s.ISCSI.Registered, p.At) })
+	})
+}
+
+// ReportISCSISendTargetPortals implements kernel.ISCSI.
+func (n *Node) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
+	err = n.withISCSI("ReportIScsiSendTargetPortalsW", "", func(s iscsiState) error {
+		for _, p := range s.Registered {
+			portals = append(portals, win32.ISCSITargetPortalInfo{InitiatorPort: win32.ISCSI_ANY_INITIATOR_PORT, Portal: p.portal()}.Bytes()...)
+		}
+		count = len(s.Registered)
+		return nil
+	})
+	return portals, count, err
+}
+
+func (p portalName) portal() win32.ISCSITargetPortal {
+	return win32.ISCSITargetPortal{Address: p.Address, Socket: p.Port}
+}
+
+// registered reads a portal that a caller gave, reachable or not, and checks that it is registered for the initiator.
+func (s iscsiState) registered(initiator string, port uint32, b []byte) (portalName, error) {
+	p, err := win32.ParseISCSITargetPortal(b)
+	if err != nil {
+		return portalName{}, win32.ISDSC_INVALID_PARAMETER
+	}
+	name := portalName{p.Address, p.Socket}
+	if initiator != "" || port != win32.ISCSI_ANY_INITIATOR_PORT || !slices.ContainsFunc(s.Registered, name.same) {
+		return name, win32.ISDSC_PORTAL_NOT_FOUND
+	}
+	return name, nil
+}
+
+// RefreshISCSISendTargetPortal implements kernel.ISCSI.
+func (n *Node) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
+	return n.withISCSI("RefreshIScsiSendTargetPortalW", "", func(s iscsiState) error {
+		if _, err := s.registered(initiator, initiatorPort, portal); err != nil {
+			return err
+		}
+		p, err := s.parsePortal(portal)
+		if err != nil {
+			return err
+		}
+		return n.discover(p)
+	})
+}
+
+// discover asks one portal for its targets.
+func (n *Node) discover(p iscsiPortal) error {
+	return n.update(func(s *state) {
+		s.ISCSI.forget(p.At)
+		for _, t := range p.Targets {
+			s.ISCSI.Known = append(s.ISCSI.Known, iscsiKnown{t.Name, p.At})
+		}
+	})
+}
+
+// forget drops the targets that a portal told of.
+func (s *iscsiState) forget(p portalName) {
+	s.Known = slices.DeleteFunc(s.Known, func(k iscsiKnown) bool { return k.Portal.same(p) })
+}
+
+// RemoveISCSISendTargetPortal implements kernel.ISCSI.
+func (n *Node) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
+	return n.withISCSI("RemoveIScsiSendTargetPortalW", "", func(s iscsiState) error {
+		p, err := s.registered(initiator, initiatorPort, portal)
+		if err != nil {
+			return err
+		}
+		return n.update(func(s *state) {
+			s.ISCSI.Registered = slices.DeleteFunc(s.ISCSI.Registered, p.same)
+			s.ISCSI.forget(p)
+		})
+	})
+}
+
+// ReportISCSITargets implements kernel.ISCSI. A portal that cannot be reached keeps its targets.
+func (n *Node) ReportISCSITargets(forceUpdate bool) (targets []string, err error) {
+	err = n.withISCSI("ReportIScsiTargetsW", "", func(s iscsiState) error {
+		for _, name := range s.Registered {
+			if p, ok := s.reachable(name); ok && forceUpdate {
+				if err := n.discover(p); err != nil {
+					return err
+				}
+			}
+		}
+		for _, k := range n.state.Load().ISCSI.Known {
+			if !slices.Contains(targets, k.Target) {
+				targets = append(targets, k.Target)
+			}
+		}
+		return nil
+	})
+	return targets, err
+}
+
+// ReportISCSITargetPortals implements kernel.ISCSI.
+func (n *Node) ReportISCSITargetPortals(target string) (portals []byte, count int, err error) {
+	err = n.withISCSI("ReportIScsiTargetPortalsW", target, func(s iscsiState) error {
+		for _, k := range s.Known {
+			if strings.EqualFold(k.Target, target) {
+				portals = append(portals, k.Portal.portal().Bytes()...)
+				count++
+			}
+		}
+		if count == 0 {
+			return win32.ISDSC_TARGET_NOT_FOUND
+		}
+		return nil
+	})
+	return portals, count, err
+}
+
+// ISCSIPersistentLogins implements kernel.ISCSI.
+func (n *Node) ISCSIPersistentLogins() (logins []byte, count int, err error) {
+	err = n.withISCSI("ReportIScsiPersistentLoginsW", "", func(s iscsiState) error {
+		for _, k := range s.Persistent {
+			logins = append(logins, win32.PersistentISCSILogin{
+				TargetName: k.Target, Initiator: iscsiAdapter, InitiatorPort: win32.ISCSI_ANY_INITIATOR_PORT, Portal: k.Portal.portal(),
+			}.Bytes()...)
+		}
+		count = len(s.Persistent)
+		return nil
+	})
+	return logins, count, err
+}
+
+// RemoveISCSIPersistentTarget implements kernel.ISCSI.
+func (n *Node) RemoveISCSIPersistentTarget(initiator string, _ uint32, target string, portal []byte) error {
+	return n.withISCSI("RemoveIScsiPersistentTargetW", target, func(s iscsiState) error {
+		p, err := win32.ParseISCSITargetPortal(portal)
+		if err != nil {
+			return win32.ISDSC_INVALID_PARAMETER
+		}
+		gone := func(k iscsiKnown) bool {
+			return initiator == iscsiAdapter && strings.EqualFold(k.Target, target) && k.Portal.same(portalName{p.Address, p.Socket})
+		}
+		if !slices.ContainsFunc(s.Persistent, gone) {
+			return win32.ISDSC_NOT_FOUND
+		}
+		return n.update(func(s *state) { s.ISCSI.Persistent = slices.DeleteFunc(s.ISCSI.Persistent, gone) })
+	})
+}
+
+// SetISCSIInitiatorCHAPSharedSecret implements kernel.ISCSI.
+func (n *Node) SetISCSIInitiatorCHAPSharedSecret(secret kernel.Secret) error {
+	return n.withISCSI("SetIScsiInitiatorCHAPSharedSecret", "", func(iscsiState) error {
+		if len(secret) < minCHAPSecret || len(secret) > maxCHAPSecret {
+			return win32.ISDSC_INVALID_INITIATOR_CHAP_SECRET
+		}
+		salted := saltSecret(secret)
+		return n.update(func(s *state) { s.ISCSI.Mutual = salted })
+	})
+}
+
+// The lengths of CHAP secrets that Windows takes without IPsec, in bytes.
+const minCHAPSecret, maxCHAPSecret = 12, 16

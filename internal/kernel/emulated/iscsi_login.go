@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// ISCSISessionList implements kernel.ISCSI. All sessions have one connection.
+func (n *Node) ISCSISessionList() (list kernel.ISCSISessions, err error) {
+	const base = 0x000001D4A2F30000 // anywhere
+	err = n.withISCSI("GetIScsiSessionListW", "", func(s iscsiState) error {
+		var sessions []win32.ISCSISession
+		for _, one := range s.Sessions {
+			sessions = append(sessions, win32.ISCSISession{
+				ID: one.id(), InitiatorName: iscsiInitiator, TargetNodeName: one.Known.Target, TargetName: one.Known.Target,
+				ISID: [6]byte{0x40, 0, 1, 0x37, 0, byte(one.ID)}, TSID: [2]byte{0, byte(one.ID)},
+				Connections: []win32.ISCSIConnection{{
+					ID: one.id(), InitiatorAddress: "192.0.2.1", TargetAddress: one.Known.Portal.Address,
+					InitiatorSocket: 49152 + uint16(one.ID%16384), TargetSocket: one.Known.Portal.Port, CID: [2]byte{1},
+				}},
+			})
+		}
+		list = kernel.ISCSISessions{Buffer: win32.ISCSISessionList(sessions, base), Base: base, Count: len(sessions)}
+		return nil
+	})
+	return list, err
+}
+
+// DevicesForISCSISession implements kernel.ISCSI.
+func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, count int, err error) {
+	err = n.withISCSI("GetDevicesForIScsiSessionW", "", func(s iscsiState) error {
+		session, ok := s.session(id)
+		if !ok {
+			return win32.ISDSC_INVALID_SESSION_ID
+		}
+		arrived := n.iscsiArrived(session.ID)
+		for _, d := range n.sessionDisks(session) {
+			device := win32.ISCSIDevice{
+				InitiatorName: iscsiAdapter, TargetName: session.Known.Target,
+				Address:       win32.SCSIAddress{PortNumber: d.record.Adapter, PathID: d.record.Bus, TargetID: d.record.Target, LUN: d.record.LUN},
+				InterfaceType: guid.GUID{Data1: 0x53F56307, Data2: 0xB6BF, Data3: 0x11D0, Data4: [8]byte{0x94, 0xF2, 0x00, 0xA0, 0xC9, 0x1E, 0xFB, 0x8B}},
+				Number:        win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.number},
+			}
+			if arrived {
+				device.InterfaceName = d.interfacePath()
+				device.LegacyName = fmt.Sprintf(`\\.\PhysicalDrive%d`, d.number)
+			} else {
+				device.Number.DeviceNumber = 0xFFFFFFFF
+			}
+			devices = append(devices, device.Bytes()...)
+			count++
+		}
+		return nil
+	})
+	return devices, count, err
+}
+
+// iscsiArrived tells whether the devices of a session have their numbers now, and counts the question.
+func (n *Node) iscsiArrived(session uint64) bool {
+	if n.arriving[session] == 0 {
+		return true
+	}
+	n.arriving[session]--
+	return false
+}
+
+// sessionDisks are the disks of a session that are attached.
+func (n *Node) sessionDisks(s iscsiSession) []*disk {
+	return slices.DeleteFunc(n.diskList(), func(d *disk) bool { return !slices.Contains(s.Images, d.record.Image) })
+}
+
+// LoginISCSITarget implements kernel.ISCSI.
+func (n *Node) LoginISCSITarget(login kernel.ISCSILogin) (id win32.ISCSIUniqueID, err error) {
+	err = n.withISCSI("LoginIScsiTargetW", login.Target, func(s iscsiState) error {
+		if !slices.ContainsFunc(s.Known, func(k iscsiKnown) bool { return strings.EqualFold(k.Target, login.Target) }) {
+			return win32.ISDSC_TARGET_NOT_FOUND
+		}
+		portal, err := s.parsePortal(login.Portal)
+		if err != nil {
+			return err
+		}
+		target, ok := portal.target(login.Target)
+		if !ok {
+			return win32.ISDSC_TARGET_NOT_FOUND
+		}
+		if slices.ContainsFunc(s.Sessions, func(o iscsiSession) bool { return o.Known.Target == target.Name }) {
+			return win32.ISDSC_TARGET_ALREADY_LOGGED_IN
+		}
+		if err := s.authenticate(target, login); err != nil {
+			return err
+		}
+		session, err := n.openSession(target, portal.At, login.Persistent)
+		id = session.id()
+		return err
+	})
+	return id, err
+}
+
+// authenticate is the login phase between the initiator and the target. A target that wants no authentication takes
+// whoever offers CHAP as well.
+func (s iscsiState) authenticate(t iscsiTarget, login kernel.ISCSILogin) error {
+	given := func(bit uint32) bool { return login.InformationSpecified&bit != 0 }
+	method, user, secret := uint32(win32.ISCSI_NO_AUTH_TYPE), iscsiInitiator, []byte(nil)
+	if given(win32.ISCSI_LOGIN_OPTIONS_AUTH_TYPE) {
+		method = login.AuthType
+	}
+	if given(win32.ISCSI_LOGIN_OPTIONS_USERNAME) {
+		user = login.Username
+	}
+	if given(win32.ISCSI_LOGIN_OPTIONS_PASSWORD) {
+		secret = login.Password
+	}
+	switch {
+	case method > win32.ISCSI_MUTUAL_CHAP_AUTH_TYPE:
+		return win32.ISDSC_INVALID_LOGON_AUTH_TYPE
+	case method != win32.ISCSI_NO_AUTH_TYPE && (len(secret) < minCHAPSecret || len(secret) > maxCHAPSecret):
+		return win32.ISDSC_INVALID_TARGET_CHAP_SECRET
+	case t.Secret == "":
+		return nil
+	case method == win32.ISCSI_NO_AUTH_TYPE || user != t.Username || string(secret) != t.Secret:
+		return win32.ISDSC_AUTHENTICATION_FAILURE
+	case method == win32.ISCSI_CHAP_AUTH_TYPE:
+		return nil
+	case s.Mutual == nil:
+		return win32.ISDSC_NO_AUTH_INFO_AVAILABLE
+	case t.MutualSecret == "" || !s.Mutual.is([]byte(t.MutualSecret)):
+		return win32.ISDSC_AUTHENTICATION_FAILURE
+	}
+	return nil
+}
+
+// LogoutISCSITarget implements kernel.ISCSI. Volumes that are mounted at a directory or drive letter, or open, keep the
+// session: whether Windows looks at mount points here is not confirmed.
+func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
+	err := n.withISCSI("LogoutIScsiTarget", "", func(s iscsiState) error {
+		session, ok := s.session(id)
+		if !ok {
+			return win32.ISDSC_INVALID_SESSION_ID
+		}
+		if slices.ContainsFunc(n.sessionDisks(session), n.inUse) {
+			return win32.ISDSC_DEVICE_BUSY_ON_SESSION
+		}
+		return n.closeSession(session)
+	})
+	n.retireContents()
+	return err
+}
+
+// inUse tells whether a volume of the disk is mounted or open.
+func (n *Node) inUse(d *disk) bool {
+	s := n.state.Load()
+	return slices.ContainsFunc(d.volumeList(), func(v *volume) bool {
+		d.mu.RLock()
+		open := d.open[v.id] != nil
+		d.mu.RUnlock()
+		return open || n.filesOpen(v.id) ||
+			slices.ContainsFunc(s.Mounts, func(m mountState) bool { return m.Volume == v.id }) ||
+			slices.ContainsFunc(s.Letters, func(l letterState) bool { return l.Volume == v.id })
+	})
+}
+
+// rebootISCSI ends all sessions, whatever is in use, and makes the persistent ones again, without asking for secrets
+// once more. Disks come back with other numbers, perhaps. The caller has identity, and the node is not in use.
+func (n *Node) rebootISCSI() error {
+	for _, session := range n.state.Load().ISCSI.Sessions {
+		if err := n.closeSession(session); err != nil {
+			return err
+		}
+	}
+	err := n.whileServiceRuns(func(s iscsiState) error {
+		for _, k := range s.Persistent {
+			portal, reachable := s.reachable(k.Portal)
+			if target, ok := portal.target(k.Target); ok && reachable {
+				if _, err := n.openSession(target, k.Portal, false); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, win32.ISDSC_SERVICE_NOT_RUNNING) {
+		return nil
+	}
+	return err
+}

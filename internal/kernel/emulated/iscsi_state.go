@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// ISCSIPortalSpec describes an address at which a storage system answers the node.
+type ISCSIPortalSpec struct {
+	Address string // IP address or DNS name
+	Port    uint16
+	Targets []ISCSITargetSpec
+}
+
+// ISCSITargetSpec describes an iSCSI target of a portal.
+type ISCSITargetSpec struct {
+	Name         string // lower case, as Windows has it
+	Username     string // of CHAP; both empty: the target wants no authentication
+	Secret       string
+	MutualSecret string // by which the target proves itself; empty: it cannot
+	LUNs         []ISCSILUNSpec
+
+	// PendingQueries is how many queries for a new session's devices find them without a disk number yet.
+	PendingQueries int
+}
+
+// ISCSILUNSpec describes a logical unit of a target. It is blank at first, and keeps its content from session to
+// session.
+type ISCSILUNSpec struct {
+	LUN          uint8
+	SizeBytes    int64
+	SerialNumber string
+	Identifiers  []win32.StorageIdentifier
+}
+
+// defaultISCSI is the storage system of DefaultScenario.
+func defaultISCSI() []ISCSIPortalSpec {
+	const user, secret, queries = "csi-user", "chap-secret-123", 2
+	lun := func(last string) []ISCSILUNSpec {
+		return []ISCSILUNSpec{{SizeBytes: 5 << 30, SerialNumber: "EMU-ISCSI-" + last, Identifiers: []win32.StorageIdentifier{{
+			CodeSet: win32.StorageIdCodeSetBinary, Type: win32.StorageIdTypeFCPHName, Association: win32.StorageIdAssocDevice,
+			Identifier: []byte("\x60\x02\x24\x80EMU-LUN-" + last),
+		}}}}
+	}
+	return []ISCSIPortalSpec{{Address: "192.0.2.10", Port: 3260, Targets: []ISCSITargetSpec{
+		{Name: "iqn.2026-01.emulated:open", LUNs: lun("0001"), PendingQueries: queries},
+		{Name: "iqn.2026-01.emulated:chap", Username: user, Secret: secret, LUNs: lun("0002"), PendingQueries: queries},
+		{
+			Name: "iqn.2026-01.emulated:mutual", Username: user, Secret: secret, MutualSecret: "mutual-secret1", LUNs: lun("0003"),
+			PendingQueries: queries,
+		},
+	}}}
+}
+
+// iscsiState is the storage system and what the node's initiator service keeps.
+type iscsiState struct {
+	Storage    []iscsiPortal  `json:"storage"`    // never changed
+	Registered []portalName   `json:"registered"` // portals that are asked for targets
+	Known      []iscsiKnown   `json:"known"`      // targets that discoveries found
+	Sessions   []iscsiSession `json:"sessions"`
+	Persistent []iscsiKnown   `json:"persistent"` // logins that are made again after a reboot
+	LastID     uint64         `json:"lastID"`     // of a session
+	Mutual     *saltedSecret  `json:"mutual,omitempty"`
+}
+
+type iscsiPortal struct {
+	At      portalName    `json:"at"`
+	Targets []iscsiTarget `json:"targets"`
+}
+
+// portalName is where a portal is: two are the same whatever the case of the address.
+type portalName struct {
+	Address string `json:"address"`
+	Port    uint16 `json:"port"`
+}
+
+func (p portalName) same(o portalName) bool {
+	return p.Port == o.Port && strings.EqualFold(p.Address, o.Address)
+}
+
+type iscsiTarget struct {
+	Name           string     `json:"name"`
+	Username       string     `json:"username,omitempty"`
+	Secret         string     `json:"secret,omitempty"`
+	MutualSecret   string     `json:"mutualSecret,omitempty"`
+	PendingQueries int        `json:"pendingQueries,omitempty"`
+	LUNs           []iscsiLUN `json:"luns"`
+}
+
+type iscsiLUN struct {
+	LUN         uint8                     `json:"lun"`
+	Image       string                    `json:"image"` // among the detached ones while there is no session
+	SizeBytes   int64                     `json:"sizeBytes"`
+	Serial      string                    `json:"serial"`
+	Identifiers []win32.StorageIdentifier `json:"identifiers,omitempty"`
+}
+
+// iscsiKnown is a target and the portal by which it was found, or logged in to.
+type iscsiKnown struct {
+	Target string     `json:"target"`
+	Portal portalName `json:"portal"`
+}
+
+type iscsiSession struct {
+	Known  iscsiKnown `json:"known"`
+	ID     uint64     `json:"id"`
+	Images []string   `json:"images"` // of its disks
+}
+
+// newISCSIState makes the storage system of a new node.
+func newISCSIState(specs []ISCSIPortalSpec) iscsiState {
+	var s iscsiState
+	for _, spec := range specs {
+		p := iscsiPortal{At: portalName{spec.Address, spec.Port}}
+		for _, t := range spec.Targets {
+			target := iscsiTarget{
+				Name: t.Name, Username: t.Username, Secret: t.Secret, MutualSecret: t.MutualSecret, PendingQueries: t.PendingQueries,
+			}
+			for _, l := range t.LUNs {
+				target.LUNs = append(target.LUNs, iscsiLUN{l.LUN, newImageName(), l.SizeBytes, l.SerialNumber, slices.Clone(l.Identifiers)})
+			}
+			p.Targets = append(p.Targets, target)
+		}
+		s.Storage = append(s.Storage, p)
+	}
+	return s
+}
+
+func (s iscsiState) clone() iscsiState {
+	s.Registered = slices.Clone(s.Registered)
+	s.Known = slices.Clone(s.Known)
+	s.Sessions = slices.Clone(s.Sessions)
+	s.Persistent = slices.Clone(s.Persistent)
+	return s
+}
+
+// check refuses what the rest could not work with.
+func (s iscsiState) check() error {
+	images := map[string]bool{}
+	for _, p := range s.Storage {
+		for _, t := range p.Targets {
+			for _, l := range t.LUNs {
+				if !isImageName(l.Image) || images[l.Image] {
+					return fmt.Errorf("a logical unit of target %s has the image name %q", t.Name, l.Image)
+				}
+				images[l.Image] = true
+			}
+		}
+	}
+	return nil
+}
+
+// reachable gives the portal of the storage system.
+func (s iscsiState) reachable(name portalName) (iscsiPortal, bool) {
+	i := slices.IndexFunc(s.Storage, func(p iscsiPortal) bool { return p.At.same(name) })
+	if i < 0 {
+		return iscsiPortal{}, false
+	}
+	return s.Storage[i], true
+}
+
+func (p iscsiPortal) target(name string) (iscsiTarget, bool) {
+	i := slices.IndexFunc(p.Targets, func(t iscsiTarget) bool { return strings.EqualFold(t.Name, name) })
+	if i < 0 {
+		return iscsiTarget{}, false
+	}
+	return p.Targets[i], true
+}
+
+func (s iscsiState) session(id win32.ISCSIUniqueID) (iscsiSession, bool) {
+	i := slices.IndexFunc(s.Sessions, func(s iscsiSession) bool { return s.id() == id })
+	if i < 0 {
+		return iscsiSession{}, false
+	}
+	return s.Sessions[i], true
+}
+
+// id is the session's id as the adapter has it: the first half is the same for all.
+func (s iscsiSession) id() win32.ISCSIUniqueID {
+	return win32.ISCSIUniqueID{AdapterUnique: 0xFFFFC00012340010, AdapterSpecific: 0x4000013700000000 | s.ID}
+}
+
+// saltedSecret tells whether a secret is the one that was set, and nothing else about it.
+type saltedSecret struct {
+	Salt []byte `json:"salt"`
+	Sum  []byte `json:"sum"`
+}
+
+func saltSecret(secret []byte) *saltedSecret {
+	s := &saltedSecret{Salt: make([]byte, sha256.Size)}
+	_, _ = rand.Read(s.Salt) // never fails: crypto/rand ends the program instead
+	s.Sum = s.sum(secret)
+	return s
+}
+
+func (s *saltedSecret) sum(secret []byte) []byte {
+	h := sha256.New()
+	_, _ = h.Write(s.Salt) // a hash never fails
+	_, _ = h.Write(secret)
+	return h.Sum(nil)
+}
+
+func (s *saltedSecret) is(secret []byte) bool {
+	return subtle.ConstantTimeCompare(s.Sum, s.sum(secret)) == 1
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// serviceControl is the Service Control Manager. Its lock is taken before Node.saving and no other. The zero value is
+// ready.
+//
+// The checks and their order are those that the pages of StartServiceW and ControlService let expect. Not confirmed:
+// that ControlService looks for dependents before it looks at what the service accepts.
+type serviceControl struct {
+	mu    sync.Mutex
+	steps map[string]int // queries that found a service pending, by folded name
+}
+
+// changeServices runs f on a copy of the services, after time has passed for the one of the name, and keeps what f
+// leaves. It does both or, when f or the host fails, neither.
+func (n *Node) changeServices(name string, f func(all services, s *serviceState) error) error {
+	if !isServiceName(name) {
+		return win32.ERROR_INVALID_NAME
+	}
+	n.scm.mu.Lock()
+	defer n.scm.mu.Unlock()
+	all := slices.Clone(n.state.Load().Services)
+	s := all.find(name)
+	if s == nil {
+		return win32.ERROR_SERVICE_DOES_NOT_EXIST
+	}
+	before := slices.Clone(all)
+	if err := f(all, s); err != nil {
+		return err
+	}
+	if slices.EqualFunc(all, before, func(a, b serviceState) bool { return a.State == b.State }) {
+		return nil
+	}
+	return n.update(func(next *state) { next.Services = all })
+}
+
+// QueryService is a query, and what makes time pass for a service that starts or stops.
+func (n *Node) QueryService(name string) (kernel.Service, error) {
+	var info kernel.Service
+	err := n.changeServices(name, func(all services, s *serviceState) error {
+		n.scm.pass(all, s)
+		info = n.scm.describe(all, s)
+		return nil
+	})
+	if err != nil {
+		return kernel.Service{}, failed("OpenServiceW", name, err)
+	}
+	return info, nil
+}
+
+func (c *serviceControl) describe(all services, s *serviceState) kernel.Service {
+	info := kernel.Service{
+		DisplayName: s.DisplayName, StartType: s.StartType, Dependencies: slices.Clone(s.Dependencies),
+		State: s.State, ExitCode: s.ExitCode, ServiceExitCode: s.ServiceExitCode,
+	}
+	switch s.State {
+	case win32.SERVICE_START_PENDING, win32.SERVICE_STOP_PENDING:
+		info.CheckPoint, info.WaitHint = uint32(c.steps[winpath.Fold(s.Name)]), 2000
+	case win32.SERVICE_RUNNING:
+		if !s.Unstoppable {
+			info.Accepted = win32.SERVICE_ACCEPT_STOP
+		}
+	}
+	if s.State != win32.SERVICE_STOPPED {
+		index := slices.IndexFunc(all, func(o serviceState) bool { return o.Name == s.Name })
+		info.ProcessID = uint32(1000 + 4*index)
+	}
+	return info
+}
+
+// pass lets a pending service, and those that it waits for, come one query closer to where they are going.
+func (c *serviceControl) pass(all services, s *serviceState) {
+	switch s.State {
+	case win32.SERVICE_START_PENDING:
+		needed, _ := all.needs(s)
+		for _, d := range needed {
+			c.pass(all, d)
+			if d.State == win32.SERVICE_STOPPED {
+				s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL), 0
+				return
+			}
+			if d.State != win32.SERVICE_RUNNING {
+				return
+			}
+		}
+		if c.arrived(s) {
+			s.started()
+		}
+	case win32.SERVICE_STOP_PENDING:
+		if c.arrived(s) {
+			s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, 0, 0
+		}
+	}
+}
+
+// arrived counts a query and tells whether the pending state is over.
+func (c *serviceControl) arrived(s *serviceState) bool {
+	key := winpath.Fold(s.Name)
+	if c.steps == nil {
+		c.steps = map[string]int{}
+	}
+	if c.steps[key]++; c.steps[key] <= s.PendingQueries {
+		return false
+	}
+	delete(c.steps, key)
+	return true
+}
+
+// started is what becomes of a service that was started.
+func (s *serviceState) started() {
+	s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_RUNNING, 0, 0
+	if s.StartExitCode != 0 {
+		s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, s.StartExitCode, s.StartServiceExitCode
+	}
+}
+
+// StartService sets a service and those that it needs on their way.
+//
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicew
+func (n *Node) StartService(name string) error {
+	return failed("StartServiceW", name, n.changeServices(name, func(all services, s *serviceState) error {
+		return n.scm.launch(all, s)
+	}))
+}
+
+func (c *serviceControl) launch(all services, s *serviceState) error {
+	if s.State != win32.SERVICE_STOPPED {
+		return win32.ERROR_SERVICE_ALREADY_RUNNING
+	}
+	if s.StartType == win32.SERVICE_DISABLED {
+		return win32.ERROR_SERVICE_DISABLED
+	}
+	needed, missing := all.needs(s)
+	if missing {
+		return win32.ERROR_SERVICE_DEPENDENCY_DELETED
+	}
+	for _, d := range needed {
+		if d.State == win32.SERVICE_STOPPED && c.launch(all, d) != nil || d.State == win32.SERVICE_STOP_PENDING {
+			return win32.ERROR_SERVICE_DEPENDENCY_FAIL
+		}
+	}
+	s.State = win32.SERVICE_START_PENDING
+	delete(c.steps, winpath.Fold(s.Name))
+	return nil
+}
+
+// StopService sets a service on its way to a stop.
+//
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-controlservice
+func (n *Node) StopService(name string) error {
+	return failed("ControlService", name, n.changeServices(name, func(all services, s *serviceState) error {
+		switch {
+		case s.State == win32.SERVICE_STOPPED:
+			return win32.ERROR_SERVICE_NOT_ACTIVE
+		case len(all.dependents(s)) > 0:
+			return win32.ERROR_DEPENDENT_SERVICES_RUNNING
+		case s.State == win32.SERVICE_START_PENDING || s.State == win32.SERVICE_STOP_PENDING:
+			return win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL
+		case s.Unstoppable:
+			return win32.ERROR_INVALID_SERVICE_CONTROL
+		}
+		s.State = win32.SERVICE_STOP_PENDING
+		delete(n.scm.steps, winpath.Fold(s.Name))
+		return nil
+	}))
+}
+
+// DependentServices lists those that would have to be stopped first.
+func (n *Node) DependentServices(name string) (names []string, err error) {
+	err = n.changeServices(name, func(all services, s *serviceState) error {
+		for _, d := range all.dependents(s) {
+			names = append(names, d.Name)
+		}
+		return nil
+	})
+	return names, failed("EnumDependentServicesW", name, err)
+}
+
+// serviceRunning tells whether a service of the node runs now, for what does not work without it. It counts as a
+// query.
+func (n *Node) serviceRunning(name string) bool {
+	s, err := n.QueryService(name)
+	return err == nil && s.State == win32.SERVICE_RUNNING
+}
+
+// bootServices is what a restart of Windows makes of the services: those that start with it run, unless they fail or
+// lack what they need, and so does what they need; all others are stopped.
+func (n *Node) bootServices() error {
+	n.scm.mu.Lock()
+	defer n.scm.mu.Unlock()
+	all := slices.Clone(n.state.Load().Services)
+	for i := range all {
+		all[i].State, all[i].ExitCode, all[i].ServiceExitCode = win32.SERVICE_STOPPED, 0, 0
+	}
+	for i := range all {
+		if all[i].StartType <= win32.SERVICE_AUTO_START {
+			all.boot(&all[i])
+		}
+	}
+	n.scm.steps = nil
+	return n.update(func(next *state) { next.Services = all })
+}
+
+// boot starts a service and what it needs, and tells whether it runs then.
+func (all services) boot(s *serviceState) bool {
+	if s.State == win32.SERVICE_RUNNING {
+		return true
+	}
+	needed, missing := all.needs(s)
+	if missing || s.StartType == win32.SERVICE_DISABLED || !allOf(needed, all.boot) {
+		s.ExitCode = uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL)
+		return false
+	}
+	s.started()
+	return s.State == win32.SERVICE_RUNNING
+}
+
+func allOf[T any](list []T, is func(T) bool) bool {
+	return !slices.ContainsFunc(list, func(v T) bool { return !is(v) })
+}

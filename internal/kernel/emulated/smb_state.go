@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+)
+
+// SMBServerSpec describes a file server that the node can reach.
+type SMBServerSpec struct {
+	Name         string
+	Shares       []SMBShareSpec
+	NoEncryption bool // it does not know SMB encryption
+}
+
+// SMBShareSpec describes a share. Its files are the plain directory shares/<server>/<share> of the state directory.
+type SMBShareSpec struct {
+	Name  string
+	Users []string // who may use it, by SMBUserSpec.Name; none: everybody who has an account
+}
+
+// SMBUserSpec describes an account, which all file servers know.
+type SMBUserSpec struct {
+	Name     string
+	Domains  []string // the account may be named DOMAIN\Name as well
+	Password string
+}
+
+// smbState is what node.json keeps of the network's file servers and of the node's mappings.
+type smbState struct {
+	Servers  []smbServerState  `json:"servers,omitempty"`
+	Users    []smbUserState    `json:"users,omitempty"`
+	Mappings []smbMappingState `json:"mappings,omitempty"` // not those of an earlier boot
+}
+
+type smbServerState struct {
+	Name         string          `json:"name"`
+	Shares       []smbShareState `json:"shares"`
+	NoEncryption bool            `json:"noEncryption,omitempty"`
+	Stopped      bool            `json:"stopped,omitempty"`
+}
+
+type smbShareState struct {
+	Name  string   `json:"name"`
+	Users []string `json:"users,omitempty"`
+}
+
+// smbUserState is an account. A server compares verifiers, so that no password is on the disk.
+type smbUserState struct {
+	Name     string   `json:"name"`
+	Domains  []string `json:"domains,omitempty"`
+	Salt     []byte   `json:"salt"` // never changes
+	Verifier []byte   `json:"verifier"`
+}
+
+// smbMappingState is a global mapping and the session behind it.
+type smbMappingState struct {
+	Server   string `json:"server"`
+	Share    string `json:"share"`
+	User     string `json:"user"`     // as the client named it
+	Verifier []byte `json:"verifier"` // of the password that the session has
+}
+
+// ErrInvalidSMB says that a file server or account of that description cannot be.
+var ErrInvalidSMB = errors.New("invalid file server or account")
+
+// ErrNoSuchSMB says that there is no file server or account of the name.
+var ErrNoSuchSMB = errors.New("no such file server or account")
+
+func newSMBState(servers []SMBServerSpec, users []SMBUserSpec) (smbState, error) {
+	var s smbState
+	for _, spec := range servers {
+		server := smbServerState{Name: spec.Name, NoEncryption: spec.NoEncryption}
+		for _, share := range spec.Shares {
+			server.Shares = append(server.Shares, smbShareState(share))
+		}
+		s.Servers = append(s.Servers, server)
+	}
+	for _, spec := range users {
+		user := smbUserState{Name: spec.Name, Domains: spec.Domains, Salt: []byte(newImageName())}
+		user.Verifier = user.verifier([]byte(spec.Password))
+		s.Users = append(s.Users, user)
+	}
+	if err := s.check(); err != nil {
+		return smbState{}, fmt.Errorf("%w: %w", ErrInvalidSMB, err)
+	}
+	return s, nil
+}
+
+func (s smbState) clone() smbState {
+	s.Servers, s.Users, s.Mappings = slices.Clone(s.Servers), slices.Clone(s.Users), slices.Clone(s.Mappings)
+	return s
+}
+
+// check refuses what cannot be, or would have one directory for two shares.
+func (s *smbState) check() error {
+	servers, users := map[string]bool{}, map[string]bool{}
+	for _, server := range s.Servers {
+		if !isFileName(server.Name) || servers[smbKey(server.Name)] {
+			return fmt.Errorf("file server %q has no good name, or is there twice", server.Name)
+		}
+		servers[smbKey(server.Name)] = true
+		shares := map[string]bool{}
+		for _, share := range server.Shares {
+			if !isFileName(share.Name) || isReserved(share.Name) || shares[smbKey(share.Name)] {
+				return fmt.Errorf("share %q of %s has no good name, or is there twice", share.Name, server.Name)
+			}
+			shares[smbKey(share.Name)] = true
+		}
+	}
+	for _, user := range s.Users {
+		if user.Name == "" || users[smbKey(user.Name)] {
+			return fmt.Errorf("account %q has no name, or is there twice", user.Name)
+		}
+		users[smbKey(user.Name)] = true
+	}
+	for _, m := range s.Mappings {
+		if !isFileName(m.Server) || !isFileName(m.Share) {
+			return fmt.Errorf(`mapping of \\%s\%s`, m.Server, m.Share)
+		}
+	}
+	return nil
+}
+
+// smbKey is the same for all spellings of a name; the directories of shares are called so.
+func smbKey(name string) string { return strings.ToLower(name) }
+
+func sharePath(dir, server, share string) string {
+	return filepath.Join(dir, sharesDir, hostName(smbKey(server)), hostName(smbKey(share)))
+}
+
+// sharesDir is the folder of the shares' files.
+const sharesDir = "shares"
+
+func (s *smbState) server(name string) *smbServerState {
+	return find(s.Servers, func(o *smbServerState) bool { return smbKey(o.Name) == smbKey(name) })
+}
+
+func (s *smbServerState) share(name string) *smbShareState {
+	return find(s.Shares, func(o *smbShareState) bool { return smbKey(o.Name) == smbKey(name) })
+}
+
+// user finds the account that goes by a name, with a domain or without.
+func (s *smbState) user(name string) *smbUserState {
+	domain, account, ok := strings.Cut(name, `\`)
+	if !ok {
+		domain, account = "", name
+	}
+	return find(s.Users, func(o *smbUserState) bool {
+		known := func(d string) bool { return smbKey(d) == smbKey(domain) }
+		return smbKey(o.Name) == smbKey(account) && (!ok || slices.ContainsFunc(o.Domains, known))
+	})
+}
+
+func (s *smbState) mapping(server, share string) *smbMappingState {
+	return find(s.Mappings, func(o *smbMappingState) bool { return o.of(server, share) })
+}
+
+func (m *smbMappingState) of(server, share string) bool {
+	return smbKey(m.Server) == smbKey(server) && smbKey(m.Share) == smbKey(share)
+}
+
+// find is a pointer to the first element that fits, or nil.
+func find[T any](list []T, fits func(*T) bool) *T {
+	for i := range list {
+		if fits(&list[i]) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// verifier is what the server keeps in place of the password. It need not resist somebody who has the file: these
+// passwords protect nothing.
+func (u *smbUserState) verifier(password kernel.Secret) []byte {
+	mac := hmac.New(sha256.New, u.Salt)
+	mac.Write(password)
+	return mac.Sum(nil)
+}
+
+func (s *smbShareState) allows(u *smbUserState) bool {
+	return len(s.Users) == 0 || slices.ContainsFunc(s.Users, func(name string) bool { return smbKey(name) == smbKey(u.Name) })
+}
+
+// createShares makes the directories of the shares.
+func (h *host) createShares(dir string, s smbState) error {
+	for _, server := range s.Servers {
+		for _, share := range server.Shares {
+			if err := errors.Join(h.step("mkdir"), os.MkdirAll(sharePath(dir, server.Name, share.Name), 0o755)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

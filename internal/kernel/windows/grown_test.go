@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+func TestGrown(t *testing.T) {
+	// answer is a call that has so many units of 3 bytes to give.
+	answer := func(has uint32, short error) func(*uint32, []byte) error {
+		return func(n *uint32, buffer []byte) error {
+			room := *n
+			if *n = has; has > room {
+				return short
+			}
+			for i := range buffer[:3*has] {
+				buffer[i] = byte(i)
+			}
+			return nil
+		}
+	}
+	growing := uint32(1)
+	for name, test := range map[string]struct {
+		call func(*uint32, []byte) error
+		size int
+		err  error
+	}{
+		"nothing":                  {answer(0, win32.ERROR_INSUFFICIENT_BUFFER), 0, nil},
+		"too small":                {answer(5, win32.ERROR_INSUFFICIENT_BUFFER), 15, nil},
+		"too small, iSCSI":         {answer(5, win32.ISDSC_BUFFER_TOO_SMALL), 15, nil},
+		"more data":                {answer(5, win32.ERROR_MORE_DATA), 15, nil},
+		"says success and a count": {answer(5, nil), 15, nil},
+		"fewer the second time": {func(n *uint32, b []byte) error {
+			if len(b) == 0 {
+				*n = 9
+				return win32.ERROR_INSUFFICIENT_BUFFER
+			}
+			*n = 2
+			return nil
+		}, 6, nil},
+		"grows on": {func(n *uint32, _ []byte) error {
+			growing++
+			*n = growing
+			return win32.ERROR_INSUFFICIENT_BUFFER
+		}, 0, win32.ERROR_INSUFFICIENT_BUFFER},
+		"does not say how many":  {func(*uint32, []byte) error { return win32.ERROR_INSUFFICIENT_BUFFER }, 0, win32.ERROR_INSUFFICIENT_BUFFER},
+		"absurd":                 {answer(math.MaxUint32, win32.ERROR_INSUFFICIENT_BUFFER), 0, win32.ERROR_INSUFFICIENT_BUFFER},
+		"fails":                  {func(*uint32, []byte) error { return win32.ISDSC_SERVICE_NOT_RUNNING }, 0, win32.ISDSC_SERVICE_NOT_RUNNING},
+		"fails with a wild size": {func(n *uint32, _ []byte) error { *n = 7; return win32.ERROR_ACCESS_DENIED }, 0, win32.ERROR_ACCESS_DENIED},
+		"a warning, with the answer": {func(n *uint32, _ []byte) error {
+			room := *n
+			if *n = 2; room < 2 {
+				return win32.ERROR_INSUFFICIENT_BUFFER
+			}
+			return win32.ISDSC_OPERATION_NOT_ALL_SUCCESS
+		}, 6, win32.ISDSC_OPERATION_NOT_ALL_SUCCESS},
+	} {
+		got, err := grown(3, test.call)
+		if len(got) != test.size || !errors.Is(err, test.err) {
+			t.Errorf("%s: got %d bytes, %v, want %d, %v", name, len(got), err, test.size, test.err)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build windows
+
+package windows
+
+import (
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/wmi"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// Where the SMB client is in WMI, and its mappings: SELECT RemotePath, Status … leaves out the instance's path, without
+// which Remove could not be called.
+const (
+	smbNamespace = `ROOT\Microsoft\Windows\Smb`
+	smbClass     = "MSFT_SmbGlobalMapping"
+	smbQuery     = "SELECT * FROM MSFT_SmbGlobalMapping"
+)
+
+// SMBGlobalMappings reads the instances of MSFT_SmbGlobalMapping.
+//
+// https://learn.microsoft.com/previous-versions/windows/desktop/smb/msft-smbglobalmapping
+func (k Kernel) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
+	var mappings []kernel.SMBGlobalMapping
+	err := k.wmi.Each(smbNamespace, smbQuery, func(i wmi.Instance) error {
+		path, err := i.String("RemotePath")
+		if err != nil {
+			return err
+		}
+		status, err := i.Uint32("Status")
+		mappings = append(mappings, kernel.SMBGlobalMapping{RemotePath: path, Status: status})
+		return err
+	})
+	return mappings, failure(smbClass, "", err)
+}
+
+// CreateSMBGlobalMapping calls MSFT_SmbGlobalMapping.Create. WMI takes the credential as a string, of which copies stay in
+// memory until it is used again.
+//
+// https://learn.microsoft.com/previous-versions/windows/desktop/smb/create-msft-smbglobalmapping
+func (k Kernel) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret, requirePrivacy bool) error {
+	credential := kernel.Secret(win32.SMBCredential(userName, password))
+	defer credential.Wipe()
+	err := k.wmi.CallClass(smbNamespace, smbClass, "Create", wmi.Parameters{
+		"RemotePath": remotePath, "Credential": string(credential), "RequirePrivacy": requirePrivacy,
+	})
+	return failure(smbClass+".Create", remotePath, err)
+}
+
+// RemoveSMBGlobalMapping calls MSFT_SmbGlobalMapping.Remove.
+//
+// https://learn.microsoft.com/previous-versions/windows/desktop/smb/remove-msft-smbglobalmapping
+func (k Kernel) RemoveSMBGlobalMapping(remotePath string) error {
+	found := false
+	err := k.wmi.Each(smbNamespace, smbQuery, func(i wmi.Instance) error {
+		path, err := i.String("RemotePath")
+		if err != nil || !strings.EqualFold(strings.TrimSuffix(path, `\`), remotePath) {
+			return err
+		}
+		found = true
+		return i.Call("Remove", wmi.Parameters{"Force": true})
+	})
+	if err == nil && !found {
+		err = win32.ERROR_NOT_CONNECTED
+	}
+	return failure(smbClass+".Remove", remotePath, err)
+}

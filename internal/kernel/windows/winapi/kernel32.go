@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build windows
+
+package winapi
+
+// GetSystemFirmwareTable copies a table of the firmware into a buffer and returns its size in bytes: when that is more
+// than the buffer has, nothing was copied. It is 0 on failure.
+//
+//	UINT GetSystemFirmwareTable(
+//	  [in]  DWORD FirmwareTableProviderSignature,
+//	  [in]  DWORD FirmwareTableID,
+//	  [out] PVOID pFirmwareTableBuffer,
+//	  [in]  DWORD BufferSize
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemfirmwaretable
+//
+//sys	GetSystemFirmwareTable(provider uint32, id uint32, buffer *byte, size uint32) (written uint32, err error) = kernel32.GetSystemFirmwareTable

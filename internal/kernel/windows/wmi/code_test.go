@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wmi
+
+import (
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+func TestCode(t *testing.T) {
+	for result, want := range map[uint32]win32.Errno{
+		53: win32.ERROR_BAD_NETPATH, 0x80070035: win32.ERROR_BAD_NETPATH, 0x800704C3: win32.ERROR_SESSION_CREDENTIAL_CONFLICT,
+		0x8007052E: win32.ERROR_LOGON_FAILURE, 0x80041002: win32.ERROR_NOT_FOUND, 0x80041003: win32.ERROR_ACCESS_DENIED,
+		0x80041010: win32.ERROR_NOT_SUPPORTED, 0x8004100E: win32.ERROR_NOT_SUPPORTED, 0x80020009: 0x80020009,
+	} {
+		if got := code(result); got != want {
+			t.Errorf("code(%#x): got %v, want %v", result, got, want)
+		}
+	}
+}
+
+func TestDisconnected(t *testing.T) {
+	for result, want := range map[uint32]bool{0x800706BA: true, 0x80010108: true, 0x80070005: false, 0: false} {
+		if got := disconnected(result); got != want {
+			t.Errorf("disconnected(%#x): got %t, want %t", result, got, want)
+		}
+	}
+}

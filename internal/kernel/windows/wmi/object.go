@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build windows
+
+package wmi
+
+import (
+	"github.com/go-ole/go-ole"
+	"github.com/go-ole/go-ole/oleutil"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// Parameters are the in parameters of a method by name; a value is a string, a bool or an int32. Those that are left out
+// have their defaults.
+type Parameters map[string]any
+
+// Instance is one instance of a class while Each visits it.
+type Instance struct{ object *ole.IDispatch }
+
+// Each visits what a query, a constant in WQL, finds in a namespace, each instance once, until visit fails.
+func (c *Client) Each(namespace, wql string, visit func(Instance) error) error {
+	return c.do(func(s *session) error {
+		visited := false
+		return s.inNamespace(namespace, func() bool { return !visited }, func(services *ole.IDispatch) error {
+			found, err := services.CallMethod("ExecQuery", wql)
+			if err != nil {
+				return err
+			}
+			defer release(found)
+			return oleutil.ForEach(found.ToIDispatch(), func(v *ole.VARIANT) error {
+				defer release(v)
+				visited = true
+				object := v.ToIDispatch()
+				if object == nil {
+					return win32.ERROR_INVALID_DATA
+				}
+				return visit(Instance{object})
+			})
+		})
+	})
+}
+
+// String reads a property that is a string, "" when it is null.
+func (i Instance) String(property string) (string, error) {
+	v, err := i.object.GetProperty(property)
+	if err != nil {
+		return "", err
+	}
+	defer release(v)
+	return v.ToString(), nil
+}
+
+// Uint32 reads a property that is a number of up to 32 bits, which arrives as VT_I4 or smaller; 0 when it is null.
+func (i Instance) Uint32(property string) (uint32, error) {
+	v, err := i.object.GetProperty(property)
+	if err != nil {
+		return 0, err
+	}
+	defer release(v)
+	return number(v), nil
+}
+
+// Call invokes a method of the instance. A return value other than 0 is the error.
+func (i Instance) Call(method string, in Parameters) error { return call(i.object, method, in) }
+
+// CallClass invokes a static method of a class. It is never repeated. A return value other than 0 is the error.
+func (c *Client) CallClass(namespace, class, method string, in Parameters) error {
+	return c.do(func(s *session) error {
+		return s.inNamespace(namespace, func() bool { return false }, func(services *ole.IDispatch) error {
+			v, err := services.CallMethod("Get", class)
+			if err != nil {
+				return err
+			}
+			defer release(v)
+			return call(v.ToIDispatch(), method, in)
+		})
+	})
+}
+
+// call is SWbemObject.ExecMethod_ with in parameters that an instance of the method's InParameters carries.
+// https://learn.microsoft.com/windows/win32/wmisdk/swbemobject-execmethod-
+func call(object *ole.IDispatch, method string, in Parameters) error {
+	if object == nil {
+		return win32.ERROR_INVALID_DATA
+	}
+	parameters, err := inParameters(object, method)
+	if err != nil {
+		return err
+	}
+	defer release(parameters)
+	for name, value := range in {
+		v, err := parameters.ToIDispatch().PutProperty(name, value)
+		if err != nil {
+			return err
+		}
+		release(v) // a put returns nothing
+	}
+	out, err := object.CallMethod("ExecMethod_", method, parameters.ToIDispatch())
+	if err != nil {
+		return err
+	}
+	defer release(out)
+	if out.ToIDispatch() == nil {
+		return nil // the method returns nothing
+	}
+	v, err := out.ToIDispatch().GetProperty("ReturnValue")
+	if err != nil {
+		return err
+	}
+	defer release(v)
+	if returned := number(v); returned != 0 {
+		return code(returned)
+	}
+	return nil
+}
+
+// inParameters makes an empty set of a method's in parameters.
+func inParameters(object *ole.IDispatch, method string) (*ole.VARIANT, error) {
+	at := object
+	for _, step := range []struct {
+		name      string
+		arguments []any
+		call      bool
+	}{{name: "Methods_"}, {name: "Item", arguments: []any{method}, call: true}, {name: "InParameters"}, {name: "SpawnInstance_", call: true}} {
+		get := at.GetProperty
+		if step.call {
+			get = at.CallMethod
+		}
+		v, err := get(step.name, step.arguments...)
+		if err != nil {
+			return nil, err
+		}
+		if step.name == "SpawnInstance_" {
+			return v, nil
+		}
+		defer release(v)
+		if at = v.ToIDispatch(); at == nil {
+			return nil, win32.ERROR_INVALID_DATA
+		}
+	}
+	return nil, win32.ERROR_INVALID_DATA
+}
+
+func number(v *ole.VARIANT) uint32 {
+	switch v.VT {
+	case ole.VT_I1, ole.VT_UI1, ole.VT_I2, ole.VT_UI2, ole.VT_I4, ole.VT_UI4, ole.VT_INT, ole.VT_UINT:
+		return uint32(v.Val)
+	}
+	return 0
+}
+
+// release lets go of what a VARIANT refers to, of which it is the only owner. That cannot fail for a VARIANT that is good.
+func release(v *ole.VARIANT) { _ = v.Clear() }

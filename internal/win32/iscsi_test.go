@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sessionsBase is where the buffer of the golden session list lies.
+const sessionsBase = 0x00007FF612340000
+
+var goldenSessions = []ISCSISession{
+	{
+		ID: ISCSIUniqueID{0x1112131415161718, 0x2122232425262728}, InitiatorName: "iqn", TargetNodeName: "eui.1", TargetName: "eui.1",
+		ISID: [6]byte{0x31, 0x32, 0x33, 0x34, 0x35, 0x36}, TSID: [2]byte{0x41, 0x42},
+		Connections: []ISCSIConnection{{
+			ID: ISCSIUniqueID{0x7172737475767778, 0x0182838485868788}, InitiatorAddress: "192.0.2.1", TargetAddress: "192.0.2.10",
+			InitiatorSocket: 0x1112, TargetSocket: 3260, CID: [2]byte{0x21, 0x22},
+		}},
+	},
+	{ID: ISCSIUniqueID{0x5152535455565758, 0x6162636465666768}, TargetName: "eui.1"},
+}
+
+var goldenPortalInfos = []ISCSITargetPortalInfo{
+	{`ROOT\ISCSIPRT\0000_0`, 0x11121314, ISCSITargetPortal{"s", "2001:db8::1", 0x2122}},
+	{"", ISCSI_ANY_INITIATOR_PORT, ISCSITargetPortal{"", "array.example", 3260}},
+}
+
+var goldenISCSIDevices = []ISCSIDevice{
+	{
+		InitiatorName: "iqn.a", TargetName: "iqn.b", Address: SCSIAddress{0x11, 0x22, 0x33, 0x44}, InterfaceType: exampleGUID1,
+		InterfaceName: `\\?\disk`, LegacyName: `\\.\PhysicalDrive3`, Number: StorageDeviceNumber{7, 3, 0x31323334}, Instance: 0x41424344,
+	},
+	{Number: StorageDeviceNumber{0, math.MaxUint32, math.MaxUint32}},
+}
+
+var goldenPersistentLogins = []PersistentISCSILogin{
+	{
+		TargetName: "iqn.b", Informational: true, Initiator: "ROOT", InitiatorPort: 0x11121314,
+		Portal: ISCSITargetPortal{"s", "a", 0x2122}, SecurityFlags: 0x3132333435363738,
+	},
+	{TargetName: "naa.5"},
+}
+
+// iscsiGoldenValues are what TestGoldenBytes and others check of this file's structures.
+func iscsiGoldenValues() []goldenValue {
+	return []goldenValue{
+		is("iscsi_unique_id", ISCSIUniqueID{0x1112131415161718, 0x2122232425262728}, ParseISCSIUniqueID),
+		is("iscsi_target_portal", ISCSITargetPortal{"rack 1", "192.0.2.10", 3260}, ParseISCSITargetPortal),
+		number("iscsi_target_portals", goldenPortalInfos, encodeArray(goldenPortalInfos), counted(2, ParseISCSITargetPortalInfos)),
+		number("iscsi_session_list", goldenSessions, ISCSISessionList(goldenSessions, sessionsBase), parseSessions),
+		number("iscsi_devices", goldenISCSIDevices, encodeArray(goldenISCSIDevices), counted(2, ParseISCSIDevices)),
+		number("iscsi_persistent_logins", goldenPersistentLogins, encodeArray(goldenPersistentLogins), counted(2, ParsePersistentISCSILogins)),
+	}
+}
+
+func encodeArray[T interface{ Bytes() []byte }](all []T) (b []byte) {
+	for _, one := range all {
+		b = append(b, one.Bytes()...)
+	}
+	return b
+}
+
+func counted[T any](count int, parse func([]byte, int) (T, error)) func([]byte) (T, error) {
+	return func(b []byte) (T, error) { return parse(b, count) }
+}
+
+func parseSessions(b []byte) ([]ISCSISession, error) {
+	return ParseISCSISessionList(b, sessionsBase, len(goldenSessions))
+}
+
+func TestISCSISessionListPointers(t *testing.T) {
+	const target, connections = 32, 56 // offsets of pointers in the first session
+	whole := ISCSISessionList(goldenSessions, sessionsBase)
+	for name, edit := range map[string]func(b buffer){
+		"before the buffer":        func(b buffer) { b.putU64(target, sessionsBase-2) },
+		"behind the buffer":        func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))+2) },
+		"at the end":               func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))) },
+		"at the last byte":         func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))-1) },
+		"no NUL until the end":     func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))-2); b.putU16(len(b)-2, 'x') },
+		"connections elsewhere":    func(b buffer) { b.putU64(connections, 1) },
+		"connections over the end": func(b buffer) { b.putU64(connections, sessionsBase+uint64(len(b))-16) },
+		"many connections":         func(b buffer) { b.putU32(48, 1<<31) },
+		"more than fit":            func(b buffer) { b.putU32(48, 6) },
+		"null, and a connection":   func(b buffer) { b.putU64(connections, 0) },
+	} {
+		b := slices.Clone(whole)
+		edit(b)
+		got, err := parseSessions(b)
+		if layout := (*LayoutError)(nil); !errors.As(err, &layout) {
+			t.Errorf("%s: got %+v, %v, want a *LayoutError", name, got, err)
+		}
+	}
+	if got, err := ParseISCSISessionList(whole, sessionsBase, 4); err == nil {
+		t.Errorf("more sessions than fit: %+v", got)
+	}
+	if got, err := ParseISCSISessionList(nil, 0, 0); err != nil || got != nil {
+		t.Errorf("no sessions: %v, %v", got, err)
+	}
+	endless := append(buffer(nil), whole...)
+	endless = append(endless, []byte(strings.Repeat("x\x00", 300)+"\x00\x00")...)
+	endless.putU64(target, sessionsBase+uint64(len(whole)))
+	if got, err := parseSessions(endless); err == nil {
+		t.Errorf("a name of 300 units: %+v", got)
+	}
+}
+
+func TestISCSITextIsCut(t *testing.T) {
+	long := strings.Repeat("a", 300)
+	got, err := ParseISCSITargetPortal(ISCSITargetPortal{Address: long, SymbolicName: long, Socket: 1}.Bytes())
+	if want := (ISCSITargetPortal{long[:255], long[:255], 1}); err != nil || got != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestISCSIStatus(t *testing.T) {
+	for status, want := range map[uint32]Errno{
+		0: 0, 122: ERROR_INSUFFICIENT_BUFFER, 0x8007007A: ERROR_INSUFFICIENT_BUFFER, 0xEFFF003E: ISDSC_SERVICE_NOT_RUNNING,
+		0xAFFF0048: ISDSC_SHORT_CHAP_SECRET, 0x80041002: 0x80041002,
+	} {
+		if got := ISCSIStatus(status); got != want {
+			t.Errorf("%#x: got %v, want %v", status, got, want)
+		}
+	}
+	if !ISDSC_SHORT_CHAP_SECRET.IsISCSIWarning() || ISDSC_INVALID_CHAP_SECRET.IsISCSIWarning() || Errno(0).IsISCSIWarning() {
+		t.Error("warnings and errors are mixed up")
+	}
+}
+
+// FuzzISCSI: whatever the initiator service answers, and wherever the buffer lay, parsers fail with *LayoutError or
+// give what survives being encoded and parsed again.
+func FuzzISCSI(f *testing.F) {
+	for _, v := range iscsiGoldenValues() {
+		f.Add(v.bytes, uint64(sessionsBase), 2)
+		f.Add(v.bytes[:len(v.bytes)/2], uint64(math.MaxUint64-100), 1)
+	}
+	f.Fuzz(func(t *testing.T, in []byte, base uint64, count int) {
+		roundTrip(t, in, ParseISCSIUniqueID)
+		roundTrip(t, in, ParseISCSITargetPortal)
+		roundTrip(t, in, ParseISCSITargetPortalInfo)
+		roundTrip(t, in, ParseISCSIDevice)
+		roundTrip(t, in, ParsePersistentISCSILogin)
+		accepts(t, in, counted(count, ParseISCSITargetPortals))
+		accepts(t, in, counted(count, ParseISCSITargetPortalInfos))
+		accepts(t, in, counted(count, ParseISCSIDevices))
+		accepts(t, in, counted(count, ParsePersistentISCSILogins))
+		sessions, ok := accepts(t, in, func(b []byte) ([]ISCSISession, error) { return ParseISCSISessionList(b, base, count) })
+		if !ok {
+			return
+		}
+		const elsewhere = 0x10000
+		again, err := ParseISCSISessionList(ISCSISessionList(sessions, elsewhere), elsewhere, len(sessions))
+		if diff := cmp.Diff(again, sessions); err != nil || diff != "" {
+			t.Errorf("%v, -again +first:\n%s", err, diff)
+		}
+	})
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+import (
+	"bytes"
+	"strings"
+)
+
+// SMBIOS is RawSMBIOSData: the tables in which the firmware describes the machine, as GetSystemFirmwareTable gives
+// them for the provider RSMB.
+//
+// https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemfirmwaretable
+// https://www.dmtf.org/standards/smbios (DSP0134)
+type SMBIOS struct {
+	CallingMethod              uint8 // Used20CallingMethod
+	MajorVersion, MinorVersion uint8
+	DMIRevision                uint8
+	Structures                 []SMBIOSStructure // without the one that ends the table
+}
+
+// SMBIOSStructure is one structure of the tables.
+type SMBIOSStructure struct {
+	Type    uint8 // 0 BIOS, 1 system …
+	Handle  uint16
+	Data    []byte   // the formatted area behind its header, at most 251 bytes
+	Strings []string // as the firmware spells them; fields refer to the first as 1
+}
+
+const (
+	sizeofRawSMBIOSData    = 8 // without SMBIOSTableData
+	sizeofSMBIOSHeader     = 4 // Type, Length, Handle
+	smbiosSystem           = 1
+	smbiosEnd              = 127
+	smbiosSystemSerial     = 7 // offset of Serial Number in the structure, header included
+	maxSMBIOSStructureData = 255 - sizeofSMBIOSHeader
+)
+
+// SystemSerialNumber is the serial number of the system information (type 1), without blanks at its end; empty when
+// the firmware tells none.
+func (s SMBIOS) SystemSerialNumber() string {
+	for _, structure := range s.Structures {
+		if structure.Type == smbiosSystem {
+			return strings.TrimRight(structure.text(smbiosSystemSerial), " \t")
+		}
+	}
+	return ""
+}
+
+// text is the string that a field refers to, given by its offset in the structure; empty when there is none. What is
+// not UTF-8, which the specification demands since version 3.2, is replaced.
+func (s SMBIOSStructure) text(offset int) string {
+	offset -= sizeofSMBIOSHeader
+	if offset >= len(s.Data) {
+		return ""
+	}
+	number := int(s.Data[offset])
+	if number == 0 || number > len(s.Strings) {
+		return ""
+	}
+	return strings.ToValidUTF8(s.Strings[number-1], "\uFFFD")
+}
+
+// Bytes encodes a RawSMBIOSData. Data that is too long is cut; a string ends at its first NUL, and an empty one,
+// which would end the list, becomes a blank.
+func (s SMBIOS) Bytes() []byte {
+	b := buffer{s.CallingMethod, s.MajorVersion, s.MinorVersion, s.DMIRevision, 0, 0, 0, 0}
+	for _, structure := range append(s.Structures[:len(s.Structures):len(s.Structures)], SMBIOSStructure{Type: smbiosEnd}) {
+		data := structure.Data[:min(len(structure.Data), maxSMBIOSStructureData)]
+		b = append(b, structure.Type, byte(sizeofSMBIOSHeader+len(data)), byte(structure.Handle), byte(structure.Handle>>8))
+		b = append(b, data...)
+		for _, text := range structure.Strings {
+			text, _, _ = strings.Cut(text, "\x00")
+			if text == "" {
+				text = " "
+			}
+			b = append(append(b, text...), 0)
+		}
+		if len(structure.Strings) == 0 {
+			b = append(b, 0)
+		}
+		b = append(b, 0)
+	}
+	b.putU32(4, uint32(len(b)-sizeofRawSMBIOSData))
+	return b
+}
+
+// ParseSMBIOS decodes a RawSMBIOSData up to the structure that ends the table, or to the end of the bytes. With an
+// error, which is about damage further on, come the structures before it: firmware that is wrong about a fan may be
+// right about the machine.
+func ParseSMBIOS(in []byte) (SMBIOS, error) {
+	const name = "RawSMBIOSData"
+	b, err := need(name, in, sizeofRawSMBIOSData)
+	if err != nil {
+		return SMBIOS{}, err
+	}
+	s := SMBIOS{CallingMethod: b[0], MajorVersion: b[1], MinorVersion: b[2], DMIRevision: b[3]}
+	length := b.u32(4)
+	rest := b[sizeofRawSMBIOSData:]
+	if uint64(length) > uint64(len(rest)) {
+		return s, malformed(name, "the table has %d bytes, of which %d are there", length, len(rest))
+	}
+	rest = rest[:length]
+	for len(rest) > 0 {
+		var structure SMBIOSStructure
+		if structure, rest, err = nextSMBIOSStructure(rest); err != nil {
+			return s, err
+		}
+		if structure.Type == smbiosEnd {
+			break
+		}
+		s.Structures = append(s.Structures, structure)
+	}
+	return s, nil
+}
+
+// nextSMBIOSStructure takes one structure with its strings off the table.
+func nextSMBIOSStructure(table buffer) (s SMBIOSStructure, rest buffer, err error) {
+	const name = "SMBIOS structure"
+	if _, err := need(name, table, sizeofSMBIOSHeader); err != nil {
+		return s, nil, err
+	}
+	length := int(table[1])
+	if length < sizeofSMBIOSHeader || length > len(table) {
+		return s, nil, malformed(name, "type %d is %d bytes long, of which %d are there", table[0], length, len(table))
+	}
+	s = SMBIOSStructure{Type: table[0], Handle: table.u16(2), Data: bytes.Clone(table[sizeofSMBIOSHeader:length])}
+	rest = table[length:]
+	for {
+		text, after, found := bytes.Cut(rest, []byte{0})
+		if !found {
+			return s, nil, malformed(name, "the strings of type %d have no end", s.Type)
+		}
+		rest = after
+		if len(text) > 0 {
+			s.Strings = append(s.Strings, string(text))
+			continue
+		}
+		if len(s.Strings) > 0 {
+			return s, rest, nil
+		}
+		// No strings at all: two NULs, or at the very end, where some firmware saves it, one.
+		if len(rest) > 0 && rest[0] == 0 {
+			rest = rest[1:]
+		}
+		return s, rest, nil
+	}
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// ISCSIAuthentication says how node and target prove who they are.
+type ISCSIAuthentication int32
+
+// The values are those of the API and of Windows.
+const (
+	ISCSINoAuthentication ISCSIAuthentication = win32.ISCSI_NO_AUTH_TYPE
+	ISCSIOneWayCHAP       ISCSIAuthentication = win32.ISCSI_CHAP_AUTH_TYPE        // the node proves itself
+	ISCSIMutualCHAP       ISCSIAuthentication = win32.ISCSI_MUTUAL_CHAP_AUTH_TYPE // and so does the target
+)
+
+// ISCSILogin is how to log in to a target. Without authentication, user name and secret are not looked at.
+type ISCSILogin struct {
+	Authentication ISCSIAuthentication
+	Username       string // empty: the node's initiator name
+	Secret         Secret // 12 to 16 bytes
+}
+
+const (
+	reasonCHAP = "INVALID_CHAP"
+
+	// What Windows takes without IPsec, in bytes.
+	minCHAPSecret = 12
+	maxCHAPSecret = 16
+
+	maxCHAPName = 255 // bytes, the limit of a text value in RFC 3720
+)
+
+// ConnectTarget logs in to a target that a discovery found, until DisconnectTarget or a reboot. One that is connected
+// is success, whatever the credentials. Its disks come with the call or soon after, offline and read-only.
+func (s *ISCSI) ConnectTarget(ctx context.Context, at TargetPortal, target string, login ISCSILogin) error {
+	p, name, err := parseTarget(at, target)
+	if err == nil {
+		err = login.check()
+	}
+	if err != nil {
+		login.Secret.Wipe()
+		return err
+	}
+	j := job{
+		what: fmt.Sprintf("ConnectTarget(%s, %s)", p, name),
+		key: strings.Join([]string{
+			"ConnectTarget", string(name), p.key(), fmt.Sprint(login.Authentication), s.seal.of(login.Username, login.Secret),
+		}, " "),
+		locks:   []string{targetLock(name)},
+		finally: login.Secret.Wipe,
+	}
+	_, err = change(ctx, s.calls, j, func(o *op) (done, error) { return done{}, s.connect(o, p, name, login) })
+	return err
+}
+
+func parseTarget(at TargetPortal, target string) (portal, targetName, error) {
+	p, err := parsePortal(at)
+	if err != nil {
+		return p, "", err
+	}
+	name, err := parseTargetName(target)
+	return p, name, err
+}
+
+func (l ISCSILogin) check() error {
+	switch {
+	case l.Authentication == ISCSINoAuthentication:
+		return nil
+	case l.Authentication != ISCSIOneWayCHAP && l.Authentication != ISCSIMutualCHAP:
+		return errorf(InvalidArgument, reasonCHAP, "there is no authentication type %d; 0 is none, 1 is CHAP, 2 is mutual CHAP", l.Authentication)
+	case len(l.Username) > maxCHAPName || !utf8.ValidString(l.Username) || strings.ContainsFunc(l.Username, unicode.IsControl):
+		return errorf(InvalidArgument, reasonCHAP, "the CHAP user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxCHAPName)
+	}
+	return checkCHAPSecret(l.Secret)
+}
+
+func checkCHAPSecret(secret Secret) error {
+	if len(secret) < minCHAPSecret || len(secret) > maxCHAPSecret {
+		return errorf(InvalidArgument, reasonCHAP, "a CHAP secret has %d to %d bytes", minCHAPSecret, maxCHAPSecret)
+	}
+	return nil
+}
+
+// options are the login options in Windows' terms.
+func (l ISCSILogin) options(p portal, name targetName) kernel.ISCSILogin {
+	login := kernel.ISCSILogin{
+		Target: string(name), Portal: p.win32().Bytes(),
+		InformationSpecified: win32.ISCSI_LOGIN_OPTIONS_AUTH_TYPE, AuthType: uint32(l.Authentication),
+	}
+	if l.Authentication == ISCSINoAuthentication {
+		return login
+	}
+	login.InformationSpecified |= win32.ISCSI_LOGIN_OPTIONS_PASSWORD
+	login.Password = l.Secret
+	if l.Username != "" {
+		login.InformationSpecified |= win32.ISCSI_LOGIN_OPTIONS_USERNAME
+		login.Username = l.Username
+	}
+	return login
+}
+
+func (s *ISCSI) connect(o *op, p portal, name targetName, login ISCSILogin) error {
+	if connected, err := o.isConnected(name); connected || err != nil {
+		return err
+	}
+	err := o.login(login.options(p, name))
+	if hasCode(err, win32.ISDSC_TARGET_ALREADY_LOGGED_IN, win32.ISDSC_SESSION_ALREADY_EXISTS) {
+		connected, listErr := o.isConnected(name)
+		if listErr != nil {
+			return listErr
+		}
+		if !connected {
+			return &Error{
+				Class: Unavailable, Reason: "RECONNECTING", Err: err,
+				Message: fmt.Sprintf("the session with the target %s has lost its connection, and Windows is trying to reconnect", name),
+			}
+		}
+		return nil
+	}
+	switch {
+	case hasCode(err, win32.ISDSC_TARGET_NOT_FOUND, win32.ISDSC_NOT_FOUND):
+		return &Error{
+			Class: NotFound, Reason: "TARGET_NOT_FOUND", Err: err,
+			Message: fmt.Sprintf("no discovery has found the target %s at %s; look for it with DiscoverTargetPortal", name, p),
+		}
+	case err != nil:
+		return o.failISCSI(err, "logging in to the target %s at %s", name, p)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.logins[name] = time.Now()
+	return nil
+}
+
+// login logs in, and once more when Windows says that a buffer of its own was too small: it does so now and then.
+func (o *op) login(login kernel.ISCSILogin) error {
+	var p patience
+	for {
+		err := o.whileSessionBusy(func() error { _, err := o.k.LoginISCSITarget(login); return err })
+		if !hasCode(err, win32.ERROR_INSUFFICIENT_BUFFER, win32.ISDSC_BUFFER_TOO_SMALL) || !p.wait(transientTime) {
+			return err
+		}
+	}
+}
+
+// SetMutualCHAPSecret sets the secret by which targets prove themselves to this node. It is one for all targets.
+func (s *ISCSI) SetMutualCHAPSecret(ctx context.Context, secret Secret) error {
+	if err := checkCHAPSecret(secret); err != nil {
+		secret.Wipe()
+		return err
+	}
+	j := job{
+		what: "SetMutualChapSecret", key: "SetMutualChapSecret " + s.seal.of("", secret), locks: []string{"iscsi secret"},
+		finally: secret.Wipe,
+	}
+	_, err := change(ctx, s.calls, j, func(o *op) (done, error) {
+		if err := o.unlessDone(o.k.SetISCSIInitiatorCHAPSharedSecret(secret)); err != nil {
+			return done{}, o.failISCSI(err, "setting the secret for mutual CHAP")
+		}
+		return done{}, nil
+	})
+	return err
+}
+
+// sessions are the sessions with a target.
+func (o *op) sessions(name targetName) ([]win32.ISCSISession, error) {
+	list, err := o.k.ISCSISessionList()
+	if err := o.unlessDone(err); err != nil {
+		return nil, o.failISCSI(err, "listing the iSCSI sessions")
+	}
+	all, err := win32.ParseISCSISessionList(list.Buffer, list.Base, list.Count)
+	if err != nil {
+		return nil, fail(err, "listing the iSCSI sessions")
+	}
+	return slices.DeleteFunc(all, func(s win32.ISCSISession) bool {
+		return !strings.EqualFold(s.TargetNodeName, string(name)) && !strings.EqualFold(s.TargetName, string(name))
+	}), nil
+}
+
+// isConnected tells whether a session with the target has a connection.
+func (o *op) isConnected(name targetName) (bool, error) {
+	sessions, err := o.sessions(name)
+	return slices.ContainsFunc(sessions, func(s win32.ISCSISession) bool { return len(s.Connections) > 0 }), err
+}

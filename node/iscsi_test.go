@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// scriptedISCSI is an initiator service with one target at most, whose disk comes late.
+type scriptedISCSI struct {
+	kernel.Kernel
+	connected, reconnecting bool
+	disk                    time.Time // from when on the disk has its number
+	secrets                 []string  // that logins came with
+	during                  func()    // called in each login
+	err                     error     // of logins
+	busy                    error     // of queries for devices
+	queries                 int
+}
+
+const scriptedTarget = "iqn.2001-04.com.example:disk"
+
+func scriptedPortal() TargetPortal { return TargetPortal{Address: "192.0.2.1"} }
+
+func (k *scriptedISCSI) iscsi() *ISCSI {
+	return newISCSI(&calls{kernel: k, running: make(map[string]*flight)})
+}
+
+func (k *scriptedISCSI) ISCSISessionList() (kernel.ISCSISessions, error) {
+	var sessions []win32.ISCSISession
+	if k.connected || k.reconnecting {
+		s := win32.ISCSISession{TargetNodeName: scriptedTarget}
+		if k.connected {
+			s.Connections = make([]win32.ISCSIConnection, 1)
+		}
+		sessions = append(sessions, s)
+	}
+	return kernel.ISCSISessions{Buffer: win32.ISCSISessionList(sessions, 0x1000), Base: 0x1000, Count: len(sessions)}, nil
+}
+
+func (k *scriptedISCSI) DevicesForISCSISession(win32.ISCSIUniqueID) ([]byte, int, error) {
+	k.queries++
+	if k.busy != nil {
+		return nil, 0, k.busy
+	}
+	device := win32.ISCSIDevice{Number: win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: 7}}
+	if time.Now().Before(k.disk) {
+		device.Number.DeviceNumber = 0xFFFFFFFF
+	}
+	return device.Bytes(), 1, nil
+}
+
+func (k *scriptedISCSI) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {
+	k.secrets = append(k.secrets, string(login.Password))
+	if k.during != nil {
+		k.during()
+	}
+	k.connected = k.err == nil
+	return win32.ISCSIUniqueID{}, k.err
+}
+
+func TestGetTargetDisksWaitsAfterALogin(t *testing.T) {
+	for name, test := range map[string]struct {
+		login bool
+		comes time.Duration
+		want  []uint32
+		took  time.Duration // at most; it is waited for in steps
+	}{
+		"after a login":             {true, 4 * time.Second, []uint32{7}, 4500 * time.Millisecond},
+		"too late":                  {true, 20 * time.Second, []uint32{}, 10500 * time.Millisecond},
+		"at once":                   {true, 0, []uint32{7}, 0},
+		"connected by somebody":     {false, 4 * time.Second, []uint32{}, 0},
+		"connected, and disk there": {false, 0, []uint32{7}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := &scriptedISCSI{connected: !test.login}
+				s := k.iscsi()
+				if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}); err != nil {
+					t.Fatal(err)
+				}
+				begin := time.Now()
+				k.disk = begin.Add(test.comes)
+				got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
+				if diff := cmp.Diff(got, test.want); err != nil || diff != "" {
+					t.Errorf("%v, disks (-got +want):\n%s", err, diff)
+				}
+				if took := time.Since(begin); took > test.took || took < min(test.comes, arrivalTime)*time.Duration(b2i(test.login)) {
+					t.Errorf("took %v, want at most %v", took, test.took)
+				}
+			})
+		})
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestGetTargetDisksStopsWaiting: ten seconds after the login nobody waits any more, however often they ask.
+func TestGetTargetDisksStopsWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &scriptedISCSI{disk: time.Now().Add(time.Hour)}
+		s := k.iscsi()
+		if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(arrivalTime + time.Second)
+		begin := time.Now()
+		if got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget); len(got) != 0 || err != nil || time.Since(begin) != 0 {
+			t.Errorf("got %v, %v after %v", got, err, time.Since(begin))
+		}
+		if len(s.logins) != 0 {
+			t.Errorf("logins that are over are remembered: %v", s.logins)
+		}
+	})
+}
+
+func TestBusySessionEndsUnavailable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW", Code: win32.ISDSC_SESSION_BUSY}}
+		_, err := k.iscsi().GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
+		wantError(t, err, Unavailable, "ISDSC_SESSION_BUSY")
+		if k.queries < 10 || k.queries > 60 {
+			t.Errorf("%d queries", k.queries)
+		}
+	})
+}
+
+func TestReconnectingSession(t *testing.T) {
+	k := &scriptedISCSI{reconnecting: true, err: &kernel.Error{Function: "LoginIScsiTargetW", Code: win32.ISDSC_TARGET_ALREADY_LOGGED_IN}}
+	err := k.iscsi().ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{})
+	wantError(t, err, Unavailable, "RECONNECTING")
+}
+
+func chapWith(secret Secret) ISCSILogin {
+	return ISCSILogin{Authentication: ISCSIOneWayCHAP, Username: "user", Secret: secret}
+}
+
+func TestSecretsAreWiped(t *testing.T) {
+	wiped := func(what string, secret Secret) {
+		t.Helper()
+		if !bytes.Equal(secret, make([]byte, len(secret))) {
+			t.Errorf("%s: the secret was not wiped", what)
+		}
+	}
+	fresh := func() Secret { return Secret("twelve-bytes") }
+	k := &scriptedISCSI{}
+	s := k.iscsi()
+
+	secret := fresh()
+	if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret)); err != nil || k.secrets[0] != "twelve-bytes" {
+		t.Errorf("login with %q: %v", k.secrets, err)
+	}
+	wiped("login", secret)
+	secret = fresh()
+	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), "disk", chapWith(secret)), InvalidArgument, reasonTargetName)
+	wiped("refused target", secret)
+	secret = Secret("short")
+	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret)), InvalidArgument, reasonCHAP)
+	wiped("refused secret", secret)
+	wantError(t, s.SetMutualCHAPSecret(t.Context(), secret), InvalidArgument, reasonCHAP)
+	wiped("refused mutual secret", secret)
+	secret = fresh()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if s.ConnectTarget(ended, scriptedPortal(), scriptedTarget, chapWith(secret)) == nil {
+		t.Error("a call whose caller has gone succeeded")
+	}
+	if err := s.calls.drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wiped("abandoned", secret)
+}
+
+// TestLoginsAreJoinedBySecret: identical logins at the same time are one, and another secret makes another call.
+func TestLoginsAreJoinedBySecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		proceed := make(chan struct{})
+		k := &scriptedISCSI{
+			during: func() { <-proceed },
+			err:    &kernel.Error{Function: "LoginIScsiTargetW", Code: win32.ISDSC_AUTHENTICATION_FAILURE},
+		}
+		s := k.iscsi()
+		results := make(chan error)
+		var secrets []Secret
+		for _, secret := range []string{"wrong-secret", "wrong-secret", "other-secret"} {
+			secrets = append(secrets, Secret(secret))
+			go func(secret Secret) {
+				results <- s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret))
+			}(secrets[len(secrets)-1])
+			synctest.Wait()
+		}
+		close(proceed)
+		for range secrets {
+			wantError(t, <-results, Unauthenticated, "ISDSC_AUTHENTICATION_FAILURE")
+		}
+		synctest.Wait()
+		if diff := cmp.Diff(k.secrets, []string{"wrong-secret", "other-secret"}); diff != "" {
+			t.Errorf("logins (-got +want):\n%s", diff)
+		}
+		for i, secret := range secrets {
+			if !bytes.Equal(secret, make([]byte, len(secret))) {
+				t.Errorf("secret %d was not wiped", i)
+			}
+		}
+	})
+}
+
+func TestClassOfISCSI(t *testing.T) {
+	for code, want := range map[win32.Errno]Class{
+		win32.ISDSC_CONNECTION_FAILED: Unavailable, win32.ISDSC_TRANSPORT_ERROR: Unavailable, win32.ISDSC_DNS_NAME_UNRESOLVED: Unavailable,
+		win32.ISDSC_NO_CONNECTION_AVAILABLE: Unavailable, win32.ISDSC_SERVICE_DID_NOT_RESPOND: Unavailable,
+		win32.RPC_S_SERVER_UNAVAILABLE: Unavailable, win32.EPT_S_NOT_REGISTERED: Unavailable, win32.ISDSC_SESSION_BUSY: Unavailable,
+		win32.ISDSC_AUTHENTICATION_FAILURE: Unauthenticated, win32.ISDSC_AUTHORIZATION_FAILURE: Unauthenticated,
+		win32.ISDSC_LOGON_FAILED: Unauthenticated, win32.ISDSC_LOGIN_USER_INFO_BAD: Unauthenticated,
+		win32.ISDSC_NOT_FOUND: NotFound, win32.ISDSC_TARGET_NOT_FOUND: NotFound, win32.ISDSC_PORTAL_NOT_FOUND: NotFound,
+		win32.ISDSC_DEVICE_BUSY_ON_SESSION: FailedPrecondition, win32.ISDSC_SERVICE_NOT_RUNNING: FailedPrecondition,
+		win32.ISDSC_RESTRICTED_BY_GROUP_POLICY: FailedPrecondition,
+		win32.ISDSC_INVALID_CHAP_SECRET:        InvalidArgument, win32.ISDSC_INVALID_TARGET_CHAP_SECRET: InvalidArgument,
+		win32.ISDSC_INVALID_INITIATOR_CHAP_SECRET: InvalidArgument, win32.ISDSC_INVALID_CHAP_USER_NAME: InvalidArgument,
+		win32.ISDSC_INVALID_LOGON_AUTH_TYPE: InvalidArgument, win32.ISDSC_INVALID_ISCSI_NAME: InvalidArgument,
+		win32.ISDSC_INVALID_PARAMETER: InvalidArgument,
+		win32.ISDSC_LOGIN_FAILED:      Internal, win32.ISDSC_TARGET_ERROR: Internal,
+	} {
+		if got := classOf(code); got != want {
+			t.Errorf("%v: class %d, want %d", code, got, want)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"fmt"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// directoryLink is a symbolic link to a directory that an operation is to make.
+type directoryLink struct {
+	at         winpath.Path
+	substitute string                    // where Windows goes: an NT path
+	print      string                    // what readers of the link see
+	same       func(winpath.Target) bool // tells a link that leads there already
+}
+
+// makeLink makes the link, whose parent directory has to exist. The same link there already is success; anything else
+// there is AlreadyExists.
+func (p *paths) makeLink(o *op, link directoryLink) error {
+	pl, err := p.locateLinkPlace(o, link)
+	if err != nil {
+		return err
+	}
+	defer pl.close()
+	h, err := o.k.OpenFile(pl.dir, pl.name, kernel.OpenHow{
+		Access: win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES | win32.DELETE, Share: shareAll,
+		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
+	})
+	if hasCode(err, win32.ERROR_ALREADY_EXISTS, win32.ERROR_FILE_EXISTS) {
+		return sameLink(o, pl, link)
+	}
+	if err != nil {
+		return fail(err, "making the link %s", link.at)
+	}
+	made := &leaf{Handle: h}
+	defer made.Close()
+	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: link.substitute, PrintName: link.print}
+	if _, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil); err != nil {
+		_ = made.remove() // leave nothing half-done; a failure here leaves an empty directory
+		return fail(err, "making the link %s", link.at)
+	}
+	return nil
+}
+
+// linkPossible fails as makeLink would, as far as can be seen beforehand, and changes nothing.
+func (p *paths) linkPossible(o *op, link directoryLink) error {
+	pl, err := p.locateLinkPlace(o, link)
+	if err != nil {
+		return err
+	}
+	defer pl.close()
+	if err := sameLink(o, pl, link); !missing(err) {
+		return err
+	}
+	return nil
+}
+
+func (p *paths) locateLinkPlace(o *op, link directoryLink) (*place, error) {
+	pl, err := p.locate(o, link.at, walk{})
+	if missing(err) {
+		return nil, &Error{Class: NotFound, Reason: ReasonPathNotFound, Err: err, Message: fmt.Sprintf("the parent directory of %s is not there", link.at)}
+	}
+	return pl, err
+}
+
+// sameLink tells whether what stands in the link's place is that link already.
+func sameLink(o *op, pl *place, link directoryLink) error {
+	l, err := pl.openLeaf(o, 0)
+	if err != nil {
+		return fail(err, "looking at %s", link.at)
+	}
+	defer l.Close()
+	if l.reparse != nil && l.reparse.Tag == win32.IO_REPARSE_TAG_SYMLINK {
+		if target, err := targetOf(l.reparse); err == nil && link.same(target) {
+			return nil
+		}
+	}
+	return errorf(AlreadyExists, "PATH_EXISTS", "%s is there already and is not a link to %s; remove it with Rmdir first", link.at, link.print)
+}

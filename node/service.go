@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// Reasons of the system group that callers tell apart.
+const (
+	ReasonOwnService        = "OWN_SERVICE"
+	ReasonServiceNotFound   = "SERVICE_NOT_FOUND"
+	ReasonServicePending    = "SERVICE_PENDING"
+	ReasonServiceFailed     = "SERVICE_FAILED"
+	ReasonDependentsRunning = "DEPENDENT_SERVICES_RUNNING"
+)
+
+// serviceTime is how long StartService and StopService wait for the service, all it takes along included.
+const serviceTime = 30 * time.Second
+
+// serviceWait is the time that one operation on services has, over all the services that it waits for.
+type serviceWait struct {
+	ctx context.Context // the caller's: its end ends the wait
+}
+
+// again pauses once and reports whether there is still time. Pauses of one state, counted by round, begin short, since
+// most services are quick, and grow up to a tenth of the service's wait hint, as QueryServiceStatusEx's page advises,
+// within bounds.
+func (w *serviceWait) again(round int, s kernel.Service) bool {
+	longest := min(max(time.Duration(s.WaitHint)*time.Millisecond/10, 200*time.Millisecond), 2*time.Second)
+	pause := time.NewTimer(min(5*time.Millisecond<<min(round, 10), longest))
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return true
+	case <-w.ctx.Done():
+		return false
+	}
+}
+
+// over reports that there is no time left.
+func (w *serviceWait) over() bool { return w.ctx.Err() != nil }
+
+// startService brings a service to where it runs. What it finds on its way, it waits for.
+func (o *op) startService(w *serviceWait, name string) error {
+	asked := false
+	for round := 0; ; round++ {
+		s, err := o.queryService(name)
+		if err != nil {
+			return err
+		}
+		switch {
+		case s.State == win32.SERVICE_RUNNING:
+			return nil
+		case s.State == win32.SERVICE_PAUSED:
+			return errorf(FailedPrecondition, "SERVICE_PAUSED", "service %s is paused; stop it first, then start it", name)
+		case s.State == win32.SERVICE_STOPPED && asked:
+			return stoppedAgain(name, s)
+		case s.State == win32.SERVICE_STOPPED && !w.over():
+			err := o.k.StartService(name)
+			if err == nil {
+				asked = true
+				continue
+			}
+			// Somebody else was faster, or it has not stopped quite: the next query tells.
+			if !hasCode(err, win32.ERROR_SERVICE_ALREADY_RUNNING) {
+				return failService(err, "starting service "+name)
+			}
+		}
+		if !w.again(round, s) {
+			return stillPending(w, "start", name, s)
+		}
+	}
+}
+
+// stopService brings a service to where it is stopped.
+func (o *op) stopService(w *serviceWait, name string, force bool) error {
+	asked := false
+	for round := 0; ; round++ {
+		s, err := o.queryService(name)
+		if err != nil {
+			return err
+		}
+		if s.State == win32.SERVICE_STOPPED {
+			return nil
+		}
+		if s.State != win32.SERVICE_STOP_PENDING && !asked && !w.over() {
+			if err := o.stopDependents(w, name, force); err != nil {
+				return err
+			}
+			err := o.k.StopService(name)
+			switch {
+			case err == nil:
+				asked = true
+				continue
+			case hasCode(err, win32.ERROR_SERVICE_NOT_ACTIVE, win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL, win32.ERROR_DEPENDENT_SERVICES_RUNNING):
+				// It is between two states, or a dependent came up meanwhile: the next look tells.
+			default:
+				return failService(err, "stopping service "+name)
+			}
+		}
+		if !w.again(round, s) {
+			return stillPending(w, "stop", name, s)
+		}
+	}
+}
+
+// stopDependents stops what would keep a service from stopping, if it may. Nothing is stopped when the agent is among
+// it.
+func (o *op) stopDependents(w *serviceWait, name string, force bool) error {
+	dependents, err := o.k.DependentServices(name)
+	if err != nil {
+		return failService(err, "listing what depends on service "+name)
+	}
+	switch {
+	case slices.ContainsFunc(dependents, isOwnService):
+		return errorf(FailedPrecondition, ReasonOwnService, "this agent's own service, %s, depends on service %s; it does not stop itself", ownService, name)
+	case len(dependents) > 0 && !force:
+		return errorf(FailedPrecondition, ReasonDependentsRunning,
+			"services that depend on %s are running: %s; stop them first, or set force", name, strings.Join(dependents, ", "))
+	}
+	for _, dependent := range dependents {
+		if err := o.stopService(w, dependent, true); err != nil {
+			var e *Error
+			if !errors.As(err, &e) {
+				return err
+			}
+			return &Error{Class: e.Class, Reason: e.Reason, Err: err, Message: fmt.Sprintf("service %s has to wait: %s", name, e.Message)}
+		}
+	}
+	return nil
+}
+
+func (o *op) queryService(name string) (kernel.Service, error) {
+	s, err := o.k.QueryService(name)
+	if err != nil {
+		return s, failService(err, "asking about service "+name)
+	}
+	return s, nil
+}
+
+// stoppedAgain is a service that was started and did not stay.
+func stoppedAgain(name string, s kernel.Service) error {
+	code := win32.Errno(s.ExitCode)
+	var what string
+	switch code {
+	case 0:
+		what = "without an error"
+	case win32.ERROR_SERVICE_SPECIFIC_ERROR:
+		what = fmt.Sprintf("with its own exit code %d", s.ServiceExitCode)
+	default:
+		what = fmt.Sprintf("with exit code %d: %v", uint32(code), code)
+	}
+	e := errorf(Internal, ReasonServiceFailed, "service %s stopped again while it was starting, %s", name, what)
+	if code != 0 {
+		e.Err = code
+	}
+	if class, known := serviceClass(code); known {
+		e.Class = class // a dependency that did not start, an account that cannot log on
+	}
+	return e
+}
+
+func stillPending(w *serviceWait, verb, name string, s kernel.Service) error {
+	class := DeadlineExceeded
+	if errors.Is(w.ctx.Err(), context.Canceled) {
+		class = Canceled
+	}
+	return &Error{
+		Class: class, Reason: ReasonServicePending, Err: w.ctx.Err(),
+		Message: fmt.Sprintf("service %s did not %s in time: it is %v, check point %d; it may still do so", name, verb, ServiceStatus(s.State), s.CheckPoint),
+	}
+}
+
+// failService is fail with the classes and reasons of services.
+func failService(err error, doing string) error {
+	failed := fail(err, "%s", doing)
+	var e *Error
+	var code win32.Errno
+	if !errors.As(failed, &e) || !errors.As(err, &code) {
+		return failed
+	}
+	if class, known := serviceClass(code); known {
+		e.Class = class
+	}
+	if code == win32.ERROR_SERVICE_DOES_NOT_EXIST {
+		e.Reason = ReasonServiceNotFound
+	}
+	return failed
+}
+
+// serviceClass is the class of codes that say more about a service than classOf knows.
+func serviceClass(code win32.Errno) (class Class, known bool) {
+	switch code {
+	case win32.ERROR_SERVICE_DISABLED, win32.ERROR_SERVICE_LOGON_FAILED, win32.ERROR_INVALID_SERVICE_ACCOUNT,
+		win32.ERROR_SERVICE_DEPENDENCY_FAIL, win32.ERROR_SERVICE_DEPENDENCY_DELETED, win32.ERROR_CIRCULAR_DEPENDENCY,
+		win32.ERROR_SERVICE_MARKED_FOR_DELETE, win32.ERROR_INVALID_SERVICE_CONTROL, win32.ERROR_DEPENDENT_SERVICES_RUNNING:
+		return FailedPrecondition, true
+	case win32.ERROR_SERVICE_DATABASE_LOCKED:
+		return Unavailable, true
+	case win32.ERROR_SERVICE_START_HANG:
+		return DeadlineExceeded, true
+	}
+	return Internal, false
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// Secret is a password. It never shows when it is printed.
+type Secret = kernel.Secret
+
+// SMB is the smb group: shares that the whole node reaches, and links to them.
+type SMB struct {
+	calls          *calls
+	paths          *paths
+	requirePrivacy bool
+	seal           []byte // makes credentials comparable without keeping them
+}
+
+func newSMB(c *calls, p *paths, requirePrivacy bool) *SMB {
+	seal := make([]byte, sha256.Size)
+	_, _ = rand.Read(seal) // never fails: crypto/rand ends the program instead
+	return &SMB{calls: c, paths: p, requirePrivacy: requirePrivacy, seal: seal}
+}
+
+// NewSMBGlobalMapping maps the share of remotePath, \\server\share or \\server\share\dir, for the whole node and then,
+// unless localPath is empty, makes a directory link there to remotePath. Nothing is mapped if the link is not possible.
+//
+// A mapping that works is left as it is, whatever the credentials, since pods may use it. One that does not, or that
+// the server refuses, is made again with these. The password is wiped when it is not needed any more, also on failure.
+func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, userName string, password Secret) error {
+	share, err := parseRemote(remotePath)
+	if err == nil {
+		err = checkCredentials(userName, password)
+	}
+	var link *directoryLink
+	if err == nil && localPath != "" {
+		link, err = s.link(localPath, share)
+	}
+	if err != nil {
+		password.Wipe()
+		return err
+	}
+	key := shareKey(share.Server, share.Share)
+	j := job{
+		what:    "NewSmbGlobalMapping(" + key + ")",
+		key:     strings.Join([]string{"NewSmbGlobalMapping", share.String(), s.sealed(userName, password)}, "\x00"),
+		locks:   []string{shareLock(key)},
+		finally: password.Wipe,
+	}
+	if link != nil {
+		j.key += "\x00" + link.at.Key()
+		j.locks = []string{pathLock(link.at), shareLock(key)}
+	}
+	_, err = change(ctx, s.calls, j, func(o *op) (done, error) {
+		if link == nil {
+			return done{}, s.ensureMapped(o, share, userName, password)
+		}
+		if err := s.paths.linkPossible(o, *link); err != nil {
+			return done{}, err
+		}
+		if err := s.ensureMapped(o, share, userName, password); err != nil {
+			return done{}, err
+		}
+		return done{}, s.paths.makeLink(o, *link)
+	})
+	return err
+}
+
+// RemoveSMBGlobalMapping unmaps the share of remotePath, whatever is open there. No such mapping is success, and the
+// server is not asked. Links to the share stay.
+func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) error {
+	share, err := parseRemote(remotePath)
+	if err != nil {
+		return err
+	}
+	key := shareKey(share.Server, share.Share)
+	j := job{what: "RemoveSmbGlobalMapping(" + key + ")", key: "RemoveSmbGlobalMapping " + key, locks: []string{shareLock(key)}}
+	_, err = change(ctx, s.calls, j, func(o *op) (done, error) { return done{}, o.unmap(key) })
+	return err
+}
+
+// link is the link at a local path to a share. What readers see is the plain \\server\share\dir\, from which drivers
+// take the share's name.
+func (s *SMB) link(localPath string, share winpath.UNC) (*directoryLink, error) {
+	at, err := s.paths.parse(localPath, winpath.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.paths.notWorkingDir(at, "made a link"); err != nil {
+		return nil, err
+	}
+	readable := share.String() + `\`
+	return &directoryLink{
+		at: at, substitute: `\??\UNC` + readable[1:], print: readable,
+		same: func(t winpath.Target) bool {
+			there := winpath.UNC{Server: t.Server, Share: t.Share, Rest: t.Rest}
+			return t.Kind == winpath.TargetUNC && strings.EqualFold(there.String(), share.String())
+		},
+	}, nil
+}
+
+// sealed stands for credentials where calls are told apart.
+func (s *SMB) sealed(userName string, password Secret) string {
+	mac := hmac.New(sha256.New, s.seal)
+	mac.Write(fmt.Appendf(nil, "%d:%s", len(userName), userName))
+	mac.Write(password)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+const (
+	reasonRemotePath = "INVALID_REMOTE_PATH"
+	reasonLogon      = "INVALID_CREDENTIALS"
+
+	maxRemotePath = 1024 // characters; no driver comes near
+	maxUserName   = 512
+	maxPassword   = 512 // Windows' own limit is 256
+)
+
+// parseRemote reads a remote path. Names that a server has for other things than shares of files are refused.
+func parseRemote(text string) (winpath.UNC, error) {
+	invalid := func(format string, args ...any) (winpath.UNC, error) {
+		return winpath.UNC{}, errorf(InvalidArgument, reasonRemotePath, "remote path (%s) is invalid: %s", winpath.Quote(text), fmt.Sprintf(format, args...))
+	}
+	if text == "" {
+		return winpath.UNC{}, errorf(InvalidArgument, reasonRemotePath, "remote path is empty")
+	}
+	if utf8.RuneCountInString(text) > maxRemotePath {
+		return invalid("it is longer than %d characters", maxRemotePath)
+	}
+	share, err := winpath.ParseUNC(text, winpath.Options{ForwardSlash: true})
+	if err != nil {
+		return invalid("%v", err)
+	}
+	switch strings.ToUpper(share.Share) {
+	case "PIPE", "MAILSLOT", "IPC$":
+		return invalid("%s is not a share of files", share.Share)
+	}
+	if strings.Contains(share.Server, "@") { // \\server@SSL\dir is WebDAV
+		return invalid("the server has an @ in its name")
+	}
+	return share, nil
+}
+
+// checkCredentials refuses what cannot be a user name or password at all. Empty ones matter only when a mapping has to
+// be made.
+func checkCredentials(userName string, password Secret) error {
+	switch {
+	case !utf8.ValidString(userName) || strings.ContainsFunc(userName, unicode.IsControl) || len(userName) > maxUserName:
+		return errorf(InvalidArgument, reasonLogon, "the user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxUserName)
+	case !utf8.Valid(password) || bytes.IndexByte(password, 0) >= 0 || len(password) > maxPassword*utf8.UTFMax:
+		return errorf(InvalidArgument, reasonLogon, "the password has a NUL character, is not valid UTF-8 or is longer than %d characters", maxPassword)
+	}
+	return nil
+}

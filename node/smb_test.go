@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+const (
+	testShare = `\\fs.emulated\share`
+	testLink  = `C:\var\lib\kubelet\pods\link`
+)
+
+// smbNode is a Node on an emulated node, with an interceptor.
+func smbNode(t *testing.T, around kernel.Interceptor) (*Node, *emulated.Node) {
+	t.Helper()
+	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Close() })
+	n, err := New(k, Config{WorkingDirs: []string{`C:\var\lib\kubelet`}, Interceptor: around, RequirePrivacy: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, k
+}
+
+func wantWiped(t *testing.T, what string, password Secret) {
+	t.Helper()
+	if !bytes.Equal(password, make([]byte, len(password))) {
+		t.Errorf("%s: the password is still there", what)
+	}
+}
+
+func TestPasswordsAreWiped(t *testing.T) {
+	n, k := smbNode(t, nil)
+	for _, c := range []struct{ name, remote, local, user, password string }{
+		{"mapped", testShare, testLink, "csi", "csi-password"},
+		{"mapped already", testShare, testLink, "csi", "other"},
+		{"malformed path", `\\fs.emulated`, "", "csi", "csi-password"},
+		{"malformed user", testShare, "", "csi\x01", "csi-password"},
+		{"link outside", testShare, `C:\Windows\link`, "csi", "csi-password"},
+		{"link not possible", testShare, `C:\var\lib\kubelet\none\link`, "csi", "csi-password"},
+		{"refused", `\\fs.emulated\other`, "", "csi", "not-the-password"},
+	} {
+		password := Secret(c.password)
+		err := n.SMB.NewSMBGlobalMapping(t.Context(), c.remote, c.local, c.user, password)
+		if drained := n.Drain(t.Context()); drained != nil {
+			t.Fatal(drained)
+		}
+		wantWiped(t, c.name, password)
+		if err != nil && strings.Contains(err.Error(), c.password) {
+			t.Errorf("%s: the error tells the password: %v", c.name, err)
+		}
+	}
+	if mappings, err := k.SMBGlobalMappings(); err != nil || len(mappings) != 1 {
+		t.Errorf("mappings: %v, %v", mappings, err)
+	}
+}
+
+// One who gives up before his call begins leaves no password behind either, and one who joins another's call does not.
+func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var creates atomic.Int32
+		n, _ := smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
+			if call.Function == "CreateSMBGlobalMapping" {
+				creates.Add(1)
+				<-release
+			}
+			return do()
+		})
+		var calls sync.WaitGroup
+		first, joined, abandoned := Secret("csi-password"), Secret("csi-password"), Secret("another")
+		for _, password := range []Secret{first, joined} {
+			calls.Go(func() {
+				if err := n.SMB.NewSMBGlobalMapping(t.Context(), testShare, "", "csi", password); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait() // the first is at work
+		ctx, cancel := context.WithCancel(t.Context())
+		calls.Go(func() {
+			var e *Error
+			if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "csi", abandoned); !errors.As(err, &e) || e.Class != Canceled {
+				t.Errorf("got %v", err)
+			}
+		})
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		wantWiped(t, "abandoned", abandoned)
+		if bytes.Equal(first, joined) {
+			t.Error("both of two identical calls keep their password, or neither does")
+		}
+		close(release)
+		calls.Wait()
+		if err := n.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantWiped(t, "first", first)
+		wantWiped(t, "joined", joined)
+		if got := creates.Load(); got != 1 {
+			t.Errorf("mapped %d times", got)
+		}
+	})
+}
+
+// Calls with other credentials are other calls.
+func TestSealedCredentials(t *testing.T) {
+	s := newSMB(nil, nil, true)
+	seen := map[string]bool{}
+	for _, c := range [][2]string{{"a", "b"}, {"a", "c"}, {"b", "b"}, {"ab", ""}, {"", "ab"}, {"a:", "b"}, {"a", ":b"}} {
+		seen[s.sealed(c[0], Secret(c[1]))] = true
+	}
+	if len(seen) != 7 || !seen[s.sealed("a", Secret("b"))] || seen[newSMB(nil, nil, true).sealed("a", Secret("b"))] {
+		t.Error("credentials are mixed up, or sealed the same way in every process")
+	}
+}
+
+// A server that hangs does not hang IsSymlink, and however many ask meanwhile, the server is asked once.
+func TestIsSymlinkDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		var asked atomic.Int32
+		var hanging atomic.Bool
+		n, _ := smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
+			if hanging.Load() && strings.HasPrefix(call.Object, `\\?\UNC`) {
+				asked.Add(1)
+				<-hang
+			}
+			return do()
+		})
+		if err := n.SMB.NewSMBGlobalMapping(t.Context(), testShare, testLink, "csi", Secret("csi-password")); err != nil {
+			t.Fatal(err)
+		}
+		isLink := func(want bool) {
+			t.Helper()
+			if is, err := n.Filesystem.IsSymlink(t.Context(), testLink); is != want || err != nil {
+				t.Errorf("IsSymlink: got %t, %v, want %t", is, err, want)
+			}
+		}
+		isLink(true)
+		hanging.Store(true)
+		var callers sync.WaitGroup
+		for range 8 {
+			callers.Go(func() { isLink(false) })
+		}
+		callers.Wait()
+		isLink(false)
+		if got := asked.Load(); got != 1 {
+			t.Errorf("the server was asked %d times", got)
+		}
+		hanging.Store(false)
+		close(hang)
+		if err := n.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		isLink(true)
+	})
+}
+
+func FuzzParseRemote(f *testing.F) {
+	for _, seed := range []string{testShare, testShare + `\a\b\`, "//server/share", `\\?\UNC\a\b`, `\\.\pipe\x`, `\\a@SSL\b`, `\\localhost\IPC$`, `\\a\..`, "", `\\`, `\\a\b\\c`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		share, err := parseRemote(text)
+		var e *Error
+		if err != nil {
+			if !errors.As(err, &e) || e.Class != InvalidArgument {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		again, err := parseRemote(share.String() + `\`)
+		if err != nil || again.String() != share.String() {
+			t.Errorf("%q reads as %q, and that as %q, %v", text, share, again, err)
+		}
+		key := shareKey(share.Server, share.Share)
+		if strings.Count(key, `\`) != 3 || strings.ContainsAny(key, "/*?\"<>|\x00") || serverOf(key) != strings.ToLower(share.Server) {
+			t.Errorf("%q has the key %q", text, key)
+		}
+	})
+}
+
+func TestSMBErrorKeepsTheCode(t *testing.T) {
+	cause := &kernel.Error{Function: "CreateSMBGlobalMapping", Object: testShare, Code: win32.ERROR_LOGON_FAILURE}
+	err := (&SMB{}).notMapped(testShare, cause)
+	var e *Error
+	if !errors.As(err, &e) || e.Class != Unauthenticated || e.Reason != "LOGON_FAILURE" || !hasCode(err, win32.ERROR_LOGON_FAILURE) {
+		t.Errorf("got %#v", err)
+	}
+}
+
+// At the highest verbosity the log tells shares, and neither users nor passwords, whatever happens.
+func TestLogTellsNoCredentials(t *testing.T) {
+	var log bytes.Buffer
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log), textlogger.Verbosity(10)))
+	ctx := klog.NewContext(t.Context(), logger)
+	panics := false
+	n, k := smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
+		logger.Info("kernel call", "call", call) // as a journal would
+		if panics && call.Function == "CreateSMBGlobalMapping" {
+			panic("injected")
+		}
+		return do()
+	})
+	const password = "correct-horse"
+	if err := k.SetSMBPassword("csi", password); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ user, password string }{
+		{"csi", "battery-staple"}, {`AZURE\csi`, password}, {"csi", "battery-staple"}, {"nobody-we-know", password},
+	} {
+		_ = n.SMB.NewSMBGlobalMapping(ctx, testShare, testLink, c.user, Secret(c.password))
+	}
+	if err := n.SMB.RemoveSMBGlobalMapping(ctx, testShare); err != nil {
+		t.Fatal(err)
+	}
+	panics = true
+	var e *Error
+	if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "nobody-we-know", Secret(password)); !errors.As(err, &e) || e.Reason != "PANIC" {
+		t.Errorf("got %v", err)
+	}
+	if err := n.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{password, "battery-staple", "AZURE", "nobody-we-know"} {
+		if strings.Contains(log.String(), word) {
+			t.Errorf("the log tells %q:\n%s", word, log.String())
+		}
+	}
+	if !strings.Contains(log.String(), "CreateSMBGlobalMapping") || !strings.Contains(log.String(), "Panic") {
+		t.Errorf("the log lacks what happened:\n%s", log.String())
+	}
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// System is the system group: what the firmware says about the machine, and Windows services. A service is named by
+// its service name, not its display name, in any case.
+type System struct {
+	calls *calls
+}
+
+// Service is how a service is configured and what it is doing.
+type Service struct {
+	DisplayName string
+	StartType   ServiceStartType
+	Status      ServiceStatus
+}
+
+// ServiceStartType says when a service starts; the numbers are those of Windows.
+type ServiceStartType uint32
+
+// The start types.
+const (
+	StartBoot      = ServiceStartType(win32.SERVICE_BOOT_START)
+	StartSystem    = ServiceStartType(win32.SERVICE_SYSTEM_START)
+	StartAutomatic = ServiceStartType(win32.SERVICE_AUTO_START)
+	StartManual    = ServiceStartType(win32.SERVICE_DEMAND_START)
+	StartDisabled  = ServiceStartType(win32.SERVICE_DISABLED)
+)
+
+// ServiceStatus says what a service is doing; the numbers are those of Windows. The zero value is unknown.
+type ServiceStatus uint32
+
+// The states.
+const (
+	ServiceStopped         = ServiceStatus(win32.SERVICE_STOPPED)
+	ServiceStartPending    = ServiceStatus(win32.SERVICE_START_PENDING)
+	ServiceStopPending     = ServiceStatus(win32.SERVICE_STOP_PENDING)
+	ServiceRunning         = ServiceStatus(win32.SERVICE_RUNNING)
+	ServiceContinuePending = ServiceStatus(win32.SERVICE_CONTINUE_PENDING)
+	ServicePausePending    = ServiceStatus(win32.SERVICE_PAUSE_PENDING)
+	ServicePaused          = ServiceStatus(win32.SERVICE_PAUSED)
+)
+
+// String says it in words that fit behind "is".
+func (s ServiceStatus) String() string {
+	words := [...]string{"in an unknown state", "stopped", "starting", "stopping", "running", "about to continue", "about to pause", "paused"}
+	if int(s) >= len(words) {
+		return fmt.Sprintf("in state %d", uint32(s))
+	}
+	return words[s]
+}
+
+// GetBIOSSerialNumber returns the serial number of the machine, or of the virtual machine, from the system information
+// of its SMBIOS tables, as the firmware spells it but for blanks at its end. NotFound: the firmware tells none.
+func (s *System) GetBIOSSerialNumber(ctx context.Context) (string, error) {
+	return read(ctx, s.calls, "GetBIOSSerialNumber", func(o *op) (string, error) {
+		table, err := o.k.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
+		if err != nil {
+			return "", fail(err, "reading the SMBIOS tables")
+		}
+		smbios, err := win32.ParseSMBIOS(table)
+		serial := smbios.SystemSerialNumber()
+		switch {
+		case serial == "" && err != nil:
+			return "", &Error{Class: Internal, Reason: "FIRMWARE_TABLE_DAMAGED", Message: fmt.Sprintf("the SMBIOS tables are damaged: %v", err), Err: err}
+		case serial == "":
+			return "", errorf(NotFound, "NO_SERIAL_NUMBER", "the firmware tells no serial number of the system")
+		case err != nil:
+			klog.FromContext(o.ctx).V(2).Info("The SMBIOS tables are damaged behind the serial number", "err", err)
+		}
+		return serial, nil
+	})
+}
+
+// GetService tells about a service. NotFound: there is none of that name.
+func (s *System) GetService(ctx context.Context, name string) (Service, error) {
+	if err := checkServiceName(name); err != nil {
+		return Service{}, err
+	}
+	return read(ctx, s.calls, "GetService of "+name, func(o *op) (Service, error) {
+		found, err := o.queryService(name)
+		if err != nil {
+			return Service{}, err
+		}
+		return Service{DisplayName: found.DisplayName, StartType: ServiceStartType(found.StartType), Status: ServiceStatus(found.State)}, nil
+	})
+}
+
+// StartService starts a service, Windows the services that it depends on, and returns when it runs; one that runs is
+// success. It waits for 30 s or until the context ends, with DeadlineExceeded; the service may still come up then.
+// FailedPrecondition: it is disabled, paused, being removed, its account cannot log on, or a service that it depends
+// on does not start. Internal: it stopped again; the message has its exit code.
+func (s *System) StartService(ctx context.Context, name string) error {
+	if err := checkServiceName(name); err != nil {
+		return err
+	}
+	return s.control(ctx, "StartService of "+name, name, func(o *op, w *serviceWait) error { return o.startService(w, name) })
+}
+
+// StopService stops a service and returns when it is stopped; one that is stopped is success. It waits as StartService
+// does. While services that depend on it run, it fails with FailedPrecondition and names them; with force it stops
+// them first, those that depend on others before those others, within the same time. FailedPrecondition as well: the
+// service cannot be stopped, or the agent's own service is it or would go with it.
+func (s *System) StopService(ctx context.Context, name string, force bool) error {
+	if err := checkServiceName(name); err != nil {
+		return err
+	}
+	if isOwnService(name) {
+		return errorf(FailedPrecondition, ReasonOwnService, "service %s is this agent; it does not stop itself", name)
+	}
+	return s.control(ctx, "StopService of "+name, name, func(o *op, w *serviceWait) error { return o.stopService(w, name, force) })
+}
+
+// control runs an operation that waits for a service. Identical ones are not joined: each caller has a deadline of its
+// own, and the second finds the service where the first has brought it.
+func (s *System) control(ctx context.Context, what, name string, f func(o *op, w *serviceWait) error) error {
+	limited, cancel := context.WithTimeout(ctx, serviceTime)
+	defer cancel()
+	_, err := change(ctx, s.calls, job{what: what, locks: []string{"service " + winpath.Fold(name)}}, func(o *op) (done, error) {
+		return done{}, f(o, &serviceWait{ctx: limited})
+	})
+	return err
+}
+
+// ownService is the name under which the agent is installed.
+const ownService = "csiproxy"
+
+// isOwnService folds more letters than Windows does, to be on the safe side.
+func isOwnService(name string) bool { return strings.EqualFold(strings.TrimSpace(name), ownService) }
+
+// maxServiceName is the limit of CreateServiceW, in UTF-16 units.
+const maxServiceName = 256
+
+// checkServiceName refuses what cannot be the name of a service, before Windows or a log sees it.
+func checkServiceName(name string) error {
+	invalid := func(why string) error {
+		return errorf(InvalidArgument, "INVALID_SERVICE_NAME", "the service name %s", why)
+	}
+	switch {
+	case name == "":
+		return invalid("is empty")
+	case !utf8.ValidString(name):
+		return invalid("is not valid UTF-8")
+	case len(name) > 3*maxServiceName || len(utf16.Encode([]rune(name))) > maxServiceName:
+		return invalid("is longer than 256 characters")
+	case strings.ContainsAny(name, `\/`):
+		return invalid(fmt.Sprintf("%q has a slash", name))
+	case strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)
+	}):
+		return invalid(fmt.Sprintf("%q has a control character", name))
+	}
+	return nil
+}

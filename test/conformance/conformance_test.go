@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"flag"
+	"strings"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// A scenario is what an operation has to do in every version that has it. The parts get a driver that calls the
+// version under test and whose part of the test they fail.
+type scenario struct {
+	success, repeat, failure func(d *driver)
+}
+
+func (s scenario) part(k mark) func(*driver) {
+	return map[mark]func(*driver){success: s.success, repeat: s.repeat, failure: s.failure}[k]
+}
+
+// scenarios are those of all operations, by the hub's names.
+func scenarios() map[string]scenario {
+	all := map[string]scenario{}
+	for _, group := range []map[string]scenario{diskScenarios(), fileScenarios(), volumeScenarios(), shareScenarios(), targetScenarios(), serviceScenarios()} {
+		for operation, s := range group {
+			all[operation] = s
+		}
+	}
+	return all
+}
+
+func TestConformance(t *testing.T) {
+	all := listed(t, testnode.Start(t, testnode.Options{}))
+	earned := newMarks()
+	t.Run("of", func(t *testing.T) {
+		for _, version := range all {
+			t.Run(version.group+" "+version.version, func(t *testing.T) {
+				t.Parallel()
+				conform(t, all, version, earned)
+			})
+		}
+	})
+	if only := flag.Lookup("test.run").Value.String(); strings.Contains(only, "/") {
+		t.Skipf("only a part ran (%s), so gaps are not looked for", only)
+	}
+	earned.check(t, all)
+}
+
+// conform runs all scenarios of one version on a node of its own.
+func conform(t *testing.T, all []served, version served, earned *marks) {
+	n := testnode.Start(t, testnode.Options{})
+	wanted := []served{version}
+	for _, group := range []string{"disk", "filesystem", "volume"} {
+		if group != version.group {
+			wanted = append(wanted, served{group, closest(all, group, version.version)})
+		}
+	}
+	d := newDriver(t, n, all, wanted...)
+	for _, m := range d.apis[0].methods {
+		s, ok := scenarios()[m.operation]
+		if !ok {
+			continue // the check of the marks says so
+		}
+		for _, k := range allMarks() {
+			part := s.part(k)
+			if k == hostile {
+				part = func(d *driver) { attack(d, m) }
+			}
+			m.succeeded, m.failed = 0, 0
+			passed := t.Run(m.name+" "+k.String(), func(t *testing.T) {
+				defer n.Faults.Release()
+				part(d.with(t))
+				if !k.evidence(m) {
+					t.Errorf("%v was called %d times with success and %d without", m, m.succeeded, m.failed)
+				}
+			})
+			if passed {
+				earned.give(m, k)
+			}
+		}
+	}
+}

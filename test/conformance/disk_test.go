@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+func diskScenarios() map[string]scenario {
+	return map[string]scenario{
+		"ListDiskLocations": {
+			success: func(d *driver) {
+				number, err := d.node.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: gib, Adapter: 3, Bus: 1, Target: 2, LUN: 12, Offline: true})
+				noError(d.t, err)
+				d.t.Cleanup(func() { _, _ = d.node.Emulated.DetachDisk(number) })
+				got, err := d.listDiskLocations()
+				noError(d.t, err)
+				same(d.t, got, map[uint32]location{
+					0: {"1", "0", "0", "0"}, 1: {"0", "0", "0", "1"}, 2: {"0", "0", "0", "2"}, number: {"3", "1", "2", "12"},
+				})
+			},
+			repeat:  func(d *driver) { twice(d, (*driver).listDiskLocations) },
+			failure: listingFails((*driver).listDiskLocations),
+		},
+		"ListDiskIDs": {
+			success: func(d *driver) {
+				number, err := d.node.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: gib, LUNAuto: true, SerialNumber: " Ab_1 2. "})
+				noError(d.t, err)
+				d.t.Cleanup(func() { _, _ = d.node.Emulated.DetachDisk(number) })
+				got, err := d.listDiskIDs()
+				noError(d.t, err)
+				want := map[uint32]diskIDs{
+					0: {got[0].Page83, "EMU-DISK-0000"},
+					1: {"60022480454d552d4449534b30303031", "vol0123456789abcdef1"},
+					2: {"EMULATED  disk-2", "vol0123456789abcdef2"}, number: {"", "Ab_1 2."},
+				}
+				same(d.t, got, want)
+			},
+			repeat:  func(d *driver) { twice(d, (*driver).listDiskIDs) },
+			failure: listingFails((*driver).listDiskIDs),
+		},
+		"GetDiskNumberByName": {
+			success: func(d *driver) {
+				for number, name := range map[uint32]string{1: "60022480454d552d4449534b30303031", 2: "EMULATED  disk-2"} {
+					got, err := d.diskNumberByName(name)
+					noError(d.t, err)
+					same(d.t, got, number)
+				}
+			},
+			repeat: func(d *driver) {
+				twice(d, func(d *driver) (uint32, error) { return d.diskNumberByName("EMULATED  disk-2") })
+			},
+			failure: func(d *driver) {
+				_, err := d.diskNumberByName("vol0123456789abcdef1") // a serial number
+				wantCode(d.t, "a name that no disk has", err, codes.NotFound)
+				listingFails(func(d *driver) (uint32, error) { return d.diskNumberByName("EMULATED  disk-2") })(d)
+			},
+		},
+		"Rescan": {
+			success: func(d *driver) {
+				d.node.Faults.Calls()
+				noError(d.t, d.rescan())
+				if !slices.ContainsFunc(d.node.Faults.Calls(), func(c kernel.Call) bool { return c.Function == "ReenumerateDevices" }) {
+					d.t.Error("the kernel was not asked to look for devices")
+				}
+			},
+			repeat: func(d *driver) { unchanged(d, (*driver).rescan) },
+			failure: func(d *driver) {
+				d.node.Faults.Add(testnode.Fault{Function: "ReenumerateDevices", Error: win32.ERROR_ACCESS_DENIED})
+				wantCode(d.t, "a failing kernel call", d.rescan(), codes.PermissionDenied)
+			},
+		},
+		"PartitionDisk": {
+			success: func(d *driver) {
+				number := d.blank()
+				noError(d.t, d.node.Emulated.SetDiskOnline(number, false))
+				noError(d.t, d.partitionDisk(number))
+				disk := d.treeOf(number)
+				var kinds []string
+				for _, p := range disk.GetPartitions() {
+					kinds = append(kinds, p.GetKind())
+				}
+				same(d.t, kinds, []string{"Microsoft Reserved", "basic data"})
+				if disk.GetStyle() != "GPT" || !disk.GetOnline() || disk.GetPartitions()[1].GetVolume() == nil {
+					d.t.Errorf("the disk is %v", disk)
+				}
+			},
+			repeat: func(d *driver) {
+				number := d.blank()
+				unchanged(d, func(d *driver) error { return d.partitionDisk(number) })
+			},
+			failure: func(d *driver) {
+				wantCode(d.t, "an unknown disk", d.partitionDisk(unknownDisk), codes.NotFound)
+				number := d.blank()
+				d.scribble(number, 4096, "another system's")
+				wantCode(d.t, "a disk that is not blank", d.partitionDisk(number), codes.FailedPrecondition)
+				if !d.scribbled(number, 4096, "another system's") || d.treeOf(number).GetStyle() != "RAW" {
+					d.t.Error("a disk that is not blank was written to")
+				}
+			},
+		},
+		"GetDiskStats": {
+			success: func(d *driver) {
+				number := d.blank()
+				noError(d.t, d.node.Emulated.GrowDisk(number, 3*gib))
+				for number, want := range map[uint32]int64{0: 64 * gib, 1: 10 * gib, 2: 20 * gib, number: 3 * gib} {
+					got, err := d.diskSize(number)
+					noError(d.t, err)
+					same(d.t, got, want)
+				}
+			},
+			repeat: func(d *driver) { twice(d, func(d *driver) (int64, error) { return d.diskSize(1) }) },
+			failure: func(d *driver) {
+				_, err := d.diskSize(unknownDisk)
+				wantCode(d.t, "an unknown disk", err, codes.NotFound)
+				d.node.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, Error: win32.ERROR_CRC})
+				_, err = d.diskSize(1)
+				wantCode(d.t, "a disk that cannot be read", err, codes.DataLoss)
+			},
+		},
+		"SetDiskState": {
+			success: func(d *driver) {
+				number, id, at := d.mounted()
+				noError(d.t, d.setOnline(number, false))
+				if tree := d.treeOf(number); tree.GetOnline() {
+					d.t.Errorf("the disk is online: %v", tree)
+				}
+				noError(d.t, d.setOnline(number, true))
+				if tree := d.treeOf(number); !tree.GetOnline() || tree.GetPartitions()[1].GetVolume().GetId() != id {
+					d.t.Errorf("the disk did not come back with its volume %s: %v", id, tree)
+				}
+				d.intact(at)
+			},
+			repeat: func(d *driver) {
+				number, _, _ := d.mounted()
+				for _, online := range []bool{false, true} {
+					unchanged(d, func(d *driver) error { return d.setOnline(number, online) })
+				}
+			},
+			failure: func(d *driver) {
+				wantCode(d.t, "an unknown disk", d.setOnline(unknownDisk, true), codes.NotFound)
+				wantCode(d.t, "the system disk", d.setOnline(0, false), codes.FailedPrecondition)
+			},
+		},
+		"GetDiskState": {
+			success: func(d *driver) {
+				for number, want := range map[uint32]bool{0: true, 1: true, 2: false} {
+					got, err := d.isOnline(number)
+					noError(d.t, err)
+					same(d.t, got, want)
+				}
+			},
+			repeat: func(d *driver) { twice(d, func(d *driver) (bool, error) { return d.isOnline(1) }) },
+			failure: func(d *driver) {
+				_, err := d.isOnline(unknownDisk)
+				wantCode(d.t, "an unknown disk", err, codes.NotFound)
+			},
+		},
+	}
+}
+
+// listingFails is the failure of what looks at all disks: not of one of them, which is left out, but of all.
+func listingFails[T any](list func(*driver) (T, error)) func(*driver) {
+	return func(d *driver) {
+		d.t.Helper()
+		d.node.Faults.Add(testnode.Fault{Function: "DiskInterfaces", Times: 1, Error: win32.ERROR_ACCESS_DENIED})
+		_, err := list(d)
+		wantCode(d.t, "no list of disks", err, codes.PermissionDenied)
+		d.node.Faults.Add(testnode.Fault{Function: "OpenDevice", Error: win32.ERROR_NOT_READY})
+		_, err = list(d)
+		wantCode(d.t, "no disk that can be opened", err, codes.Unavailable)
+	}
+}
+
+// same compares.
+func same[T any](t testing.TB, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+}
+
+// twice asserts that asking again gives the same answer and that asking changes nothing.
+func twice[T any](d *driver, ask func(*driver) (T, error)) {
+	d.t.Helper()
+	before := d.state()
+	first, err := ask(d)
+	noError(d.t, err)
+	second, err := ask(d)
+	noError(d.t, err)
+	same(d.t, second, first)
+	same(d.t, d.state(), before)
+}
+
+// unchanged asserts that doing again what was done succeeds and changes nothing.
+func unchanged(d *driver, do func(*driver) error) {
+	d.t.Helper()
+	noError(d.t, do(d))
+	before := d.state()
+	noError(d.t, do(d))
+	same(d.t, d.state(), before)
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// TestLifecycle takes a disk through the life that drivers give it, with each version of the volume group and the
+// versions of the other groups that came with it. What a version lacks is called in its hub.
+func TestLifecycle(t *testing.T) {
+	all := listed(t, testnode.Start(t, testnode.Options{}))
+	for _, at := range all {
+		if at.group != "volume" {
+			continue
+		}
+		t.Run(at.version, func(t *testing.T) {
+			t.Parallel()
+			n := testnode.Start(t, testnode.Options{})
+			wanted := []served{at, {"disk", closest(all, "disk", at.version)}, {"filesystem", closest(all, "filesystem", at.version)}}
+			d := newDriver(t, n, all, wanted...)
+			var lacking []string
+			for operation := range scenarios() {
+				m := d.lookUp(operation)
+				if m == nil || !slices.ContainsFunc(wanted, func(s served) bool { return s.group == m.api.group }) {
+					continue // not even the hub has it, or it has no part in this life
+				}
+				if !slices.Contains(wanted, served{m.api.group, m.api.version}) {
+					lacking = append(lacking, operation)
+				}
+			}
+			slices.Sort(lacking)
+			t.Logf("with %v; called in the hub: %v", wanted[1:], lacking)
+			l := &life{driver: d, staging: `\var\lib\kubelet\plugins\kubernetes.io\csi\driver\1\globalmount`, publish: `c:\var\lib\kubelet\pods\1\volumes\mount`}
+			for _, step := range []func(){l.find, l.prepare, l.stage, l.use, l.grow, l.unstage} {
+				step()
+			}
+			for _, operation := range slices.Sorted(maps.Keys(scenarios())) {
+				m := d.lookUp(operation)
+				if m != nil && m.succeeded == 0 && slices.ContainsFunc(wanted, func(s served) bool { return s.group == m.api.group }) {
+					t.Errorf("the life did without %s", operation)
+				}
+			}
+		})
+	}
+}
+
+// A life is that of disk 2, which is raw and offline.
+type life struct {
+	*driver
+	staging, publish string
+	disk             uint32
+	volume           string
+}
+
+// find finds the disk by its address and by its names.
+func (l *life) find() {
+	noError(l.t, l.rescan())
+	locations, err := l.listDiskLocations()
+	noError(l.t, err)
+	found := map[string]uint32{}
+	for number, location := range locations {
+		if location.Adapter == "0" {
+			found[location.LUN] = number
+		}
+	}
+	l.disk = found["2"]
+	known, err := l.listDiskIDs()
+	noError(l.t, err)
+	same(l.t, known[l.disk], diskIDs{"EMULATED  disk-2", "vol0123456789abcdef2"})
+	if l.lookUp("GetDiskNumberByName") != nil {
+		number, err := l.diskNumberByName(known[l.disk].Page83)
+		noError(l.t, err)
+		same(l.t, number, l.disk)
+	}
+	size, err := l.diskSize(l.disk)
+	noError(l.t, err)
+	same(l.t, size, int64(20*gib))
+}
+
+// prepare makes a formatted volume on the disk.
+func (l *life) prepare() {
+	noError(l.t, l.partitionDisk(l.disk))
+	noError(l.t, l.setOnline(l.disk, true))
+	l.isInState(true)
+	found, err := l.volumesOn(l.disk)
+	noError(l.t, err)
+	l.volume = found[0]
+	l.isFormattedAs(false)
+	noError(l.t, l.format(l.volume))
+	l.isFormattedAs(true)
+}
+
+func (l *life) isInState(want bool) {
+	l.t.Helper()
+	got, err := l.isOnline(l.disk)
+	noError(l.t, err)
+	same(l.t, got, want)
+}
+
+func (l *life) isFormattedAs(want bool) {
+	l.t.Helper()
+	got, err := l.isFormatted(l.volume)
+	noError(l.t, err)
+	same(l.t, got, want)
+}
+
+// stage mounts the volume and links a pod's path to it.
+func (l *life) stage() {
+	there, err := l.exists(l.staging)
+	noError(l.t, err)
+	same(l.t, there, false)
+	noError(l.t, l.mkdir(l.staging))
+	noError(l.t, l.mount(l.volume, l.staging))
+	noError(l.t, l.mkdir(l.publish[:strings.LastIndex(l.publish, `\`)]))
+	noError(l.t, l.link(l.publish, l.staging))
+	for _, at := range []string{l.staging, l.publish} {
+		is, err := l.isSymlink(at)
+		noError(l.t, err)
+		same(l.t, is, true)
+		id, err := l.volumeAt(at)
+		noError(l.t, err)
+		same(l.t, id, l.volume)
+	}
+	number, err := l.diskOf(l.volume)
+	noError(l.t, err)
+	same(l.t, number, l.disk)
+}
+
+// use writes through the pod's path.
+func (l *life) use() {
+	before, err := l.volumeStats(l.volume)
+	noError(l.t, err)
+	noError(l.t, l.mkdir(l.publish+`\inside\deep`))
+	l.write(l.publish+`\data`, strings.Repeat("precious", 1<<14))
+	noError(l.t, l.flush(l.volume))
+	after, err := l.volumeStats(l.volume)
+	noError(l.t, err)
+	if after.Total != before.Total || after.Used < before.Used+8<<14 {
+		l.t.Errorf("%+v before writing, %+v after it", before, after)
+	}
+	id, err := l.closestVolume(l.publish + `\inside\deep`)
+	noError(l.t, err)
+	same(l.t, id, l.volume)
+	noError(l.t, l.rmdirContents(l.publish+`\inside`))
+	noError(l.t, l.rmdir(l.staging, false)) // a mount point goes without its content
+	noError(l.t, l.mount(l.volume, l.staging))
+	same(l.t, len(l.read(l.publish+`\data`)), 8<<14)
+}
+
+// grow grows the disk while the volume is in use.
+func (l *life) grow() {
+	noError(l.t, l.node.Emulated.GrowDisk(l.disk, 30*gib))
+	noError(l.t, l.rescan())
+	size, err := l.diskSize(l.disk)
+	noError(l.t, err)
+	same(l.t, size, int64(30*gib))
+	noError(l.t, l.resize(l.volume, 0))
+	noError(l.t, l.resize(fmt.Sprint(l.disk), 0))
+	got, err := l.volumeStats(l.volume)
+	noError(l.t, err)
+	const overhead = 64 << 20
+	if got.Total < 30*gib-overhead || got.Total > 30*gib {
+		l.t.Errorf("the file system has %d bytes on a disk of 30 GiB", got.Total)
+	}
+	same(l.t, len(l.read(l.publish+`\data`)), 8<<14)
+}
+
+// unstage takes everything away and the disk offline.
+func (l *life) unstage() {
+	noError(l.t, l.rmdir(l.publish, true))
+	noError(l.t, l.unmount(l.volume, l.staging))
+	is, err := l.isSymlink(l.staging)
+	noError(l.t, err)
+	same(l.t, is, false)
+	noError(l.t, l.rmdir(l.staging, true))
+	number, err := l.diskOf(l.volume)
+	noError(l.t, err)
+	noError(l.t, l.setOnline(number, false))
+	l.isInState(false)
+	_, err = l.volumesOn(l.disk)
+	wantCode(l.t, "the volumes of an offline disk", err, codes.FailedPrecondition)
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"strings"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// notMounted is in the text by which the AWS EBS driver knows that nothing is mounted.
+const notMounted = "because it does not exist"
+
+// mountScenarios are those of the operations that bring volumes and paths together.
+func mountScenarios() map[string]scenario {
+	return map[string]scenario{
+		"MountVolume": {
+			success: func(d *driver) {
+				number, id := d.ntfs()
+				at := d.fresh()
+				noError(d.t, d.mount(id, at[len(`C:`):])) // kubelet's staging paths have no drive, nor need they be there
+				d.write(at+`\data`, "precious")
+				same(d.t, d.treeOf(number).GetPartitions()[1].GetVolume().GetMountPoints(), []string{at + `\`})
+				second := d.directory()
+				noError(d.t, d.mount(id, second))
+				d.intact(second)
+			},
+			repeat: func(d *driver) {
+				_, id := d.ntfs()
+				at := d.fresh()
+				unchanged(d, func(d *driver) error { return d.mount(id, at) })
+			},
+			failure: func(d *driver) {
+				_, id, at := d.mounted()
+				_, other := d.ntfs()
+				full := d.directory()
+				d.write(full+`\file`, "stays")
+				wantCode(d.t, "an unknown volume", d.mount(unknownVolume, d.fresh()), codes.NotFound)
+				wantCode(d.t, "another volume there", d.mount(other, at), codes.FailedPrecondition)
+				wantCode(d.t, "a link there", d.mount(id, d.linked(at)), codes.FailedPrecondition)
+				wantCode(d.t, "a directory with content", d.mount(id, full), codes.FailedPrecondition)
+				wantCode(d.t, "the working directory", d.mount(id, kubelet), codes.FailedPrecondition)
+				d.intact(at)
+			},
+		},
+		"UnmountVolume": {
+			success: func(d *driver) {
+				number, id, at := d.mounted()
+				noError(d.t, d.unmount(id, at))
+				if mounts := d.treeOf(number).GetPartitions()[1].GetVolume().GetMountPoints(); len(mounts) > 0 || !d.present(at) || d.present(at+`\data`) {
+					d.t.Errorf("mounted at %q, the directory is there: %t", mounts, d.present(at))
+				}
+				noError(d.t, d.mount(id, at))
+				d.intact(at)
+			},
+			repeat: func(d *driver) {
+				_, id, at := d.mounted()
+				unchanged(d, func(d *driver) error { return d.unmount(id, at) })
+			},
+			failure: func(d *driver) {
+				_, id, at := d.mounted()
+				_, other := d.ntfs()
+				wantCode(d.t, "another volume there", d.unmount(other, at), codes.FailedPrecondition)
+				wantCode(d.t, "a link there", d.unmount(id, d.linked(at)), codes.FailedPrecondition)
+				d.node.Faults.Add(testnode.Fault{Function: "Flush", Times: 1, Error: win32.ERROR_DISK_FULL})
+				wantCode(d.t, "a volume that cannot be flushed", d.unmount(id, at), codes.ResourceExhausted)
+				d.intact(at)
+			},
+		},
+		"GetVolumeIDFromTargetPath": {
+			success: func(d *driver) {
+				_, id, mounted := d.mounted()
+				for _, at := range []string{mounted, strings.ToUpper(mounted), mounted + `\`, mounted[len(`C:`):], strings.ReplaceAll(mounted, `\`, "/"), d.linked(d.linked(mounted))} {
+					got, err := d.volumeAt(at)
+					noError(d.t, err)
+					same(d.t, got, id)
+				}
+			},
+			repeat: func(d *driver) {
+				_, _, at := d.mounted()
+				twice(d, func(d *driver) (string, error) { return d.volumeAt(at) })
+			},
+			failure: func(d *driver) {
+				_, _, mounted := d.mounted()
+				noError(d.t, d.mkdir(mounted+`\inside`))
+				for name, at := range map[string]string{"a missing path": d.fresh(), "a plain directory": d.directory(), "a directory of a volume": mounted + `\inside`} {
+					_, err := d.volumeAt(at)
+					wantCode(d.t, name, err, codes.NotFound)
+					if err == nil || !strings.Contains(err.Error(), notMounted) {
+						d.t.Errorf("%s: %v lacks %q", name, err, notMounted)
+					}
+				}
+				d.node.Faults.Add(testnode.Fault{Function: "OpenFile", Error: win32.ERROR_ACCESS_DENIED})
+				_, err := d.volumeAt(mounted)
+				wantCode(d.t, "a path that cannot be opened", err, codes.PermissionDenied)
+				if err != nil && strings.Contains(err.Error(), notMounted) {
+					d.t.Errorf("%v reads as if nothing was mounted", err)
+				}
+			},
+		},
+		"GetClosestVolumeIDFromTargetPath": {
+			success: func(d *driver) {
+				_, id, mounted := d.mounted()
+				noError(d.t, d.mkdir(mounted+`\inside`))
+				system := d.treeOf(0).GetPartitions()[2].GetVolume().GetId()
+				for at, want := range map[string]string{mounted: id, mounted + `\inside`: id, d.linked(mounted): id, pods: system, d.directory(): system} {
+					got, err := d.closestVolume(at)
+					noError(d.t, err)
+					same(d.t, got, want)
+				}
+			},
+			repeat: func(d *driver) {
+				_, _, at := d.mounted()
+				twice(d, func(d *driver) (string, error) { return d.closestVolume(at) })
+			},
+			failure: func(d *driver) {
+				_, err := d.closestVolume(d.fresh())
+				wantCode(d.t, "a missing path", err, codes.NotFound)
+			},
+		},
+	}
+}

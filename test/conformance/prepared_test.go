@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/prototext"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+)
+
+// What scenarios find prepared, made without the version that is tested.
+
+const (
+	kubelet = `C:\var\lib\kubelet`
+	pods    = kubelet + `\pods`
+	gib     = 1 << 30
+
+	unknownDisk   = uint32(77)
+	unknownVolume = `\\?\Volume{12345678-9abc-def0-1234-56789abcdef0}\`
+)
+
+// fresh is a path that is not there; its parent is.
+func (d *driver) fresh() string {
+	*d.made++
+	return fmt.Sprintf(`%s\p%d`, pods, *d.made)
+}
+
+// directory is a fresh directory.
+func (d *driver) directory() string {
+	d.t.Helper()
+	at := d.fresh()
+	_, err := d.node.Filesystem.Mkdir(d.t.Context(), &filesystemapi.MkdirRequest{Path: at})
+	noError(d.t, err)
+	return at
+}
+
+// blank attaches a blank disk of 1 GiB, which goes again with the part of the test.
+func (d *driver) blank() uint32 {
+	d.t.Helper()
+	*d.made++
+	number, err := d.node.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: gib, LUNAuto: true, SerialNumber: fmt.Sprint("serial-", *d.made)})
+	noError(d.t, err)
+	d.t.Cleanup(func() { _, _ = d.node.Emulated.DetachDisk(number) })
+	return number
+}
+
+// raw makes a volume without a file system on a new disk.
+func (d *driver) raw() (number uint32, id string) {
+	d.t.Helper()
+	number = d.blank()
+	_, err := d.node.Disk.PartitionDisk(d.t.Context(), &diskapi.PartitionDiskRequest{DiskNumber: number})
+	noError(d.t, err)
+	reply, err := d.node.Volume.ListVolumesOnDisk(d.t.Context(), &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
+	noError(d.t, err)
+	return number, reply.GetVolumeIds()[0]
+}
+
+// ntfs makes a formatted volume on a new disk.
+func (d *driver) ntfs() (number uint32, id string) {
+	d.t.Helper()
+	number, id = d.raw()
+	_, err := d.node.Volume.FormatVolume(d.t.Context(), &volumeapi.FormatVolumeRequest{VolumeId: id})
+	noError(d.t, err)
+	return number, id
+}
+
+// mounted makes a formatted volume on a new disk, mounted, with a file in it.
+func (d *driver) mounted() (number uint32, id, at string) {
+	d.t.Helper()
+	number, id = d.ntfs()
+	at = d.fresh()
+	_, err := d.node.Volume.MountVolume(d.t.Context(), &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: at})
+	noError(d.t, err)
+	d.write(at+`\data`, "precious")
+	return number, id, at
+}
+
+// linked makes a link.
+func (d *driver) linked(to string) string {
+	d.t.Helper()
+	at := d.fresh()
+	_, err := d.node.Filesystem.CreateSymlink(d.t.Context(), &filesystemapi.CreateSymlinkRequest{SourcePath: to, TargetPath: at})
+	noError(d.t, err)
+	return at
+}
+
+// present tells whether a path is there, whatever it is.
+func (d *driver) present(at string) bool {
+	d.t.Helper()
+	reply, err := d.node.Filesystem.PathExists(d.t.Context(), &filesystemapi.PathExistsRequest{Path: at})
+	noError(d.t, err)
+	return reply.GetExists()
+}
+
+// intact asserts that the file of a mounted volume is what it was.
+func (d *driver) intact(at string) {
+	d.t.Helper()
+	if got := d.read(at + `\data`); got != "precious" {
+		d.t.Errorf("the volume's file holds %q", got)
+	}
+}
+
+// withDrive is how drivers normalise a path, where they do.
+func withDrive(path string) string {
+	path = strings.ReplaceAll(path, "/", `\`)
+	if strings.HasPrefix(path, `\`) {
+		path = "c:" + path
+	}
+	return path
+}
+
+func (d *driver) hostPath(at string) string {
+	d.t.Helper()
+	host, err := d.node.Emulated.HostPath(withDrive(at))
+	noError(d.t, err)
+	return host
+}
+
+// write writes a file as a workload on the node would.
+func (d *driver) write(at, content string) {
+	d.t.Helper()
+	noError(d.t, os.WriteFile(d.hostPath(at), []byte(content), 0o600))
+}
+
+// read reads a file as a workload on the node would.
+func (d *driver) read(at string) string {
+	d.t.Helper()
+	content, err := os.ReadFile(d.hostPath(at))
+	noError(d.t, err)
+	return string(content)
+}
+
+func (d *driver) tree() *admin.GetTreeResponse {
+	d.t.Helper()
+	tree, err := d.admin.GetTree(d.t.Context(), &admin.GetTreeRequest{})
+	noError(d.t, err)
+	return tree
+}
+
+// treeOf is a disk as the agent's administrators see it.
+func (d *driver) treeOf(number uint32) *admin.Disk {
+	d.t.Helper()
+	for _, disk := range d.tree().GetDisks() {
+		if disk.GetNumber() == number {
+			return disk
+		}
+	}
+	d.t.Fatalf("there is no disk %d", number)
+	return nil
+}
+
+// state is all disks, partitions, volumes and mount points, the mapped shares, and the entries of the directory of pods.
+func (d *driver) state() string {
+	d.t.Helper()
+	entries, err := os.ReadDir(d.hostPath(pods))
+	noError(d.t, err)
+	text := fmt.Sprintln(entries, d.mapped())
+	return text + strings.Join(strings.Fields(prototext.Format(d.tree())), " ") // prototext varies its blanks
+}
+
+// scribble writes into a disk as another system would.
+func (d *driver) scribble(number uint32, offset int64, text string) {
+	d.t.Helper()
+	image, err := d.node.Emulated.DiskImage(number)
+	noError(d.t, err)
+	f, err := os.OpenFile(image, os.O_RDWR, 0)
+	noError(d.t, err)
+	_, err = f.WriteAt([]byte(text), offset)
+	noError(d.t, err)
+	noError(d.t, f.Close())
+}
+
+// scribbled tells whether what was written is still there.
+func (d *driver) scribbled(number uint32, offset int64, text string) bool {
+	d.t.Helper()
+	image, err := d.node.Emulated.DiskImage(number)
+	noError(d.t, err)
+	f, err := os.Open(image)
+	noError(d.t, err)
+	defer f.Close()
+	b := make([]byte, len(text))
+	_, err = f.ReadAt(b, offset)
+	noError(d.t, err)
+	return string(b) == text
+}

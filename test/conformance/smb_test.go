@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"google.golang.org/grpc/codes"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+const share = `\\fs.emulated\share`
+
+func (d *driver) mapShare(from, at, as, with string) error {
+	d.t.Helper()
+	return d.do("NewSmbGlobalMapping", values{remote: from, local: at, user: as, password: with})
+}
+
+func (d *driver) unmapShare(from string) error {
+	d.t.Helper()
+	return d.do("RemoveSmbGlobalMapping", values{remote: from})
+}
+
+// mapped are the shares that the node has mapped.
+func (d *driver) mapped() []string {
+	d.t.Helper()
+	found, err := d.node.Emulated.SMBGlobalMappings()
+	noError(d.t, err)
+	var shares []string
+	for _, m := range found {
+		shares = append(shares, m.RemotePath)
+	}
+	return shares
+}
+
+func shareScenarios() map[string]scenario {
+	return map[string]scenario{
+		"NewSmbGlobalMapping": {
+			success: func(d *driver) {
+				at := d.fresh()
+				noError(d.t, d.mapShare(share, at, "csi", "csi-password"))
+				same(d.t, d.mapped(), []string{share})
+				d.write(at+`\file`, "shared")
+				same(d.t, d.read(at+`\file`), "shared")
+				noError(d.t, d.unmapShare(share))
+			},
+			repeat: func(d *driver) {
+				at := d.fresh()
+				unchanged(d, func(d *driver) error { return d.mapShare(share, at, "csi", "csi-password") })
+				unchanged(d, func(d *driver) error { return d.mapShare(share, at, "csi", "another") }) // pods may use it
+				same(d.t, d.mapped(), []string{share})
+				noError(d.t, d.unmapShare(share))
+			},
+			failure: func(d *driver) {
+				wantCode(d.t, "a wrong password", d.mapShare(share, "", "csi", "wrong"), codes.Unauthenticated)
+				wantCode(d.t, "an unknown share", d.mapShare(`\\fs.emulated\none`, "", "csi", "csi-password"), codes.NotFound)
+				wantCode(d.t, "an unknown server", d.mapShare(`\\none.emulated\share`, "", "csi", "csi-password"), codes.Unavailable)
+				wantCode(d.t, "a directory where the link goes", d.mapShare(share, d.directory(), "csi", "csi-password"), codes.AlreadyExists)
+				same(d.t, d.mapped(), nil)
+			},
+		},
+		"RemoveSmbGlobalMapping": {
+			success: func(d *driver) {
+				noError(d.t, d.mapShare(share, "", "csi", "csi-password"))
+				noError(d.t, d.unmapShare(share+`\a\directory`))
+				same(d.t, d.mapped(), nil)
+			},
+			repeat: func(d *driver) {
+				noError(d.t, d.mapShare(share, "", "csi", "csi-password"))
+				unchanged(d, func(d *driver) error { return d.unmapShare(share) })
+			},
+			failure: func(d *driver) {
+				noError(d.t, d.mapShare(share, "", "csi", "csi-password"))
+				d.node.Faults.Add(testnode.Fault{Function: "RemoveSMBGlobalMapping", Times: 1, Error: win32.ERROR_OPEN_FILES})
+				wantCode(d.t, "a mapping that cannot be removed", d.unmapShare(share), codes.Unavailable)
+				same(d.t, d.mapped(), []string{share})
+				noError(d.t, d.unmapShare(share))
+			},
+		},
+	}
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+func volumeScenarios() map[string]scenario {
+	all := mountScenarios()
+	for operation, s := range contentScenarios() {
+		all[operation] = s
+	}
+	return all
+}
+
+// contentScenarios are those of the operations on a volume wherever it is mounted.
+func contentScenarios() map[string]scenario {
+	return map[string]scenario{
+		"ListVolumesOnDisk": {
+			success: func(d *driver) {
+				number, id := d.raw()
+				got, err := d.volumesOn(number)
+				noError(d.t, err)
+				same(d.t, got, []string{id})
+				system, err := d.volumesOn(0)
+				noError(d.t, err)
+				tree := d.treeOf(0).GetPartitions()
+				same(d.t, system, []string{tree[2].GetVolume().GetId(), tree[0].GetVolume().GetId()}) // data first, EFI after
+				if d.has("ListVolumesOnDisk", partition) {
+					got, err = d.listVolumes(values{disk: uint32(0), partition: uint32(1)})
+					noError(d.t, err)
+					same(d.t, got, system[1:])
+				}
+			},
+			repeat: func(d *driver) {
+				number, _ := d.raw()
+				twice(d, func(d *driver) ([]string, error) { return d.volumesOn(number) })
+			},
+			failure: func(d *driver) {
+				for number, want := range map[uint32]codes.Code{unknownDisk: codes.NotFound, d.blank(): codes.FailedPrecondition, 2: codes.FailedPrecondition} {
+					_, err := d.volumesOn(number)
+					wantCode(d.t, fmt.Sprint("disk ", number), err, want)
+				}
+			},
+		},
+		"IsVolumeFormatted": {
+			success: func(d *driver) {
+				_, raw := d.raw()
+				_, ntfs := d.ntfs()
+				for id, want := range map[string]bool{raw: false, ntfs: true} {
+					got, err := d.isFormatted(id)
+					noError(d.t, err)
+					same(d.t, got, want)
+				}
+			},
+			repeat: func(d *driver) {
+				_, id := d.ntfs()
+				twice(d, func(d *driver) (bool, error) { return d.isFormatted(id) })
+			},
+			failure: func(d *driver) {
+				_, err := d.isFormatted(unknownVolume)
+				wantCode(d.t, "an unknown volume", err, codes.NotFound)
+				_, id := d.ntfs()
+				d.node.Faults.Add(testnode.Fault{Function: "VolumeInformation", Error: win32.ERROR_ACCESS_DENIED})
+				_, err = d.isFormatted(id) // never false by mistake: it would be formatted
+				wantCode(d.t, "a volume that cannot be read", err, codes.PermissionDenied)
+			},
+		},
+		"FormatVolume": {
+			success: func(d *driver) {
+				number, id := d.raw()
+				noError(d.t, d.format(id))
+				same(d.t, d.treeOf(number).GetPartitions()[1].GetVolume().GetFileSystem(), "NTFS")
+			},
+			repeat: func(d *driver) {
+				_, id, at := d.mounted()
+				unchanged(d, func(d *driver) error { return d.format(id) })
+				d.intact(at)
+			},
+			failure: func(d *driver) {
+				wantCode(d.t, "an unknown volume", d.format(unknownVolume), codes.NotFound)
+				number, id := d.raw()
+				offset := d.treeOf(number).GetPartitions()[1].GetOffsetBytes() + 0x438
+				d.scribble(number, offset, "\x53\xef") // ext4's magic number
+				wantCode(d.t, "a volume that is not blank", d.format(id), codes.FailedPrecondition)
+				if !d.scribbled(number, offset, "\x53\xef") {
+					d.t.Error("a volume that is not blank was written to")
+				}
+			},
+		},
+		"ResizeVolume": {
+			success: func(d *driver) {
+				number, id, at := d.mounted()
+				length := func() int64 { return d.treeOf(number).GetPartitions()[1].GetSizeBytes() }
+				before := length()
+				noError(d.t, d.node.Emulated.GrowDisk(number, 4*gib))
+				noError(d.t, d.resize(id, before+gib))
+				same(d.t, length(), before+gib)
+				noError(d.t, d.resize(fmt.Sprint(number), 0)) // Azure Disk sends the number of the disk
+				same(d.t, length(), before+3*gib)
+				if total := d.treeOf(number).GetPartitions()[1].GetVolume().GetTotalBytes(); total < before+2*gib {
+					d.t.Errorf("the file system has %d bytes in a partition of %d", total, length())
+				}
+				d.intact(at)
+			},
+			repeat: func(d *driver) {
+				number, id, at := d.mounted()
+				noError(d.t, d.node.Emulated.GrowDisk(number, 2*gib))
+				unchanged(d, func(d *driver) error { return d.resize(id, 0) })
+				unchanged(d, func(d *driver) error { return d.resize(id, gib) }) // never smaller
+				d.intact(at)
+			},
+			failure: func(d *driver) {
+				wantCode(d.t, "an unknown volume", d.resize(unknownVolume, 0), codes.NotFound)
+				_, id := d.ntfs()
+				wantCode(d.t, "larger than the disk", d.resize(id, 2*gib), codes.OutOfRange)
+				wantCode(d.t, "a negative size", d.resize(id, -1), codes.InvalidArgument)
+			},
+		},
+		"GetVolumeStats": {
+			success: func(d *driver) {
+				number, id, _ := d.mounted()
+				got, err := d.volumeStats(id)
+				noError(d.t, err)
+				volume := d.treeOf(number).GetPartitions()[1]
+				same(d.t, got, stats{volume.GetVolume().GetTotalBytes(), volume.GetVolume().GetUsedBytes()})
+				if got.Used <= 0 || got.Total <= got.Used || got.Total > volume.GetSizeBytes() || got.Total < volume.GetSizeBytes()-1<<20 {
+					d.t.Errorf("%+v in a partition of %d bytes", got, volume.GetSizeBytes())
+				}
+			},
+			repeat: func(d *driver) {
+				_, id := d.ntfs()
+				twice(d, func(d *driver) (stats, error) { return d.volumeStats(id) })
+			},
+			failure: func(d *driver) {
+				_, err := d.volumeStats(unknownVolume)
+				wantCode(d.t, "an unknown volume", err, codes.NotFound)
+				_, id := d.ntfs()
+				d.node.Faults.Add(testnode.Fault{Function: "DiskFreeSpace", Error: win32.ERROR_ACCESS_DENIED})
+				_, err = d.volumeStats(id)
+				wantCode(d.t, "a volume that cannot be read", err, codes.PermissionDenied)
+			},
+		},
+		"GetDiskNumberFromVolumeID": {
+			success: func(d *driver) {
+				number, id := d.raw() // not mounted anywhere: how drivers find the disk to take offline
+				for _, form := range []string{id, strings.ToUpper(id), strings.TrimSuffix(id, `\`), strings.TrimPrefix(id, `\\?\`)} {
+					got, err := d.diskOf(form)
+					noError(d.t, err)
+					same(d.t, got, number)
+				}
+			},
+			repeat: func(d *driver) {
+				_, id := d.raw()
+				twice(d, func(d *driver) (uint32, error) { return d.diskOf(id) })
+			},
+			failure: func(d *driver) {
+				_, err := d.diskOf(unknownVolume)
+				wantCode(d.t, "an unknown volume", err, codes.NotFound)
+				number, id := d.raw()
+				noError(d.t, d.node.Emulated.SetDiskOnline(number, false))
+				_, err = d.diskOf(id)
+				wantCode(d.t, "a volume of an offline disk", err, codes.NotFound)
+			},
+		},
+		"WriteVolumeCache": {
+			success: func(d *driver) {
+				_, id, _ := d.mounted()
+				d.node.Faults.Calls()
+				noError(d.t, d.flush(id))
+				if !slices.ContainsFunc(d.node.Faults.Calls(), func(c kernel.Call) bool { return c.Function == "Flush" }) {
+					d.t.Error("nothing was flushed")
+				}
+			},
+			repeat: func(d *driver) {
+				_, id, _ := d.mounted()
+				unchanged(d, func(d *driver) error { return d.flush(id) })
+			},
+			failure: func(d *driver) {
+				wantCode(d.t, "an unknown volume", d.flush(unknownVolume), codes.NotFound)
+				_, id := d.ntfs()
+				d.node.Faults.Add(testnode.Fault{Function: "Flush", Error: win32.ERROR_DISK_FULL})
+				wantCode(d.t, "a full disk", d.flush(id), codes.ResourceExhausted)
+			},
+		},
+	}
+}

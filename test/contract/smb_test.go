@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	fs "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// The shares and the account of the default node.
+const (
+	share        = `\\fs.emulated\share`
+	otherShare   = `\\fs.emulated\other`
+	smbUser      = `AZURE\csi`
+	smbPassword  = "csi-password"
+	newPassword  = "n3w: pässword"
+	stagedShare  = `\var\lib\kubelet\plugins\kubernetes.io\csi\smb.csi.k8s.io\abc\globalmount`
+	stagedParent = `\var\lib\kubelet\plugins\kubernetes.io\csi\smb.csi.k8s.io\abc`
+)
+
+func mapShare(t *testing.T, n *testnode.Node, remote, local, user, password string) error {
+	t.Helper()
+	_, err := n.SMB.NewSmbGlobalMapping(t.Context(), &smb.NewSmbGlobalMappingRequest{
+		RemotePath: remote, LocalPath: local, Username: user, Password: password,
+	})
+	return err
+}
+
+func unmapShare(t *testing.T, n *testnode.Node, remote string) error {
+	t.Helper()
+	_, err := n.SMB.RemoveSmbGlobalMapping(t.Context(), &smb.RemoveSmbGlobalMappingRequest{RemotePath: remote})
+	return err
+}
+
+// mapped are the shares that are mapped, in order.
+func mapped(t *testing.T, n *testnode.Node) string {
+	t.Helper()
+	mappings, err := n.Emulated.SMBGlobalMappings()
+	noError(t, err)
+	var paths []string
+	for _, m := range mappings {
+		paths = append(paths, m.RemotePath)
+	}
+	slices.Sort(paths)
+	return strings.Join(paths, " ")
+}
+
+func wantMapped(t *testing.T, n *testnode.Node, shares ...string) {
+	t.Helper()
+	if got, want := mapped(t, n), strings.Join(shares, " "); got != want {
+		t.Errorf("mapped: got %q, want %q", got, want)
+	}
+}
+
+// called tells whether a kernel function was called since the last time.
+func called(n *testnode.Node, function string) bool {
+	for _, c := range n.Faults.Calls() {
+		if c.Function == function {
+			return true
+		}
+	}
+	return false
+}
+
+// shareFile is a file of a share where its server keeps it.
+func shareFile(n *testnode.Node, share string, names ...string) string {
+	return filepath.Join(append([]string{n.StateDir, "shares", "fs.emulated", share}, names...)...)
+}
+
+func startMapped(t *testing.T) *testnode.Node {
+	t.Helper()
+	n := testnode.Start(t, testnode.Options{})
+	mkdir(t, n, stagedParent)
+	noError(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword))
+	return n
+}
+
+func TestSMBMapping(t *testing.T) {
+	n := startMapped(t)
+	wantMapped(t, n, share)
+	n.WriteFile(stagedShare+`\data`, "precious")
+	if content, err := os.ReadFile(shareFile(n, "share", "data")); err != nil || string(content) != "precious" {
+		t.Errorf("the server has %q, %v", content, err)
+	}
+	if !isSymlink(t, n, stagedShare) {
+		t.Error("the link is none")
+	}
+	n.Faults.Calls()
+	noError(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword)) // the same again
+	noError(t, mapShare(t, n, `\\FS.Emulated\SHARE\`, stagedShare+`\`, smbUser, smbPassword))
+	noError(t, mapShare(t, n, "//fs.emulated/share", "", smbUser, smbPassword))
+	noError(t, mapShare(t, n, share+`\sub\dir`, stagedParent+`\sub`, smbUser, smbPassword)) // shares the mapping
+	if called(n, "CreateSMBGlobalMapping") {
+		t.Error("a mapping that works was made again")
+	}
+	wantMapped(t, n, share)
+	noError(t, unmapShare(t, n, share+`\whatever`))
+	wantMapped(t, n)
+	if !exists(t, n, stagedShare) || isSymlink(t, n, stagedShare) {
+		t.Error("the link has gone with the mapping, or is not dangling")
+	}
+}
+
+func TestRule17UnmappingTwice(t *testing.T) {
+	n := startMapped(t)
+	for range 2 {
+		noError(t, unmapShare(t, n, share))
+	}
+	noError(t, unmapShare(t, n, otherShare))
+	noError(t, unmapShare(t, n, `\\no-such-server\share`))
+	n.Faults.Calls()
+	noError(t, rmdir(t, n, stagedShare, true)) // the driver's next call
+	for _, c := range n.Faults.Calls() {
+		if strings.Contains(c.Object, "UNC") || strings.Contains(c.Function, "SMB") {
+			t.Errorf("removing the link asked the network: %+v", c)
+		}
+	}
+	if exists(t, n, stagedShare) {
+		t.Error("the link is still there")
+	}
+	if _, err := os.Stat(shareFile(n, "share")); err != nil {
+		t.Error("removing the link reached the share")
+	}
+}
+
+func TestRule18LinkTargetIsPlain(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	for remote, want := range map[string]string{
+		share:                     `\\fs.emulated\share\`,
+		"//fs.emulated/share/a/b": `\\fs.emulated\share\a\b\`,
+		share + `\C\`:             `\\fs.emulated\share\C\`,
+	} {
+		noError(t, mapShare(t, n, remote, podsPath+`\link`, smbUser, smbPassword))
+		target, err := n.Emulated.Readlink(podsPath + `\link`)
+		if err != nil || target != want {
+			t.Errorf("link to %s: got %q, %v, want %q", remote, target, err, want)
+		}
+		// What the SMB driver does with it: the first two components are the key of the mapping.
+		parts := strings.SplitN(strings.TrimPrefix(target, `\\`), `\`, 3)
+		noError(t, unmapShare(t, n, `\\`+parts[0]+`\`+parts[1]))
+		wantMapped(t, n)
+		noError(t, rmdir(t, n, podsPath+`\link`, true))
+	}
+}
+
+func TestSMBArguments(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	mkdir(t, n, podsPath+`\dir`)
+	n.WriteFile(podsPath+`\file`, "")
+	for _, c := range []struct {
+		name, remote, local string
+		user, password      string
+		want                codes.Code
+	}{
+		{"no remote path", "", "", smbUser, smbPassword, codes.InvalidArgument},
+		{"no share", `\\fs.emulated`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"no share after a backslash", `\\fs.emulated\`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"no server", `\\\share`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"a local path", `C:\share`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"one backslash", `\fs.emulated\share`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"verbatim", `\\?\UNC\fs.emulated\share`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"a device", `\\.\PhysicalDrive0`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"dots", share + `\..\other`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"an empty component", share + `\\sub`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"a pipe", `\\localhost\pipe\csi-proxy-disk-v1`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"the pipes' share", `\\fs.emulated\IPC$`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"WebDAV", `\\fs.emulated@SSL\share`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"a quotation mark", `\\fs.emulated\share' OR '1'='1\"`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"a control character", share + "\\a\nb", "", smbUser, smbPassword, codes.InvalidArgument},
+		{"a NUL", share + "\x00", "", smbUser, smbPassword, codes.InvalidArgument},
+		{"a long path", share + strings.Repeat(`\a`, 600), "", smbUser, smbPassword, codes.InvalidArgument},
+		{"unknown server", `\\nowhere\share`, "", smbUser, smbPassword, codes.Unavailable},
+		{"unknown share", `\\fs.emulated\nothing`, "", smbUser, smbPassword, codes.NotFound},
+		{"wrong password", share, "", smbUser, "not-the-password", codes.Unauthenticated},
+		{"unknown user", share, "", "nobody", smbPassword, codes.Unauthenticated},
+		{"unknown domain", share, "", `OTHER\csi`, smbPassword, codes.Unauthenticated},
+		{"no user", share, "", "", smbPassword, codes.Unauthenticated},
+		{"no password", share, "", smbUser, "", codes.Unauthenticated},
+		{"a user with a line end", share, "", "csi\n", smbPassword, codes.InvalidArgument},
+		{"a password with a NUL", share, "", smbUser, "a\x00b", codes.InvalidArgument},
+		{"a long password", share, "", smbUser, strings.Repeat("x", 1<<20), codes.InvalidArgument},
+		{"link outside", share, `C:\Windows\link`, smbUser, smbPassword, codes.InvalidArgument},
+		{"link with slashes", share, `C:/var/lib/kubelet/pods/link`, smbUser, smbPassword, codes.InvalidArgument},
+		{"link on a share", share, share + `\link`, smbUser, smbPassword, codes.InvalidArgument},
+		{"link for a working directory", share, `C:\var\lib\kubelet`, smbUser, smbPassword, codes.FailedPrecondition},
+		{"link for a directory", share, podsPath + `\dir`, smbUser, smbPassword, codes.AlreadyExists},
+		{"link for a file", share, podsPath + `\file`, smbUser, smbPassword, codes.AlreadyExists},
+		{"link without parent", share, podsPath + `\none\link`, smbUser, smbPassword, codes.NotFound},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := mapShare(t, n, c.remote, c.local, c.user, c.password)
+			wantCode(t, err, c.want)
+			wantMapped(t, n)
+			if strings.Contains(err.Error(), c.password) && len(c.password) > 1 {
+				t.Errorf("the error tells the password: %v", err)
+			}
+			if c.local == podsPath+`\link` && exists(t, n, c.local) {
+				t.Error("a link was made")
+			}
+			if strings.HasPrefix(c.name, "a ") && !strings.Contains(c.name, "user") && !strings.Contains(c.name, "password") {
+				wantCode(t, unmapShare(t, n, c.remote), codes.InvalidArgument)
+			}
+		})
+	}
+	if err := mapShare(t, n, "", "", smbUser, smbPassword); !strings.Contains(err.Error(), "remote path is empty") {
+		t.Errorf("the text that operators know is gone: %v", err)
+	}
+}
+
+// A mapping is never pulled from under pods that use it: not for a call with a wrong password, or none.
+func TestSMBReuseNeedsNoCredentials(t *testing.T) {
+	n := startMapped(t)
+	for _, c := range [][2]string{{smbUser, "wrong"}, {"nobody", "wrong"}, {"", ""}, {"EMULATED\\csi", smbPassword}} {
+		noError(t, mapShare(t, n, share, stagedShare, c[0], c[1]))
+	}
+	n.WriteFile(stagedShare+`\data`, "x")
+}
+
+func TestSMBRotation(t *testing.T) {
+	n := startMapped(t)
+	noError(t, mapShare(t, n, otherShare, "", smbUser, smbPassword))
+	n.WriteFile(stagedShare+`\data`, "x")
+	noError(t, n.Emulated.SetSMBPassword("csi", newPassword))
+	if isSymlink(t, n, stagedShare) {
+		t.Error("the share answers sessions with the old password")
+	}
+	wantCode(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword), codes.Unauthenticated)
+	noError(t, mapShare(t, n, share, stagedShare, smbUser, newPassword))
+	if !isSymlink(t, n, stagedShare) || n.ReadFile(stagedShare+`\data`) != "x" {
+		t.Error("the share does not answer")
+	}
+	noError(t, mapShare(t, n, otherShare, "", smbUser, newPassword)) // and the next share
+	wantMapped(t, n, otherShare, share)
+}
+
+func TestSMBConflict(t *testing.T) {
+	n := startMapped(t)
+	err := mapShare(t, n, otherShare, podsPath+`\link`, "csi", smbPassword)
+	wantCode(t, err, codes.FailedPrecondition)
+	for _, name := range []string{"fs.emulated", share} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("the error does not name %s: %v", name, err)
+		}
+	}
+	wantMapped(t, n, share)
+	if !isSymlink(t, n, stagedShare) || exists(t, n, podsPath+`\link`) {
+		t.Error("the other share's mapping suffered, or a link was made")
+	}
+}
+
+// Somebody else maps the share between our look and our call.
+func TestSMBMappedByAnother(t *testing.T) {
+	for _, code := range []win32.Errno{win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT} {
+		n := testnode.Start(t, testnode.Options{})
+		n.Faults.Add(testnode.Fault{Function: "CreateSMBGlobalMapping", Times: 1, Error: code, After: true})
+		noError(t, mapShare(t, n, share, podsPath+`\link`, smbUser, smbPassword))
+		wantMapped(t, n, share)
+	}
+	n := testnode.Start(t, testnode.Options{})
+	n.Faults.Add(testnode.Fault{Function: "CreateSMBGlobalMapping", Error: win32.ERROR_SESSION_CREDENTIAL_CONFLICT})
+	wantCode(t, mapShare(t, n, share, "", smbUser, smbPassword), codes.FailedPrecondition)
+}
+
+func TestSMBServerAway(t *testing.T) {
+	n := startMapped(t)
+	n.WriteFile(stagedShare+`\data`, "x")
+	noError(t, n.Emulated.StopSMBServer("FS.emulated"))
+	wantCode(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword), codes.Unavailable)
+	wantCode(t, mapShare(t, n, otherShare, "", smbUser, smbPassword), codes.Unavailable)
+	if isSymlink(t, n, stagedShare) || !exists(t, n, stagedShare) {
+		t.Error("the link has gone, or leads somewhere")
+	}
+	wantMapped(t, n, share) // pods that wait for the server keep it
+	noError(t, n.Emulated.StartSMBServer("fs.emulated"))
+	if !isSymlink(t, n, stagedShare) || n.ReadFile(stagedShare+`\data`) != "x" {
+		t.Error("the share does not come back with its server")
+	}
+	noError(t, mapShare(t, n, share, stagedShare, smbUser, "whatever"))
+
+	noError(t, n.Emulated.StopSMBServer("fs.emulated"))
+	noError(t, unmapShare(t, n, share)) // does not ask the server
+	noError(t, rmdir(t, n, stagedShare, true))
+	wantMapped(t, n)
+}
+
+func TestSMBReboot(t *testing.T) {
+	n := startMapped(t)
+	n.WriteFile(stagedShare+`\data`, "x")
+	n.Reboot()
+	wantMapped(t, n)
+	if !exists(t, n, stagedShare) || isSymlink(t, n, stagedShare) {
+		t.Error("the link does not dangle after a reboot")
+	}
+	noError(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword))
+	if n.ReadFile(stagedShare+`\data`) != "x" {
+		t.Error("the data has gone")
+	}
+}
+
+func encrypting(encrypts bool) emulated.Options {
+	s := emulated.DefaultScenario()
+	s.SMBServers = []emulated.SMBServerSpec{{Name: "fs.emulated", Shares: []emulated.SMBShareSpec{{Name: "share"}, {Name: "closed", Users: []string{"admin"}}}, NoEncryption: !encrypts}}
+	s.SMBUsers = append(s.SMBUsers, emulated.SMBUserSpec{Name: "admin", Password: "admin-password"})
+	return emulated.Options{Scenario: &s}
+}
+
+// The flag -require-privacy reaches the mapping.
+func TestSMBPrivacy(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{Emulated: encrypting(false)})
+	err := mapShare(t, n, share, "", smbUser, smbPassword)
+	wantCode(t, err, codes.FailedPrecondition)
+	if !strings.Contains(err.Error(), "encrypt") || !strings.Contains(err.Error(), "-require-privacy") {
+		t.Errorf("the error does not say what to do: %v", err)
+	}
+	wantMapped(t, n)
+	n = testnode.Start(t, testnode.Options{Emulated: encrypting(false), PlainSMB: true})
+	noError(t, mapShare(t, n, share, "", smbUser, smbPassword))
+	n = testnode.Start(t, testnode.Options{Emulated: encrypting(true)})
+	noError(t, mapShare(t, n, share, "", smbUser, smbPassword))
+	wantCode(t, mapShare(t, n, `\\fs.emulated\closed`, "", smbUser, smbPassword), codes.PermissionDenied)
+	wantMapped(t, n, share)
+}
+
+func TestSMBKernelFaults(t *testing.T) {
+	for code, want := range map[win32.Errno]codes.Code{
+		win32.ERROR_BAD_NETPATH: codes.Unavailable, win32.ERROR_NETNAME_DELETED: codes.Unavailable, win32.ERROR_NO_LOGON_SERVERS: codes.Unavailable,
+		win32.ERROR_BAD_NET_NAME: codes.NotFound, win32.ERROR_INVALID_PASSWORD: codes.Unauthenticated, win32.ERROR_LOGON_FAILURE: codes.Unauthenticated,
+		win32.ERROR_ACCOUNT_RESTRICTION: codes.Unauthenticated, win32.ERROR_ACCOUNT_LOCKED_OUT: codes.Unauthenticated,
+		win32.ERROR_ACCESS_DENIED: codes.PermissionDenied, win32.ERROR_INVALID_PARAMETER: codes.InvalidArgument, win32.ERROR_GEN_FAILURE: codes.Internal,
+	} {
+		t.Run(code.Name(), func(t *testing.T) {
+			n := testnode.Start(t, testnode.Options{})
+			n.Faults.Add(testnode.Fault{Function: "CreateSMBGlobalMapping", Times: 1, Error: code})
+			err := mapShare(t, n, share, podsPath+`\link`, smbUser, smbPassword)
+			wantCode(t, err, want)
+			if text := status.Convert(err).Message(); strings.Contains(text, "csi-password") || strings.Contains(text, "AZURE") || !strings.Contains(text, share) {
+				t.Errorf("the error tells credentials, or not the share: %s", text)
+			}
+			if exists(t, n, podsPath+`\link`) {
+				t.Error("a link was made to a share that is not mapped")
+			}
+			noError(t, mapShare(t, n, share, podsPath+`\link`, smbUser, smbPassword))
+		})
+	}
+	n := testnode.Start(t, testnode.Options{})
+	n.Faults.Add(testnode.Fault{Function: "SMBGlobalMappings", Times: 1, Error: win32.ERROR_GEN_FAILURE})
+	wantCode(t, mapShare(t, n, share, "", smbUser, smbPassword), codes.Internal)
+	n.Faults.Add(testnode.Fault{Function: "CreateSMBGlobalMapping", Times: 1, Panic: true})
+	wantCode(t, mapShare(t, n, share, "", smbUser, smbPassword), codes.Internal)
+	noError(t, mapShare(t, n, share, "", smbUser, smbPassword))
+	n.Faults.Add(testnode.Fault{Function: "RemoveSMBGlobalMapping", Times: 1, Error: win32.ERROR_OPEN_FILES})
+	wantCode(t, unmapShare(t, n, share), codes.Unavailable)
+	noError(t, unmapShare(t, n, share))
+	wantMapped(t, n)
+}
+
+// A mapping that does not work is removed before it is made again, or Windows would refuse.
+func TestSMBBrokenMappingIsMadeAgain(t *testing.T) {
+	for _, code := range []win32.Errno{win32.ERROR_ACCESS_DENIED, win32.ERROR_LOGON_FAILURE, win32.ERROR_DEV_NOT_EXIST, win32.ERROR_BAD_NET_NAME} {
+		n := startMapped(t)
+		n.Faults.Add(testnode.Fault{Function: "OpenFile", Times: 1, Error: code}) // of the share
+		n.Faults.Calls()
+		noError(t, mapShare(t, n, share, "", smbUser, smbPassword))
+		var got []string
+		for _, c := range n.Faults.Calls() {
+			got = append(got, c.Function)
+		}
+		want := []string{"SMBGlobalMappings", "OpenFile", "RemoveSMBGlobalMapping", "CreateSMBGlobalMapping"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", code, diff)
+		}
+	}
+	// One that only cannot be reached is kept.
+	for _, code := range []win32.Errno{win32.ERROR_BAD_NETPATH, win32.ERROR_NETNAME_DELETED, win32.ERROR_SEM_TIMEOUT} {
+		n := startMapped(t)
+		n.Faults.Add(testnode.Fault{Function: "OpenFile", Times: 1, Error: code})
+		wantCode(t, mapShare(t, n, share, "", smbUser, smbPassword), codes.Unavailable)
+		wantMapped(t, n, share)
+	}
+}
+
+// Paths may lead through a link to a share that is mapped, and no further.
+func TestSMBPathsThroughTheLink(t *testing.T) {
+	n := startMapped(t)
+	mkdir(t, n, stagedShare+`\sub\dir`)
+	if _, err := os.Stat(shareFile(n, "share", "sub", "dir")); err != nil {
+		t.Error("the directory is not on the share")
+	}
+	if !exists(t, n, stagedShare+`\SUB\dir`) {
+		t.Error("what is on the share is not found")
+	}
+	// A link on the share, where workloads write, is not gone through.
+	mkdir(t, n, podsPath+`\victim`)
+	_, err := n.Filesystem.CreateSymlink(t.Context(), &fs.CreateSymlinkRequest{SourcePath: podsPath + `\victim`, TargetPath: stagedShare + `\evil`})
+	noError(t, err)
+	_, err = n.Filesystem.Mkdir(t.Context(), &fs.MkdirRequest{Path: stagedShare + `\evil\made`})
+	wantCode(t, err, codes.FailedPrecondition)
+	if exists(t, n, podsPath+`\victim\made`) {
+		t.Error("a link on the share was followed")
+	}
+	noError(t, rmdir(t, n, stagedShare+`\evil`, true))
+	noError(t, rmdir(t, n, stagedShare+`\sub`, true))
+	// Volumes have nothing to do with shares.
+	id := formatted(t, n, 1)
+	mkdir(t, n, stagedShare+`\mount`)
+	wantCode(t, mountVolume(t, n, id, stagedShare+`\mount`), codes.FailedPrecondition)
+	for _, path := range []string{stagedShare, stagedShare + `\mount`} {
+		wantCode(t, closest(t, n, path), codes.FailedPrecondition)
+	}
+	wantCode(t, volumeAt(t, n, stagedShare), codes.FailedPrecondition)
+
+	// Once the share is not mapped any more, nobody asks its server on our behalf.
+	noError(t, unmapShare(t, n, share))
+	n.Faults.Calls()
+	_, err = n.Filesystem.PathExists(t.Context(), &fs.PathExistsRequest{Path: stagedShare + `\sub`})
+	wantCode(t, err, codes.FailedPrecondition)
+	isSymlink(t, n, stagedShare)
+	for _, c := range n.Faults.Calls() {
+		if strings.Contains(c.Object, "UNC") {
+			t.Errorf("a share that is not mapped was asked: %+v", c)
+		}
+	}
+}
+
+// Links to links to shares: what kubelet and drivers make of a staged share.
+func TestSMBPublishLink(t *testing.T) {
+	n := startMapped(t)
+	mkdir(t, n, publish[:strings.LastIndex(publish, `\`)])
+	for _, link := range [][2]string{{stagedShare, publish}, {publish, podsPath + `\third`}} {
+		_, err := n.Filesystem.CreateSymlink(t.Context(), &fs.CreateSymlinkRequest{SourcePath: link[0], TargetPath: link[1]})
+		noError(t, err)
+		if !isSymlink(t, n, link[1]) {
+			t.Errorf("%s is no link", link[1])
+		}
+	}
+	n.WriteFile(publish+`\data`, "x")
+	if n.ReadFile(podsPath+`\third\data`) != "x" {
+		t.Error("the links lead elsewhere")
+	}
+	noError(t, n.Emulated.StopSMBServer("fs.emulated"))
+	if isSymlink(t, n, publish) || isSymlink(t, n, podsPath+`\third`) {
+		t.Error("a share whose server is away counts as mounted")
+	}
+}
