@@ -21,13 +21,13 @@ func TestSMBVersions(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	alpha, err := v1alpha1.NewClientWithPipePath(n.Socket("smb", "v1alpha1"))
 	noError(t, err)
-	defer alpha.Close()
+	defer alpha.Close() //nolint:errcheck // nothing follows
 	beta1, err := v1beta1.NewClientWithPipePath(n.Socket("smb", "v1beta1"))
 	noError(t, err)
-	defer beta1.Close()
+	defer beta1.Close() //nolint:errcheck // nothing follows
 	beta2, err := v1beta2.NewClientWithPipePath(n.Socket("smb", "v1beta2"))
 	noError(t, err)
-	defer beta2.Close()
+	defer beta2.Close() //nolint:errcheck // nothing follows
 
 	for name, version := range map[string]struct {
 		create func(remote, local, user, password string) (inBand string, err error)

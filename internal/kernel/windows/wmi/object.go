@@ -89,6 +89,9 @@ func call(object *ole.IDispatch, method string, in Parameters) error {
 		return err
 	}
 	defer release(parameters)
+	if parameters.ToIDispatch() == nil {
+		return win32.ERROR_INVALID_DATA
+	}
 	for name, value := range in {
 		v, err := parameters.ToIDispatch().PutProperty(name, value)
 		if err != nil {
@@ -115,31 +118,35 @@ func call(object *ole.IDispatch, method string, in Parameters) error {
 	return nil
 }
 
-// inParameters makes an empty set of a method's in parameters.
+// inParameters makes an empty set of a method's in parameters: Methods_.Item(method).InParameters.SpawnInstance_.
 func inParameters(object *ole.IDispatch, method string) (*ole.VARIANT, error) {
-	at := object
-	for _, step := range []struct {
-		name      string
-		arguments []any
-		call      bool
-	}{{name: "Methods_"}, {name: "Item", arguments: []any{method}, call: true}, {name: "InParameters"}, {name: "SpawnInstance_", call: true}} {
-		get := at.GetProperty
-		if step.call {
-			get = at.CallMethod
-		}
-		v, err := get(step.name, step.arguments...)
-		if err != nil {
-			return nil, err
-		}
-		if step.name == "SpawnInstance_" {
-			return v, nil
-		}
-		defer release(v)
-		if at = v.ToIDispatch(); at == nil {
-			return nil, win32.ERROR_INVALID_DATA
-		}
+	methods, err := object.GetProperty("Methods_")
+	if err != nil {
+		return nil, err
 	}
-	return nil, win32.ERROR_INVALID_DATA
+	defer release(methods)
+	item, err := callOn(methods, "Item", method)
+	if err != nil {
+		return nil, err
+	}
+	defer release(item)
+	if item.ToIDispatch() == nil {
+		return nil, win32.ERROR_INVALID_DATA
+	}
+	parameters, err := item.ToIDispatch().GetProperty("InParameters")
+	if err != nil {
+		return nil, err
+	}
+	defer release(parameters)
+	return callOn(parameters, "SpawnInstance_")
+}
+
+func callOn(v *ole.VARIANT, method string, arguments ...any) (*ole.VARIANT, error) {
+	object := v.ToIDispatch()
+	if object == nil {
+		return nil, win32.ERROR_INVALID_DATA
+	}
+	return object.CallMethod(method, arguments...)
 }
 
 func number(v *ole.VARIANT) uint32 {
