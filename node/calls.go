@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -21,8 +22,14 @@ type calls struct {
 	locks   keyedLocks
 	mu      sync.Mutex
 	running map[string]*flight
-	workers sync.WaitGroup
+	workers sync.WaitGroup // the operations that run
+	idle    chan func()    // goroutines without an operation wait here for the next
 	system  systemVolumeCache
+	hints   volumeHints
+}
+
+func newCalls(k kernel.Kernel, around kernel.Interceptor) *calls {
+	return &calls{kernel: k, around: around, running: make(map[string]*flight), idle: make(chan func())}
 }
 
 // op is one running operation as its steps see it.
@@ -89,7 +96,8 @@ func (c *calls) start(ctx context.Context, j job, f func(o *op) (any, error)) *f
 		c.running[j.key] = fl
 	}
 	o := &op{ctx: workerCtx, calls: c, k: kernel.Intercept(workerCtx, c.kernel, c.around)}
-	c.workers.Go(func() {
+	c.work(func() {
+		defer c.workers.Done()
 		defer cancel()
 		if j.finally != nil {
 			defer j.finally()
@@ -98,6 +106,33 @@ func (c *calls) start(ctx context.Context, j job, f func(o *op) (any, error)) *f
 		close(fl.done)
 	})
 	return fl
+}
+
+// idleTime is how long a goroutine without an operation waits for another.
+const idleTime = time.Minute
+
+// work runs an operation on a goroutine that has none, or on a new one: a fresh goroutine's stack has to grow with each
+// operation, which costs as much as a short one itself.
+func (c *calls) work(operation func()) {
+	c.workers.Add(1)
+	select {
+	case c.idle <- operation:
+		return
+	default:
+	}
+	go func() {
+		over := time.NewTimer(idleTime)
+		defer over.Stop()
+		for {
+			operation()
+			over.Reset(idleTime)
+			select {
+			case operation = <-c.idle:
+			case <-over.C:
+				return
+			}
+		}
+	}()
 }
 
 // perform takes the locks, runs f and lets everything go again. The flight leaves the register before the locks are

@@ -10,8 +10,6 @@ import (
 	"time"
 )
 
-func newCalls() *calls { return &calls{running: make(map[string]*flight)} }
-
 // start runs change in the background and gives its result later.
 func startChange(ctx context.Context, c *calls, j job, f func(o *op) (int, error)) func() (int, error) {
 	type result struct {
@@ -27,8 +25,8 @@ func startChange(ctx context.Context, c *calls, j job, f func(o *op) (int, error
 }
 
 func TestIdenticalCallsShareOneRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCalls()
+	bubble(t, func(t *testing.T) {
+		c := newCalls(nil, nil)
 		runs, proceed := 0, make(chan struct{})
 		f := func(*op) (int, error) { runs++; <-proceed; return runs, nil }
 		j := job{what: "test", key: "k", locks: []string{"l"}}
@@ -50,8 +48,8 @@ func TestIdenticalCallsShareOneRun(t *testing.T) {
 }
 
 func TestFreshCallDoesNotJoinWhatHasBegun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCalls()
+	bubble(t, func(t *testing.T) {
+		c := newCalls(nil, nil)
 		runs, proceed := 0, make(chan struct{})
 		f := func(*op) (int, error) { runs++; <-proceed; return runs, nil }
 		j := job{what: "test", key: "k", locks: []string{"l"}, fresh: true}
@@ -71,8 +69,8 @@ func TestFreshCallDoesNotJoinWhatHasBegun(t *testing.T) {
 }
 
 func TestLockOutlivesTheCallerThatGaveUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCalls()
+	bubble(t, func(t *testing.T) {
+		c := newCalls(nil, nil)
 		proceed, finished := make(chan struct{}), false
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -104,8 +102,8 @@ func TestLockOutlivesTheCallerThatGaveUp(t *testing.T) {
 }
 
 func TestNobodyLeftWaitingMeansNothingBegins(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCalls()
+	bubble(t, func(t *testing.T) {
+		c := newCalls(nil, nil)
 		proceed := make(chan struct{})
 		holder := startChange(t.Context(), c, job{what: "holder", locks: []string{"l"}}, func(*op) (int, error) { <-proceed; return 0, nil })
 		synctest.Wait()
@@ -128,8 +126,8 @@ func TestNobodyLeftWaitingMeansNothingBegins(t *testing.T) {
 }
 
 func TestPanicEndsOneCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCalls()
+	bubble(t, func(t *testing.T) {
+		c := newCalls(nil, nil)
 		j := job{what: "test", key: "k", locks: []string{"l"}}
 		_, err := change(t.Context(), c, j, func(*op) (int, error) { panic("boom") })
 		var failure *Error
@@ -143,8 +141,8 @@ func TestPanicEndsOneCall(t *testing.T) {
 }
 
 func TestDrainWaitsForWhatCallersLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCalls()
+	bubble(t, func(t *testing.T) {
+		c := newCalls(nil, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		proceed := make(chan struct{})
 		left := startChange(ctx, c, job{what: "left", locks: []string{"l"}}, func(*op) (int, error) { <-proceed; return 0, nil })

@@ -140,7 +140,7 @@ func (d *disk) settle(online bool) error {
 // flushDisk writes the cached data of the disk's volumes. A volume that cannot be flushed does not keep the disk online:
 // the state is what the caller decides on, and the volume may be gone already.
 func (o *op) flushDisk(d *disk) {
-	volumes, err := o.volumesOn(d.number)
+	volumes, err := o.volumesOf(d)
 	if err != nil {
 		klog.FromContext(o.ctx).Info("The volumes of a disk going offline could not be listed", "disk", d.number, "err", err)
 	}

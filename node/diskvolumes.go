@@ -144,12 +144,16 @@ func (o *op) volumesOn(number uint32) ([]diskVolume, error) {
 // awaitVolumes returns the volumes of the given partitions in their order, and waits for those of data partitions to
 // arrive. Others are left out when they have none.
 func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, error) {
+	if hinted, ok := o.hintedVolumes(d.number, partitions); ok {
+		return hinted, nil
+	}
 	var p patience
 	for {
 		present, err := o.volumesOn(d.number)
 		if err != nil {
 			return nil, err
 		}
+		o.calls.hints.remember(present)
 		var found []diskVolume
 		late := uint32(0)
 		for _, partition := range partitions {

@@ -32,7 +32,7 @@ const scriptedTarget = "iqn.2001-04.com.example:disk"
 func scriptedPortal() TargetPortal { return TargetPortal{Address: "192.0.2.1"} }
 
 func (k *scriptedISCSI) iscsi() *ISCSI {
-	return newISCSI(&calls{kernel: k, running: make(map[string]*flight)})
+	return newISCSI(newCalls(k, nil))
 }
 
 func (k *scriptedISCSI) ISCSISessionList() (kernel.ISCSISessions, error) {
@@ -82,7 +82,7 @@ func TestGetTargetDisksWaitsAfterALogin(t *testing.T) {
 		"connected, and disk there": {false, 0, []uint32{7}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				k := &scriptedISCSI{connected: !test.login}
 				s := k.iscsi()
 				if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}); err != nil {
@@ -111,7 +111,7 @@ func b2i(b bool) int {
 
 // TestGetTargetDisksStopsWaiting: ten seconds after the login nobody waits any more, however often they ask.
 func TestGetTargetDisksStopsWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		k := &scriptedISCSI{disk: time.Now().Add(time.Hour)}
 		s := k.iscsi()
 		if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}); err != nil {
@@ -129,7 +129,7 @@ func TestGetTargetDisksStopsWaiting(t *testing.T) {
 }
 
 func TestBusySessionEndsUnavailable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW", Code: win32.ISDSC_SESSION_BUSY}}
 		_, err := k.iscsi().GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
 		wantError(t, err, Unavailable, "ISDSC_SESSION_BUSY")
@@ -187,7 +187,7 @@ func TestSecretsAreWiped(t *testing.T) {
 
 // TestLoginsAreJoinedBySecret: identical logins at the same time are one, and another secret makes another call.
 func TestLoginsAreJoinedBySecret(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		proceed := make(chan struct{})
 		k := &scriptedISCSI{
 			during: func() { <-proceed },

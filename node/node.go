@@ -37,7 +37,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	if err != nil {
 		return nil, invalidPath(err)
 	}
-	calls := &calls{kernel: k, around: c.Interceptor, running: make(map[string]*flight)}
+	calls := newCalls(k, c.Interceptor)
 	paths := &paths{dirs: dirs}
 	return &Node{
 		Disks:      &Disks{calls: calls},

@@ -75,7 +75,7 @@ func TestPasswordsAreWiped(t *testing.T) {
 
 // One who gives up before his call begins leaves no password behind either, and one who joins another's call does not.
 func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var creates atomic.Int32
 		n, _ := smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
@@ -136,7 +136,7 @@ func TestSealedCredentials(t *testing.T) {
 
 // A server that hangs does not hang IsSymlink, and however many ask meanwhile, the server is asked once.
 func TestIsSymlinkDoesNotWaitForEver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		var asked atomic.Int32
 		var hanging atomic.Bool

@@ -51,7 +51,7 @@ func (k *scriptedServices) SystemFirmwareTable(uint32, uint32) ([]byte, error) {
 }
 
 func (k *scriptedServices) system() *System {
-	c := newCalls()
+	c := newCalls(nil, nil)
 	c.kernel = k
 	return &System{calls: c}
 }
@@ -79,7 +79,7 @@ func TestServiceWaitEnds(t *testing.T) {
 		"stop":  func(s *System) error { return s.StopService(context.Background(), "slow", true) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				k := &scriptedServices{answers: inState(win32.SERVICE_START_PENDING), control: win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL}
 				system, begin := k.system(), time.Now()
 				results := make(chan error, 2)
@@ -106,7 +106,7 @@ func TestServiceWaitEnds(t *testing.T) {
 
 // A caller that goes, goes; its wait does not keep the service from others.
 func TestServiceWaitEndsWithItsCaller(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		k := &scriptedServices{answers: inState(win32.SERVICE_STOPPED, win32.SERVICE_START_PENDING)}
 		system := k.system()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -156,7 +156,7 @@ func TestServiceStates(t *testing.T) {
 		"a dependent that nobody lists": {stop, []uint32{running}, win32.ERROR_DEPENDENT_SERVICES_RUNNING, nil, ReasonServicePending},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				k := &scriptedServices{answers: inState(c.states...), control: c.control}
 				err := c.call(k.system())
 				reason := ""

@@ -53,10 +53,12 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 		}
 		return nil, win32.ERROR_FILE_NOT_FOUND
 	}
-	for _, d := range n.diskList() {
-		if strings.EqualFold(d.interfacePath(), path) {
+	if text, _, ok := strings.Cut(strings.TrimPrefix(lower, interfacePrefix), "&"); ok && strings.HasPrefix(lower, interfacePrefix) {
+		number, _ := cutNumber(text, "", "")
+		if d, ok := n.diskNumbered(number); ok && strings.EqualFold(d.interfacePath(), path) {
 			return &diskHandle{base, d}, nil
 		}
+		return nil, win32.ERROR_FILE_NOT_FOUND
 	}
 	if !strings.HasSuffix(path, `\`) {
 		if id, ok := parseVolumeName(path + `\`); ok {

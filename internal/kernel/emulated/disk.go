@@ -101,6 +101,16 @@ func (d *disk) volumeList() []*volume {
 	return d.volumes
 }
 
+// volume finds a volume of the disk.
+func (d *disk) volume(id guid.GUID) (*volume, bool) {
+	for _, v := range d.volumeList() {
+		if v.id == id {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
 // volumeNow finds a volume of the disk. The caller has mu.
 func (d *disk) volumeNow(id guid.GUID) *volume {
 	for _, v := range d.volumes {
@@ -201,8 +211,11 @@ func (d *disk) leaveIdentities(others map[guid.GUID]bool) error {
 	return d.commit(change{blocks: t.Encode()})
 }
 
+// interfacePrefix begins every disk's interface path, in lower case; the number follows.
+const interfacePrefix = `\\?\scsi#disk&ven_emulated&prod_disk#`
+
 // interfacePath is the device interface path of the disk (GUID_DEVINTERFACE_DISK).
 func (d *disk) interfacePath() string {
-	return fmt.Sprintf(`\\?\scsi#disk&ven_emulated&prod_disk#%d&%s&0&%02x%02x%02x#{53f56307-b6bf-11d0-94f2-00a0c91efb8b}`,
+	return fmt.Sprintf(interfacePrefix+"%d&%s&0&%02x%02x%02x#{53f56307-b6bf-11d0-94f2-00a0c91efb8b}",
 		d.number, d.record.Image, d.record.Bus, d.record.Target, d.record.LUN)
 }

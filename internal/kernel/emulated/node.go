@@ -30,6 +30,7 @@ type Node struct {
 	disks    map[uint32]*disk
 	contents map[guid.GUID]*content
 	shares   map[string]*content // connections by lower-case server\share
+	where    sync.Map            // the disk on which a volume, by GUID, was found last
 	boot     int                 // counts reboots; a device handle of an earlier boot is dead
 
 	scm serviceControl
@@ -105,13 +106,18 @@ func (n *Node) volumeList() []*volume {
 
 // volume finds the volume that has the GUID now.
 func (n *Node) volume(id guid.GUID) (*volume, bool) {
-	for _, d := range n.diskList() {
-		for _, v := range d.volumeList() {
-			if v.id == id {
-				return v, true
-			}
+	if d, ok := n.where.Load(id); ok {
+		if v, ok := d.(*disk).volume(id); ok { //nolint:forcetypeassert // nothing else is stored
+			return v, true
 		}
 	}
+	for _, d := range n.diskList() {
+		if v, ok := d.volume(id); ok {
+			n.where.Store(id, d)
+			return v, true
+		}
+	}
+	n.where.Delete(id)
 	return nil, false
 }
 

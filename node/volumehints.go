@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"sync"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// volumeHints remembers which volume was found where last, so that the volumes of one disk need not be looked for among
+// those of hundreds: Windows lists volumes for the node only. A hint is asked before it is believed.
+type volumeHints struct {
+	mu    sync.Mutex
+	known map[diskOffset]winpath.VolumeID
+}
+
+type diskOffset struct {
+	disk   uint32
+	offset int64
+}
+
+func (h *volumeHints) remember(volumes []diskVolume) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.known == nil {
+		h.known = make(map[diskOffset]winpath.VolumeID)
+	}
+	for _, v := range volumes {
+		h.known[diskOffset{v.extent.DiskNumber, v.extent.StartingOffset}] = v.id
+	}
+}
+
+func (h *volumeHints) at(where diskOffset) (winpath.VolumeID, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	id, ok := h.known[where]
+	return id, ok
+}
+
+func (h *volumeHints) forget(where diskOffset) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.known, where)
+}
+
+// hintedVolumes returns the volumes of the given partitions when every one is where it was last; else false.
+func (o *op) hintedVolumes(number uint32, partitions []win32.Partition) ([]diskVolume, bool) {
+	volumes := make([]diskVolume, 0, len(partitions))
+	for _, p := range partitions {
+		where := diskOffset{number, p.StartingOffset}
+		id, ok := o.calls.hints.at(where)
+		if !ok {
+			return nil, false
+		}
+		extents, err := o.volumeExtents(id)
+		if err != nil || len(extents) != 1 || extents[0].DiskNumber != number || extents[0].StartingOffset != p.StartingOffset {
+			o.calls.hints.forget(where)
+			return nil, false
+		}
+		volumes = append(volumes, diskVolume{id, extents[0]})
+	}
+	return volumes, true
+}
+
+// volumesOf lists the volumes that a disk has now, without waiting for any.
+func (o *op) volumesOf(d *disk) ([]diskVolume, error) {
+	if layout, err := d.layout(); err == nil {
+		if hinted, ok := o.hintedVolumes(d.number, volumePartitions(layout)); ok {
+			return hinted, nil
+		}
+	}
+	return o.volumesOn(d.number)
+}
