@@ -68,6 +68,10 @@ test-crash: setup-test ## kill -9 the agent at random moments of a volume's life
 test-wine: ## run the Windows kernel's tests under Wine (root; the first time makes a Wine, about a minute)
 	hack/test-wine.sh
 
+.PHONY: bench
+bench: ## measure every read and a volume's life beside a bare gRPC echo, and write docs/performance.md
+	go run ./test/bench -o docs/performance.md
+
 .PHONY: fuzz
 fuzz: ## fuzz every parser, FUZZTIME (5s) each
 	hack/fuzz.sh
