@@ -63,6 +63,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"agent":  startAgent,
 			"signal": signalAgent,
+			"ended":  endedAgent,
 			"exits":  exits,
 			"clean":  clean,
 		},
@@ -158,13 +159,25 @@ func signalAgent(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	a := running(ts)[args[0]]
 	ts.Check(a.command.Process.Signal(signals[args[1]]))
+	a.mustEnd(ts, args[0], args[2])
+}
+
+// ended NAME CODE waits until an agent has ended by itself and checks its exit code.
+func endedAgent(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 || running(ts)[args[0]] == nil {
+		ts.Fatalf("usage: ended NAME CODE")
+	}
+	running(ts)[args[0]].mustEnd(ts, args[0], args[1])
+}
+
+func (a *runningAgent) mustEnd(ts *testscript.TestScript, name, want string) {
 	<-a.ended
 	code := fmt.Sprint(a.command.ProcessState.ExitCode())
 	if code == "-1" {
 		code = "killed"
 	}
-	if code != args[2] {
-		ts.Fatalf("the agent %s ended with %s, want %s", args[0], code, args[2])
+	if code != want {
+		ts.Fatalf("the agent %s ended with %s, want %s", name, code, want)
 	}
 }
 

@@ -10,10 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
@@ -23,6 +25,7 @@ type options struct {
 
 	host        string
 	stateDir    string
+	scenario    *emulated.Scenario // nil: the default one, or the node that is there
 	socketDir   string
 	workingDirs []string
 	privacy     bool
@@ -56,6 +59,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	var (
 		more                            list
 		kubelet, kubeletPlugins, podDir string
+		scenario                        string
 		service                         bool
 	)
 	flags := flag.NewFlagSet("csi-proxy", flag.ContinueOnError)
@@ -70,6 +74,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&o.metrics, "metrics-bind-address", "", "`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
 	flags.StringVar(&o.host, "host", defaultHost(), "the node to work on: windows, or emulated, a Windows node made of files")
 	flags.StringVar(&o.stateDir, "state-dir", "", "`directory` in which the emulated node lives; made when missing")
+	flags.StringVar(&scenario, "scenario", "", "what a new emulated node is made of: a `file or profile` ("+strings.Join(emulated.Profiles(), ", ")+")")
 	flags.StringVar(&o.socketDir, "socket-dir", "", "`directory` of the unix sockets (default: run in the state directory)")
 	flags.Var(&o.apis, "api", "which `versions` of an API group are served, group=off or group=version,version; may be repeated (default: all)")
 	flags.Usage = func() {} // or it would bury every error
@@ -99,6 +104,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		}
 	}
 	if err := o.check(service); err != nil {
+		return nil, err
+	}
+	if err := o.loadScenario(scenario, wasGiven(flags, "scenario")); err != nil {
 		return nil, err
 	}
 	return o, makeLogDirs(flags)
@@ -133,6 +141,33 @@ func (o *options) check(service bool) error {
 	if o.apis.Empty() {
 		return errors.New("-api: every API is off, nothing is left to serve")
 	}
+	return nil
+}
+
+// wasGiven tells whether a flag is on the command line.
+func wasGiven(flags *flag.FlagSet, name string) (given bool) {
+	flags.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	return given
+}
+
+// loadScenario reads the scenario of a node that does not exist yet.
+func (o *options) loadScenario(nameOrPath string, given bool) error {
+	switch {
+	case !given:
+		return nil
+	case o.host != hostEmulated:
+		return errors.New("-scenario goes with -host=emulated only")
+	case nameOrPath == "":
+		return errors.New("-scenario is empty: it needs a file or a profile")
+	}
+	s, err := emulated.LoadScenario(nameOrPath)
+	if err != nil {
+		return fmt.Errorf("-scenario: %w", err)
+	}
+	if emulated.Exists(o.stateDir) {
+		return fmt.Errorf("-scenario is for a new node, and %s holds one: leave the flag out, or use an empty state directory", o.stateDir)
+	}
+	o.scenario = &s
 	return nil
 }
 

@@ -20,11 +20,15 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
 // stopLimit is how long the agent waits, once told to stop, for the node's running operations: a format takes a while.
 const stopLimit = 2 * time.Minute
+
+// crashed is the exit code when a fault of the emulated node asks for a crash: what a shell shows after SIGKILL.
+const crashed = 137
 
 // serve runs an agent until a signal or a failure ends it.
 func serve(ctx context.Context, o *options, stdout io.Writer) (err error) {
@@ -40,10 +44,12 @@ func serve(ctx context.Context, o *options, stdout io.Writer) (err error) {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a, err := agent.Start(signals, agent.Config{
 		StateDir:       o.stateDir,
+		Emulated:       emulated.Options{Scenario: o.scenario},
 		SocketDir:      o.socketDir,
 		WorkingDirs:    o.workingDirs,
 		RequirePrivacy: o.privacy,
 		APIs:           &o.apis,
+		Crash:          func() { os.Exit(crashed) },
 		Metrics:        server.NewMetrics(registry),
 	})
 	if err != nil {

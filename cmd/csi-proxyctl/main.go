@@ -87,7 +87,7 @@ Flags work with one dash as well. Exit codes: 0 done, 1 failed, 2 wrong usage.`)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	socketDir := root.PersistentFlags().String("socket-dir", "", "`directory` of the agent's sockets (default $CSI_PROXY_SOCKET_DIR)")
 	agent := &connection{socketDir: socketDir}
-	root.AddCommand(apisCommand(agent), treeCommand(agent), nodeCommand(agent))
+	root.AddCommand(apisCommand(agent), treeCommand(agent), journalCommand(agent), nodeCommand(agent))
 	return root
 }
 

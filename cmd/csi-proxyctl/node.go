@@ -18,7 +18,7 @@ func nodeCommand(a *connection) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  needCommand,
 	}
-	node.AddCommand(diskCommand(a), smbCommand(a), pathCommand(a), readlinkCommand(a), rebootCommand(a))
+	node.AddCommand(diskCommand(a), smbCommand(a), faultCommand(a), pathCommand(a), readlinkCommand(a), rebootCommand(a))
 	return node
 }
 

@@ -17,6 +17,7 @@ func (a *Agent) adminEndpoint() server.Endpoint {
 		Methods: []server.Method{
 			server.Unary("ListAPIs", server.LimitRead, a.listAPIs),
 			server.Unary("GetTree", server.LimitRead, a.getTree),
+			server.Unary("ListJournal", 2*journalPatience, a.listJournal),
 		},
 	}}
 	if a.emulated != nil {
@@ -38,6 +39,11 @@ func (a *Agent) listAPIs(context.Context, *admin.ListAPIsRequest) (*admin.ListAP
 }
 
 func (a *Agent) getTree(ctx context.Context, _ *admin.GetTreeRequest) (*admin.GetTreeResponse, error) {
+	return a.Tree(ctx)
+}
+
+// Tree is the node's storage as the admin endpoint shows it.
+func (a *Agent) Tree(ctx context.Context) (*admin.GetTreeResponse, error) {
 	_, n := a.serving()
 	if n == nil {
 		return nil, notServed()

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/faults"
+	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/node"
@@ -23,8 +25,10 @@ const grace = 10 * time.Second
 // An Agent serves one node.
 type Agent struct {
 	config   Config
-	emulated *emulated.Node // nil when the node is a real one
-	owned    bool           // the agent opened the emulated node
+	emulated *emulated.Node   // nil when the node is a real one
+	owned    bool             // the agent opened the emulated node
+	journal  *journal.Journal // nil when the node is a real one
+	faults   *faults.Set      // nil when the node is a real one
 	sockets  *server.SocketDir
 	admin    *server.Server
 	failed   chan error
@@ -59,6 +63,7 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 	} else {
 		a.emulated, _ = config.Kernel.(*emulated.Node)
 	}
+	a.watch()
 	if a.sockets, err = server.OpenSocketDir(config.SocketDir); err != nil {
 		return nil, err
 	}
@@ -66,7 +71,7 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.admin, err = server.Start(a.sockets, []server.Endpoint{a.adminEndpoint()}, server.Options{Failed: a.fail, Logger: a.config.Logger}); err != nil {
+	if a.admin, err = server.Start(a.sockets, []server.Endpoint{a.adminEndpoint()}, server.Options{Failed: a.fail, Logger: a.config.Logger, Record: a.record()}); err != nil {
 		_ = a.api.Stop(ended())
 		return nil, err
 	}
@@ -85,7 +90,7 @@ func (a *Agent) open() error {
 	if err != nil {
 		return err
 	}
-	api, err := server.Start(a.sockets, a.config.APIs.Apply(server.APIs(n)), server.Options{Metrics: a.config.Metrics, Failed: a.fail, Logger: a.config.Logger})
+	api, err := server.Start(a.sockets, a.config.APIs.Apply(server.APIs(n)), server.Options{Metrics: a.config.Metrics, Failed: a.fail, Logger: a.config.Logger, Record: a.record()})
 	if err != nil {
 		return err
 	}
@@ -145,6 +150,11 @@ func (a *Agent) Stop(ctx context.Context) error {
 		return nil
 	}
 	a.stopped = true
+	if a.emulated != nil {
+		a.journal.Close()
+		a.faults.Abort()
+		a.faults.Release()
+	}
 	patience, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 
@@ -201,6 +211,7 @@ func (a *Agent) Restart(ctx context.Context) error {
 	if api != nil {
 		_ = api.Stop(ended()) // its error says that calls were cut off, which is meant
 	}
+	a.faults.Abort()
 	if n != nil {
 		patience, cancel := context.WithTimeout(ctx, grace)
 		defer cancel()

@@ -35,6 +35,8 @@ type Config struct {
 	APIs *server.Selection
 	// Interceptor stands around every kernel call; it may be nil.
 	Interceptor kernel.Interceptor
+	// Crash ends the process at once, for faults of an emulated node that ask for it; nil: they are refused.
+	Crash func()
 	// Metrics counts the API calls; it may be nil.
 	Metrics *server.Metrics
 	// Logger gets the agent's lines; the zero value: klog's own.

@@ -3,12 +3,12 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
-	"strings"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
@@ -59,20 +59,13 @@ func (a *Agent) emulatedNodeService() server.Service {
 				}
 				return &admin.SetSMBServerStateResponse{}, controlError(change(r.GetServer()))
 			}),
+			server.Unary("AddFault", server.LimitWrite, a.addFault),
+			server.Unary("ListFaults", server.LimitRead, a.listFaults),
+			server.Unary("RemoveFault", server.LimitWrite, a.removeFault),
 			server.Unary("Reboot", server.LimitLong, func(ctx context.Context, _ *admin.RebootRequest) (*admin.RebootResponse, error) {
 				return &admin.RebootResponse{}, a.Restart(context.WithoutCancel(ctx))
 			}),
 		},
-	}
-}
-
-// busTypes are the values of STORAGE_BUS_TYPE by name, in lower case and without the prefix BusType.
-func busTypes() map[string]uint32 {
-	return map[string]uint32{
-		"scsi": win32.BusTypeScsi, "ata": win32.BusTypeAta, "fibre": win32.BusTypeFibre, "usb": win32.BusTypeUsb,
-		"raid": win32.BusTypeRAID, "iscsi": win32.BusTypeiScsi, "sas": win32.BusTypeSas, "sata": win32.BusTypeSata,
-		"virtual": win32.BusTypeVirtual, "filebackedvirtual": win32.BusTypeFileBackedVirtual,
-		"spaces": win32.BusTypeSpaces, "nvme": win32.BusTypeNvme,
 	}
 }
 
@@ -83,11 +76,7 @@ func diskSpec(r *admin.AttachDiskRequest) (emulated.DiskSpec, error) {
 		Offline: r.GetOffline(), ReadOnly: r.GetReadOnly(), SectorSize: r.GetSectorSize(),
 		Image: r.GetImagePath(),
 	}
-	name := strings.ToLower(r.GetBusType())
-	if name == "" {
-		name = "scsi"
-	}
-	bus, ok := busTypes()[name]
+	bus, ok := emulated.BusType(cmp.Or(r.GetBusType(), "scsi"))
 	if !ok {
 		return spec, invalid("there is no bus type %q; among others there are Scsi, Sas, Nvme, iScsi and Virtual", r.GetBusType())
 	}

@@ -37,17 +37,18 @@ func identify(logger klog.Logger) grpc.UnaryServerInterceptor {
 }
 
 func withRequestID(ctx context.Context, logger klog.Logger, id string) context.Context {
-	return klog.NewContext(ctx, klog.LoggerWithValues(logger, "requestID", id))
+	return klog.NewContext(context.WithValue(ctx, requestIDKey{}, id), klog.LoggerWithValues(logger, "requestID", id))
 }
 
 // audit is the interceptor that writes one line for each call: failures always, the rest at level 2. It counts them
 // too. Requests are never written, they may hold secrets.
 func audit(e Endpoint, metrics *Metrics) grpc.UnaryServerInterceptor {
+	observe := metrics.of(e)
 	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		begin := time.Now()
 		response, err := next(ctx, request)
 		took := time.Since(begin)
-		metrics.observe(e, info.FullMethod, status.Code(err), took)
+		observe(info.FullMethod, status.Code(err), took)
 		report(ctx, e, info.FullMethod, took, err)
 		return response, err
 	}
@@ -56,14 +57,18 @@ func audit(e Endpoint, metrics *Metrics) grpc.UnaryServerInterceptor {
 // report writes the audit line of a call that is over.
 func report(ctx context.Context, e Endpoint, method string, took time.Duration, err error) {
 	logger := klog.FromContext(ctx)
-	fields := []any{"endpoint", e.Name, "method", method, "client", client(ctx), "duration", took.Round(time.Microsecond), "code", status.Code(err).String()}
+	fields := func() []any {
+		return []any{"endpoint", e.Name, "method", method, "client", client(ctx), "duration", took.Round(time.Microsecond), "code", status.Code(err).String()}
+	}
 	switch status.Code(err) {
 	case codes.OK:
-		logger.V(2).Info("call served", fields...)
+		if logger = logger.V(2); logger.Enabled() { // or the fields would be made for nothing, with every call
+			logger.Info("call served", fields()...)
+		}
 	case codes.Internal, codes.DataLoss, codes.Unknown:
-		logger.Error(err, "call failed", fields...)
+		logger.Error(err, "call failed", fields()...)
 	default:
-		logger.Info("call failed", append(fields, "err", status.Convert(err).Message())...)
+		logger.Info("call failed", append(fields(), "err", status.Convert(err).Message())...)
 	}
 }
 

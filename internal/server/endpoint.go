@@ -81,7 +81,7 @@ func (s Service) description() *grpc.ServiceDesc {
 		desc.Methods = append(desc.Methods, grpc.MethodDesc{
 			MethodName: m.Name,
 			Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
-				call := func(ctx context.Context, _ any) (any, error) { return m.call(ctx, decode) }
+				call := func(ctx context.Context, _ any) (any, error) { return m.call(ctx, telling(ctx, decode)) }
 				if intercept == nil {
 					return call(ctx, nil)
 				}

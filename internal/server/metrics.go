@@ -4,6 +4,7 @@ package server
 
 import (
 	"path"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,10 +34,38 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	return m
 }
 
-func (m *Metrics) observe(e Endpoint, method string, code codes.Code, took time.Duration) {
+// of returns what counts the calls of an endpoint. The counters of a method that succeeds are looked up once.
+func (m *Metrics) of(e Endpoint) func(method string, code codes.Code, took time.Duration) {
 	if m == nil || e.Group == "" {
-		return
+		return func(string, codes.Code, time.Duration) {}
 	}
-	m.calls.WithLabelValues(e.Group, e.Version, path.Base(method), code.String()).Inc()
-	m.seconds.WithLabelValues(e.Group, e.Version, path.Base(method)).Observe(took.Seconds())
+	known := map[string]*methodMetrics{} // of health, which has no row, nothing is kept
+	for _, service := range e.Services {
+		for _, method := range service.Methods {
+			known[service.path(method)] = &methodMetrics{}
+		}
+	}
+	return func(method string, code codes.Code, took time.Duration) {
+		k := known[method]
+		if k == nil {
+			k = &methodMetrics{}
+		}
+		k.first.Do(func() {
+			k.seconds = m.seconds.WithLabelValues(e.Group, e.Version, path.Base(method))
+		})
+		k.seconds.Observe(took.Seconds())
+		if code != codes.OK {
+			m.calls.WithLabelValues(e.Group, e.Version, path.Base(method), code.String()).Inc()
+			return
+		}
+		k.success.Do(func() { k.ok = m.calls.WithLabelValues(e.Group, e.Version, path.Base(method), code.String()) })
+		k.ok.Inc()
+	}
+}
+
+// methodMetrics are what counts the calls of one method, from its first call on.
+type methodMetrics struct {
+	first, success sync.Once
+	seconds        prometheus.Observer
+	ok             prometheus.Counter
 }

@@ -40,6 +40,7 @@ type Options struct {
 	Metrics *Metrics    // counts the calls; may be nil
 	Failed  func(error) // is told when a listener dies on its own; may be nil
 	Logger  klog.Logger // gets the calls' lines; the zero value: klog's own
+	Record  Record      // is told of every call; may be nil
 }
 
 type running struct {
@@ -83,7 +84,8 @@ func (s *Server) prepare(e Endpoint, l *listener, o Options) *running {
 		}
 	}
 	g := grpc.NewServer(
-		grpc.ChainUnaryInterceptor(identify(o.Logger), audit(e, o.Metrics), recoverCall, limit(limits), mapError),
+		grpc.ChainUnaryInterceptor(slices.Concat([]grpc.UnaryServerInterceptor{identify(o.Logger)}, record(e, o.Record),
+			[]grpc.UnaryServerInterceptor{audit(e, o.Metrics), recoverCall, limit(limits), mapError})...),
 		grpc.ChainStreamInterceptor(guardStream(e, o.Logger, s.draining)),
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),

@@ -845,7 +845,8 @@ type APICall struct {
 	Endpoint string `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
 	// The full method: "/v1.Disk/ListDiskIDs".
 	Method string `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
-	// The request as JSON, with secrets masked; empty when it could not be read, or is not yet.
+	// The request as JSON, with secrets masked and without what the agent does not look at; empty when it could not be
+	// read, or is not yet.
 	Request string `protobuf:"bytes,3,opt,name=request,proto3" json:"request,omitempty"`
 	// The gRPC code by name: "OK", "NotFound".
 	Code string `protobuf:"bytes,4,opt,name=code,proto3" json:"code,omitempty"`

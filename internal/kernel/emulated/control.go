@@ -31,6 +31,9 @@ type DiskSpec struct {
 	// Image is a file with the disk's bytes, perhaps one that DetachDisk returned. It is moved into the node. Empty:
 	// a blank disk.
 	Image string
+
+	// Formatted gives a new disk a GPT with one NTFS volume, as of a disk that has been in use; not with Image.
+	Formatted bool
 }
 
 const (
@@ -56,6 +59,8 @@ func (s DiskSpec) record(others []diskState) (diskState, error) {
 		return r, fmt.Errorf("%w: sectors of %d bytes", ErrInvalidSpec, r.SectorSize)
 	case s.SizeBytes < minDiskBytes || s.SizeBytes > maxDiskBytes || s.SizeBytes%int64(r.SectorSize) != 0:
 		return r, fmt.Errorf("%w: a size of %d bytes is not whole sectors from 4 MiB to 16 TiB", ErrInvalidSpec, s.SizeBytes)
+	case s.Formatted && (s.Image != "" || s.SizeBytes < minFormattedBytes):
+		return r, fmt.Errorf("%w: to be formatted it must be new and have at least 64 MiB", ErrInvalidSpec)
 	case len(r.Serial) > 255 || strings.ContainsFunc(r.Serial, func(c rune) bool { return c < ' ' || c > '~' }):
 		return r, fmt.Errorf("%w: the serial number is not up to 255 printable ASCII characters", ErrInvalidSpec)
 	}
@@ -105,7 +110,7 @@ func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
 	if record.Offline && n.switches.OfflineDisksReadOnly {
 		record.ReadOnly = true
 	}
-	if err := n.placeImage(spec, record.Image); err != nil {
+	if err := n.placeImage(spec, record); err != nil {
 		return 0, err
 	}
 	d, err := n.newDisk(record)
@@ -128,9 +133,13 @@ func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
 	return record.Number, nil
 }
 
-func (n *Node) placeImage(spec DiskSpec, name string) error {
+func (n *Node) placeImage(spec DiskSpec, record diskState) error {
+	name := record.Image
 	if spec.Image == "" {
-		return n.host.createImage(n.dir, name, spec.SizeBytes)
+		if err := n.host.createImage(n.dir, name, spec.SizeBytes); err != nil || !spec.Formatted {
+			return err
+		}
+		return n.host.createDataDisk(n.dir, record)
 	}
 	info, err := os.Lstat(spec.Image)
 	if err != nil {

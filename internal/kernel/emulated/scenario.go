@@ -96,6 +96,11 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 		if err := h.createImage(dir, record.Image, spec.SizeBytes); err != nil {
 			return state{}, err
 		}
+		if spec.Formatted {
+			if err := h.createDataDisk(dir, record); err != nil {
+				return state{}, fmt.Errorf("disk %d: %w", i, err)
+			}
+		}
 		made.Disks = append(made.Disks, record)
 	}
 	c, err := h.createSystemDisk(dir, made.Disks[0])
@@ -104,9 +109,9 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 	}
 	made.Letters = []letterState{{Letter: "C", Volume: c}}
 	for _, path := range s.Directories {
-		p, err := parseWin32(path)
-		if err != nil || p.letter != 'C' {
-			return state{}, fmt.Errorf("directory %q is not one of drive C", path)
+		p, err := directoryOnC(path)
+		if err != nil {
+			return state{}, err
 		}
 		host := filepath.Join(append([]string{contentPath(dir, c)}, p.names...)...)
 		if err := errors.Join(h.step("mkdir"), os.MkdirAll(host, 0o755)); err != nil {
@@ -126,9 +131,45 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 	return made, h.saveState(dir, made)
 }
 
+// directoryOnC reads the path of a directory that is to be on drive C.
+func directoryOnC(path string) (ntPath, error) {
+	p, err := parseWin32(path)
+	if err != nil || p.letter != 'C' {
+		return ntPath{}, fmt.Errorf("directory %q is not one of drive C", path)
+	}
+	return p, nil
+}
+
+// extent is where a partition is made, in bytes.
+type extent struct {
+	kind     guid.GUID
+	name     string
+	from, to uint64
+}
+
 // createSystemDisk writes the tables of disk 0 as Windows' set-up makes them, and the boot sector of drive C, whose
 // volume it returns.
 func (h *host) createSystemDisk(dir string, record diskState) (guid.GUID, error) {
+	const mib = 1 << 20
+	return h.createNTFSDisk(dir, record,
+		extent{win32.PartitionEFISystem, "EFI system partition", mib, 101 * mib},
+		extent{win32.PartitionMSR, msrName, 101 * mib, 117 * mib},
+	)
+}
+
+// minFormattedBytes leaves a volume on a disk after the reserved partition.
+const minFormattedBytes = 64 << 20
+
+// createDataDisk writes the tables of a disk that has been in use: the reserved partition and a volume with NTFS.
+func (h *host) createDataDisk(dir string, record diskState) error {
+	const mib = 1 << 20
+	_, err := h.createNTFSDisk(dir, record, extent{win32.PartitionMSR, msrName, mib, 16 * mib})
+	return err
+}
+
+// createNTFSDisk writes tables with the reserved partitions and, behind them, a basic data partition, which gets a boot sector and
+// whose volume it returns.
+func (h *host) createNTFSDisk(dir string, record diskState, reserved ...extent) (guid.GUID, error) {
 	const mib = 1 << 20
 	im, err := h.openImage(dir, record.Image)
 	if err != nil {
@@ -140,21 +181,23 @@ func (h *host) createSystemDisk(dir string, record diskState) (guid.GUID, error)
 	if err != nil {
 		return guid.GUID{}, err
 	}
-	end := (t.LastUsable + 1) * sector / mib * mib
-	add := func(kind guid.GUID, name string, attributes, from, to uint64) {
+	add := func(p extent, attributes uint64) {
 		t.Partitions = append(t.Partitions, gpt.Partition{
-			Slot: len(t.Partitions), Type: kind, ID: newGUID(), Name: name, Attributes: attributes,
-			First: from / sector, Last: to/sector - 1,
+			Slot: len(t.Partitions), Type: p.kind, ID: newGUID(), Name: p.name, Attributes: attributes,
+			First: p.from / sector, Last: p.to/sector - 1,
 		})
 	}
-	add(win32.PartitionEFISystem, "EFI system partition", win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER, mib, 101*mib)
-	add(win32.PartitionMSR, msrName, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER, 101*mib, 117*mib)
-	add(win32.PartitionBasicData, "Basic data partition", 0, 117*mib, end)
+	from := uint64(mib)
+	for _, p := range reserved {
+		add(p, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER)
+		from = p.to
+	}
+	add(extent{win32.PartitionBasicData, "Basic data partition", from, (t.LastUsable + 1) * sector / mib * mib}, 0)
 	if err := t.Check(); err != nil {
 		return guid.GUID{}, err
 	}
-	c := t.Partitions[2]
-	v := volume{offset: int64(c.First * sector)}
-	blocks := append(t.Encode(), v.bootBlocks(newNTFS(record.SectorSize, c.Sectors(), newSerial()))...)
-	return c.ID, im.commit(change{blocks: blocks})
+	last := t.Partitions[len(t.Partitions)-1]
+	v := volume{offset: int64(last.First * sector)}
+	blocks := append(t.Encode(), v.bootBlocks(newNTFS(record.SectorSize, last.Sectors(), newSerial()))...)
+	return last.ID, im.commit(change{blocks: blocks})
 }

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package csiproxytest
+
+import (
+	"context"
+	"os"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// A Disk describes a disk that is attached.
+type Disk struct {
+	// SizeBytes is its size: at least 4 MiB, and whole sectors of 512 bytes.
+	SizeBytes int64
+	// SerialNumber is what the disk reports, in ASCII; empty: none.
+	SerialNumber string
+	// Page83 is the T10 vendor identification in vital product data page 0x83, in ASCII; empty: none.
+	Page83 string
+	// NVMe makes it an NVMe disk instead of a SCSI one.
+	NVMe bool
+	// Adapter, Bus and Target are the SCSI address without the LUN, which is the lowest free one.
+	Adapter, Bus, Target uint8
+	// Offline lets the disk arrive offline.
+	Offline bool
+	// ImagePath is a file with the disk's content, as DetachDisk leaves it; it is moved into the node. With it, SizeBytes
+	// may be 0. Empty: the disk is blank.
+	ImagePath string
+}
+
+// AttachDisk attaches a disk, as a cloud does before a driver stages a volume. It takes the lowest free number and is
+// visible at once.
+func (n *Node) AttachDisk(d Disk) (number uint32) {
+	n.t.Helper()
+	spec := emulated.DiskSpec{
+		SizeBytes: d.SizeBytes, SerialNumber: d.SerialNumber, BusType: win32.BusTypeScsi,
+		Adapter: d.Adapter, Bus: d.Bus, Target: d.Target, LUNAuto: true, Offline: d.Offline, Image: d.ImagePath,
+	}
+	if d.NVMe {
+		spec.BusType = win32.BusTypeNvme
+	}
+	if d.Page83 != "" {
+		spec.Identifiers = []win32.StorageIdentifier{{
+			CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId,
+			Association: win32.StorageIdAssocDevice, Identifier: []byte(d.Page83),
+		}}
+	}
+	number, err := n.agent.Emulated().AttachDisk(spec)
+	n.must("attaching a disk", err)
+	return number
+}
+
+// DetachDisk pulls a disk out, whatever uses it. The image with its content can be attached again, also at another node:
+// partitions and file systems are in it, files stay with the node.
+func (n *Node) DetachDisk(number uint32) (imagePath string) {
+	n.t.Helper()
+	imagePath, err := n.agent.Emulated().DetachDisk(number)
+	n.must("detaching a disk", err)
+	return imagePath
+}
+
+// GrowDisk makes a disk larger, as a cloud does before a driver expands a volume.
+func (n *Node) GrowDisk(number uint32, sizeBytes int64) {
+	n.t.Helper()
+	n.must("growing a disk", n.agent.Emulated().GrowDisk(number, sizeBytes))
+}
+
+// SetDiskOnline takes a disk online or offline behind the driver's back.
+func (n *Node) SetDiskOnline(number uint32, online bool) {
+	n.t.Helper()
+	n.must("setting a disk's state", n.agent.Emulated().SetDiskOnline(number, online))
+}
+
+// SetSMBPassword changes the password of an account of the file servers, which refuse sessions with another one at once.
+func (n *Node) SetSMBPassword(user, password string) {
+	n.t.Helper()
+	n.must("setting a password", n.agent.Emulated().SetSMBPassword(user, password))
+}
+
+// StopSMBServer stops a file server with whatever is open there.
+func (n *Node) StopSMBServer(name string) {
+	n.t.Helper()
+	n.must("stopping a file server", n.agent.Emulated().StopSMBServer(name))
+}
+
+// StartSMBServer starts a file server that was stopped.
+func (n *Node) StartSMBServer(name string) {
+	n.t.Helper()
+	n.must("starting a file server", n.agent.Emulated().StartSMBServer(name))
+}
+
+// Reboot restarts the node: running calls are cut off, and what does not survive a reboot is gone. When it returns the
+// agent serves again, and clients that were connected go on.
+func (n *Node) Reboot() {
+	n.t.Helper()
+	n.must("rebooting", n.agent.Restart(context.Background()))
+}
+
+// HostPath is where a Windows path of the node is on this machine, links and mount points followed as by a process on
+// the node; the last component may be missing. A later mount or unmount makes it another place.
+func (n *Node) HostPath(windowsPath string) string {
+	n.t.Helper()
+	hostPath, err := n.agent.Emulated().HostPath(windowsPath)
+	n.must("finding "+windowsPath, err)
+	return hostPath
+}
+
+// WriteFile writes a file of the node as a workload would.
+func (n *Node) WriteFile(windowsPath, content string) {
+	n.t.Helper()
+	n.must("writing "+windowsPath, os.WriteFile(n.HostPath(windowsPath), []byte(content), 0o600))
+}
+
+// ReadFile reads a file of the node as a workload would.
+func (n *Node) ReadFile(windowsPath string) string {
+	n.t.Helper()
+	content, err := os.ReadFile(n.HostPath(windowsPath))
+	n.must("reading "+windowsPath, err)
+	return string(content)
+}
+
+// Readlink is the target of a link or mount point, which is not followed.
+func (n *Node) Readlink(windowsPath string) string {
+	n.t.Helper()
+	target, err := n.agent.Emulated().Readlink(windowsPath)
+	n.must("reading the link "+windowsPath, err)
+	return target
+}
+
+func (n *Node) must(what string, err error) {
+	n.t.Helper()
+	if err != nil {
+		n.t.Fatalf("%s: %v", what, err)
+	}
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package csiproxytest_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	diskv1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	diskbeta "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1beta3"
+	oldapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1alpha1"
+	smbv1 "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	diskgroup "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
+	betagroup "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1beta3"
+	oldgroup "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+)
+
+func TestMount(t *testing.T) { testMount(t) }
+
+// A recorder is a test that may fail without failing this one. Its cleanups run when run returns.
+type recorder struct {
+	testing.TB
+	cleanups []func()
+	failed   bool
+	log      strings.Builder
+}
+
+func (r *recorder) Helper()          {}
+func (r *recorder) Failed() bool     { return r.failed }
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Logf(format string, args ...any) {
+	fmt.Fprintf(&r.log, format, args...)
+}
+func (r *recorder) Errorf(format string, args ...any) { r.failed = true; r.Logf(format, args...) }
+func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...); panic(r) }
+func (r *recorder) Fatal(args ...any)                 { r.Fatalf("%s", fmt.Sprint(args...)) }
+
+// run runs what is a test's function and returns its log.
+func run(t *testing.T, test func(t testing.TB)) (log string, failed bool) {
+	t.Helper()
+	r := &recorder{TB: t}
+	func() {
+		defer func() {
+			if cause := recover(); cause != nil && cause != any(r) {
+				panic(cause)
+			}
+		}()
+		test(r)
+	}()
+	for _, f := range slices.Backward(r.cleanups) {
+		f()
+	}
+	return r.log.String(), r.failed
+}
+
+func TestFailedTestShowsTheJournal(t *testing.T) {
+	const password = "hush-hush-hush"
+	log, failed := run(t, func(tb testing.TB) {
+		n := csiproxytest.Start(tb, csiproxytest.Options{})
+		n.SetSMBPassword("csi", password)
+		_, err := n.SMB.NewSmbGlobalMapping(t.Context(), &smbv1.NewSmbGlobalMappingRequest{
+			RemotePath: `\\fs.emulated\share`, Username: `EMULATED\csi`, Password: password,
+		})
+		if err != nil {
+			tb.Errorf("mapping: %v", err)
+		}
+		_, err = n.Disk.GetDiskState(t.Context(), &diskv1.GetDiskStateRequest{DiskNumber: 99})
+		tb.Errorf("the driver's own assertion: %v", err)
+	})
+	if !failed || strings.Contains(log, "mapping:") {
+		t.Fatalf("got failed %v and %s", failed, log)
+	}
+	for _, want := range []string{
+		"Disk 0", "CreateSMBGlobalMapping", `"password":"[redacted]"`, `v1.Disk/GetDiskState {"disk_number":99} NotFound`,
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log has no %q:\n%s", want, log)
+		}
+	}
+	if strings.Contains(log, password) {
+		t.Errorf("the log has the password:\n%s", log)
+	}
+}
+
+// Where an old version has other messages than the newest, the journal has those that were sent.
+func TestJournalHasOldRequests(t *testing.T) {
+	n := csiproxytest.Start(t, csiproxytest.Options{})
+	files := csiproxytest.Client(t, n, oldgroup.NewClientWithPipePath)
+	_, err := files.Rmdir(t.Context(), &oldapi.RmdirRequest{Path: csiproxytest.KubeletDir + `\pods\p`, Context: oldapi.PathContext_POD})
+	if status.Code(err) != codes.NotFound {
+		t.Fatalf("got %v, want NotFound", err)
+	}
+	// The call is written down before it is answered, so it is there.
+	if want, got := `"context":"POD"`, n.JournalText(); !strings.Contains(got, want) {
+		t.Errorf("no %s in\n%s", want, got)
+	}
+}
+
+func TestPassedTestShowsNothing(t *testing.T) {
+	log, failed := run(t, func(tb testing.TB) {
+		n := csiproxytest.Start(tb, csiproxytest.Options{})
+		if got := len(n.Tree().GetDisks()); got != 3 {
+			tb.Errorf("got %d disks", got)
+		}
+	})
+	if failed || log != "" {
+		t.Errorf("got failed %v and the log %q", failed, log)
+	}
+}
+
+func TestMistakesFailTheTest(t *testing.T) {
+	for name, mistake := range map[string]func(tb testing.TB, n *csiproxytest.Node){
+		"no such disk":     func(_ testing.TB, n *csiproxytest.Node) { n.DetachDisk(99) },
+		"no such function": func(_ testing.TB, n *csiproxytest.Node) { n.Fail(csiproxytest.Calls{Function: "Foo"}, "21") },
+		"no such error":    func(_ testing.TB, n *csiproxytest.Node) { n.Fail(csiproxytest.Calls{Function: "Flush"}, "ERROR_FOO") },
+		"no such code": func(_ testing.TB, n *csiproxytest.Node) {
+			n.Delay(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_FOO"}, 1, 1)
+		},
+		"no such path": func(_ testing.TB, n *csiproxytest.Node) { n.HostPath(`C:\a\b\c`) },
+		"no client": func(tb testing.TB, n *csiproxytest.Node) {
+			csiproxytest.Client(tb, n, os.Open)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			past := false
+			_, failed := run(t, func(tb testing.TB) {
+				n := csiproxytest.Start(tb, csiproxytest.Options{})
+				mistake(tb, n)
+				past = true
+			})
+			if !failed || past {
+				t.Errorf("got failed %v, went on %v", failed, past)
+			}
+		})
+	}
+}
+
+func TestHangReleaseAndReboot(t *testing.T) {
+	n := csiproxytest.Start(t, csiproxytest.Options{})
+	rescan := func() <-chan error {
+		done := make(chan error, 1)
+		go func() {
+			_, err := n.Disk.Rescan(t.Context(), &diskv1.RescanRequest{})
+			done <- err
+		}()
+		return done
+	}
+	reached, release := n.Hang(csiproxytest.Calls{Function: "ReenumerateDevices", Times: 1})
+	done := rescan()
+	<-reached
+	if text := n.JournalText(); !strings.Contains(text, "running") {
+		t.Errorf("the journal does not show the hanging call:\n%s", text)
+	}
+	release()
+	if err := <-done; err != nil {
+		t.Errorf("the released call: %v", err)
+	}
+
+	reached, _ = n.Hang(csiproxytest.Calls{Function: "ReenumerateDevices"})
+	done = rescan()
+	<-reached
+	n.Reboot()
+	if err := <-done; status.Code(err) != codes.Unavailable {
+		t.Errorf("the call that the reboot cut off: got %v, want Unavailable", err)
+	}
+	if err := <-rescan(); err != nil {
+		t.Errorf("after the reboot: %v", err)
+	}
+}
+
+func TestDisksComeGoAndGrow(t *testing.T) {
+	n := csiproxytest.Start(t, csiproxytest.Options{})
+	other := csiproxytest.Start(t, csiproxytest.Options{})
+	number := n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "vol-1", Page83: "VENDOR  vol-1", NVMe: true})
+	n.GrowDisk(number, 2<<30)
+	n.SetDiskOnline(number, false)
+	d := n.Tree().GetDisks()[number]
+	if d.GetSizeBytes() != 2<<30 || d.GetOnline() || d.GetSerialNumber() != "vol-1" || d.GetPage83() != "VENDOR  vol-1" || !strings.EqualFold(d.GetBusType(), "nvme") {
+		t.Errorf("got %v", d)
+	}
+	moved := other.AttachDisk(csiproxytest.Disk{ImagePath: n.DetachDisk(number)})
+	disks := csiproxytest.Client(t, other, betagroup.NewClientWithPipePath)
+	if r, err := disks.GetDiskStats(t.Context(), &diskbeta.GetDiskStatsRequest{DiskNumber: moved}); err != nil || r.GetTotalBytes() != 2<<30 {
+		t.Errorf("the disk at the other node: got %v, %v", r, err)
+	}
+}
+
+func TestSetenv(t *testing.T) {
+	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: scenario(t), WorkingDirs: []string{`C:\work`}})
+	n.Setenv()
+	disks, err := diskgroup.NewClient()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = disks.Close() }()
+	if _, err := disks.ListDiskIDs(t.Context(), &diskv1.ListDiskIDsRequest{}); err != nil {
+		t.Error(err)
+	}
+	if !slices.ContainsFunc(n.Tree().GetDisks(), func(d *admin.Disk) bool { return d.GetSizeBytes() == 7<<30 }) {
+		t.Errorf("the node is not the scenario's: %v", n.Tree())
+	}
+}
+
+func scenario(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "scenario.yaml")
+	if err := os.WriteFile(file, []byte("disks:\n- size: 7Gi\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package csiproxytest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/dial"
+	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
+	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
+	iscsi "github.com/kubernetes-csi/csi-proxy/client/groups/iscsi/v1alpha2"
+	smb "github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1"
+	system "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
+	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+)
+
+// KubeletDir is kubelet's directory on the node, below which the agent works.
+const KubeletDir = agent.KubeletDir
+
+// stopLimit is how long a test waits at its end for what it left running on the node.
+const stopLimit = time.Minute
+
+// Options change a node from the default one. The zero value is usable.
+type Options struct {
+	// StateDir is where the node lives, made when it is missing: a node that a test before left there goes on. Its path
+	// must be short, at most about 60 bytes, as the sockets are in it. Empty: a temporary directory.
+	StateDir string
+	// Scenario is what a new node is made of: the path of a scenario file, or the name of a profile, as the agent's flag
+	// -scenario takes it. Empty: the default node.
+	Scenario string
+	// WorkingDirs are Windows directories below which the agent works, besides KubeletDir.
+	WorkingDirs []string
+	// PlainSMB does not ask for encryption on SMB global mappings.
+	PlainSMB bool
+}
+
+// A Node is a running agent on an emulated Windows node: by default one with a system disk (0), a blank online disk (1)
+// of 10 GiB and a blank offline one (2) of 20 GiB, file servers with an account, and an iSCSI portal. Its methods fail the
+// test when they cannot do what they are for, so they are called from the test's own goroutine.
+type Node struct {
+	// Clients of the newest versions. They live as long as the node, also through Reboot.
+	Disk       *disk.Client
+	Filesystem *filesystem.Client
+	ISCSI      *iscsi.Client
+	SMB        *smb.Client
+	System     *system.Client
+	Volume     *volume.Client
+
+	t     testing.TB
+	agent *agent.Agent
+}
+
+// Start starts a node for a test, and stops it when the test and its subtests end. On Windows, where the emulated node
+// has no endpoints that the clients can open, it skips the test. Nodes are independent of each other: a test may have
+// several, and tests with nodes may run in parallel.
+func Start(t testing.TB, o Options) *Node {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the emulated node is served at unix sockets, which the clients do not open on Windows")
+	}
+	if o.StateDir == "" {
+		o.StateDir = tempDir(t)
+	}
+	options := emulated.Options{NoSync: true} // a test does not pull the plug of the host
+	if o.Scenario != "" {
+		scenario, err := emulated.LoadScenario(o.Scenario)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options.Scenario = &scenario
+	}
+	a, err := agent.Start(context.Background(), agent.Config{
+		StateDir: o.StateDir, Emulated: options,
+		WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
+	})
+	if err != nil {
+		t.Fatalf("starting the node: %v", err)
+	}
+	n := &Node{t: t, agent: a}
+	t.Cleanup(n.stop)
+	n.Disk = Client(t, n, disk.NewClientWithPipePath)
+	n.Filesystem = Client(t, n, filesystem.NewClientWithPipePath)
+	n.ISCSI = Client(t, n, iscsi.NewClientWithPipePath)
+	n.SMB = Client(t, n, smb.NewClientWithPipePath)
+	n.System = Client(t, n, system.NewClientWithPipePath)
+	n.Volume = Client(t, n, volume.NewClientWithPipePath)
+	return n
+}
+
+// tempDir is a temporary directory with a path short enough for unix sockets, whatever the test is called.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has the test's name in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func (n *Node) stop() {
+	if n.t.Failed() {
+		n.t.Logf("the node of the failed test:\n%s", n.report())
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	defer cancel()
+	if err := n.agent.Stop(ctx); err != nil {
+		n.t.Errorf("stopping the node: %v", err)
+	}
+}
+
+// SocketDir is the directory of the agent's sockets.
+func (n *Node) SocketDir() string { return n.agent.SocketDir() }
+
+// Socket is the path of the socket of an API group's version: of "disk", "v1".
+func (n *Node) Socket(group, version string) string {
+	return filepath.Join(n.SocketDir(), "csi-proxy-"+group+"-"+version+".sock")
+}
+
+// Setenv lets clients that are opened without a path, in this process and in those that it starts, find the node until
+// the test ends. As an environment belongs to the whole process, a parallel test cannot use it.
+func (n *Node) Setenv() {
+	n.t.Helper()
+	n.t.Setenv(dial.SocketDirVariable, n.SocketDir())
+}

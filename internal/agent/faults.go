@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/faults"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/node"
+)
+
+func (a *Agent) addFault(_ context.Context, r *admin.AddFaultRequest) (*admin.AddFaultResponse, error) {
+	fault, err := faultOf(r.GetFault())
+	var id uint64
+	if err == nil {
+		id, _, err = a.faults.Add(fault)
+	}
+	switch {
+	case errors.Is(err, faults.ErrNoCrash):
+		return nil, &node.Error{Class: node.FailedPrecondition, Reason: "NOT_POSSIBLE", Message: err.Error(), Err: err}
+	case err != nil:
+		return nil, &node.Error{Class: node.InvalidArgument, Reason: "INVALID_FAULT", Message: err.Error(), Err: err}
+	}
+	return &admin.AddFaultResponse{Id: id}, nil
+}
+
+func (a *Agent) listFaults(context.Context, *admin.ListFaultsRequest) (*admin.ListFaultsResponse, error) {
+	response := &admin.ListFaultsResponse{}
+	for _, s := range a.faults.List() {
+		response.Faults = append(response.Faults, &admin.FaultStatus{
+			Id: s.ID, Fault: faultMessage(s.Fault), Disturbed: s.Disturbed, Holding: s.Holding,
+		})
+	}
+	return response, nil
+}
+
+func (a *Agent) removeFault(_ context.Context, r *admin.RemoveFaultRequest) (*admin.RemoveFaultResponse, error) {
+	if r.GetId() == 0 {
+		a.faults.Release()
+	} else if !a.faults.Remove(r.GetId()) {
+		return nil, &node.Error{Class: node.NotFound, Reason: "NOT_FOUND", Message: fmt.Sprintf("there is no fault %d", r.GetId())}
+	}
+	return &admin.RemoveFaultResponse{}, nil
+}
+
+// faultOf is the fault that a message describes; Fault.Check says what else is wrong with it.
+func faultOf(m *admin.Fault) (faults.Fault, error) {
+	f := faults.Fault{Function: m.GetFunction(), Code: m.GetControlCode(), Skip: int(m.GetSkip()), Times: int(m.GetTimes())}
+	switch effect := m.GetEffect().(type) {
+	case *admin.Fault_Fail:
+		f.Error, f.After = win32.Errno(effect.Fail.GetWin32Code()), effect.Fail.GetAfter()
+	case *admin.Fault_Delay:
+		for _, d := range []*durationpb.Duration{effect.Delay.GetMin(), effect.Delay.GetMax()} {
+			if err := d.CheckValid(); err != nil {
+				return f, fmt.Errorf("%w: a delay needs both of its ends: %w", faults.ErrInvalid, err)
+			}
+		}
+		f.Delay = faults.Delay{Min: effect.Delay.GetMin().AsDuration(), Max: effect.Delay.GetMax().AsDuration()}
+	case *admin.Fault_Hang:
+		f.Hang = true
+	case *admin.Fault_Crash:
+		f.Crash, f.After = true, effect.Crash.GetAfter()
+	}
+	return f, nil
+}
+
+// faultMessage is a fault as the admin API sends it.
+func faultMessage(f faults.Fault) *admin.Fault {
+	m := &admin.Fault{Function: f.Function, ControlCode: f.Code, Skip: uint32(f.Skip), Times: uint32(f.Times)}
+	switch {
+	case f.Error != 0:
+		m.Effect = &admin.Fault_Fail{Fail: &admin.Failure{Win32Code: uint32(f.Error), After: f.After}}
+	case f.Delay != faults.Delay{}:
+		m.Effect = &admin.Fault_Delay{Delay: &admin.Delay{Min: durationpb.New(f.Delay.Min), Max: durationpb.New(f.Delay.Max)}}
+	case f.Hang:
+		m.Effect = &admin.Fault_Hang{Hang: &admin.Hang{}}
+	case f.Crash:
+		m.Effect = &admin.Fault_Crash{Crash: &admin.Crash{After: f.After}}
+	}
+	return m
+}

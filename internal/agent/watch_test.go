@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package agent_test
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+func TestJournalOfAPIAndKernel(t *testing.T) {
+	a := start(t, agent.Config{StateDir: shortDir(t)})
+	client, disks := dialAdmin(t, a), dialDisk(t, a)
+	first, err := client.ListJournal(t.Context(), &admin.ListJournalRequest{})
+	if err != nil || len(first.GetEntries()) != 0 || first.GetNewest() != 0 {
+		t.Fatalf("before anything happened: got %v, %v", first, err)
+	}
+	followed := make(chan *admin.ListJournalResponse, 1)
+	go func() {
+		r, _ := client.ListJournal(t.Context(), &admin.ListJournalRequest{Wait: true, Limit: 1})
+		followed <- r
+	}()
+	if _, err := disks.Rescan(t.Context(), &diskapi.RescanRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-followed; len(r.GetEntries()) != 1 || r.GetEntries()[0].GetSequence() != 1 {
+		t.Errorf("who waited got %v", r)
+	}
+	r, err := client.ListJournal(t.Context(), &admin.ListJournalRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var functions []string
+	for i, e := range r.GetEntries() {
+		last := r.GetEntries()[len(r.GetEntries())-1]
+		if e.GetSequence() != uint64(i+1) || e.GetRequestId() == "" || e.GetRequestId() != last.GetRequestId() {
+			t.Errorf("entry %d: got %v", i, e)
+		}
+		functions = append(functions, e.GetKernel().GetFunction()+e.GetApi().GetMethod())
+	}
+	if slices.Index(functions, "ReenumerateDevices") < 0 || functions[len(functions)-1] != "/v1.Disk/Rescan" || r.GetNewest() != uint64(len(functions)) {
+		t.Errorf("got %v, newest %d", functions, r.GetNewest())
+	}
+}
+
+func TestFaultsOverTheAdminAPI(t *testing.T) {
+	a := start(t, agent.Config{StateDir: shortDir(t)})
+	client, disks := dialAdmin(t, a), dialDisk(t, a)
+	var want []*admin.FaultStatus
+	add := func(f *admin.Fault) {
+		t.Helper()
+		r, err := client.AddFault(t.Context(), &admin.AddFaultRequest{Fault: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, &admin.FaultStatus{Id: r.GetId(), Fault: f})
+	}
+	add(&admin.Fault{Function: "ReenumerateDevices", Times: 2, Effect: &admin.Fault_Fail{Fail: &admin.Failure{Win32Code: uint32(win32.ERROR_ACCESS_DENIED)}}})
+	add(&admin.Fault{Function: "Flush", Skip: 7, Effect: &admin.Fault_Hang{Hang: &admin.Hang{}}})
+	add(&admin.Fault{Function: "DeviceIoControl", ControlCode: 9, Effect: &admin.Fault_Delay{Delay: &admin.Delay{
+		Min: durationpb.New(time.Second), Max: durationpb.New(time.Minute),
+	}}})
+	if _, err := disks.Rescan(t.Context(), &diskapi.RescanRequest{}); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("the disturbed call: got %v, want PermissionDenied", err)
+	}
+	want[0].Disturbed = 1
+	list, err := client.ListFaults(t.Context(), &admin.ListFaultsRequest{})
+	if d := cmp.Diff(want, list.GetFaults(), protocmp.Transform()); err != nil || d != "" {
+		t.Errorf("%v, %s", err, d)
+	}
+	if _, err := client.RemoveFault(t.Context(), &admin.RemoveFaultRequest{Id: 1}); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.RemoveFault(t.Context(), &admin.RemoveFaultRequest{Id: 1}); status.Code(err) != codes.NotFound {
+		t.Errorf("removed twice: got %v, want NotFound", err)
+	}
+	if _, err := disks.Rescan(t.Context(), &diskapi.RescanRequest{}); err != nil {
+		t.Errorf("undisturbed: %v", err)
+	}
+	if _, err := client.RemoveFault(t.Context(), &admin.RemoveFaultRequest{}); err != nil {
+		t.Error(err)
+	}
+	if list, err := client.ListFaults(t.Context(), &admin.ListFaultsRequest{}); err != nil || len(list.GetFaults()) != 0 {
+		t.Errorf("got %v, %v, want none", list, err)
+	}
+}
+
+func TestRefusedFaults(t *testing.T) {
+	client := dialAdmin(t, start(t, agent.Config{StateDir: shortDir(t)}))
+	for name, test := range map[string]struct {
+		fault *admin.Fault
+		code  codes.Code
+	}{
+		"nothing":     {nil, codes.InvalidArgument},
+		"no effect":   {&admin.Fault{Function: "Flush"}, codes.InvalidArgument},
+		"no function": {&admin.Fault{Function: "Foo", Effect: &admin.Fault_Hang{Hang: &admin.Hang{}}}, codes.InvalidArgument},
+		"no code":     {&admin.Fault{Function: "Flush", Effect: &admin.Fault_Fail{Fail: &admin.Failure{}}}, codes.InvalidArgument},
+		"half a delay": {&admin.Fault{Function: "Flush", Effect: &admin.Fault_Delay{Delay: &admin.Delay{
+			Max: durationpb.New(1),
+		}}}, codes.InvalidArgument},
+		"crash of the test": {&admin.Fault{Function: "Flush", Effect: &admin.Fault_Crash{Crash: &admin.Crash{}}}, codes.FailedPrecondition},
+	} {
+		if _, err := client.AddFault(t.Context(), &admin.AddFaultRequest{Fault: test.fault}); status.Code(err) != test.code {
+			t.Errorf("%s: got %v, want %v", name, err, test.code)
+		}
+	}
+}
+
+func TestCrashFault(t *testing.T) {
+	var crashes atomic.Int32
+	a := start(t, agent.Config{StateDir: shortDir(t), Crash: func() { crashes.Add(1) }})
+	_, err := dialAdmin(t, a).AddFault(t.Context(), &admin.AddFaultRequest{Fault: &admin.Fault{
+		Function: "ReenumerateDevices", Times: 1, Effect: &admin.Fault_Crash{Crash: &admin.Crash{After: true}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = dialDisk(t, a).Rescan(t.Context(), &diskapi.RescanRequest{})
+	if got := crashes.Load(); got != 1 {
+		t.Errorf("crashed %d times, want once", got)
+	}
+}
+
+// A call that hangs, and one that follows the journal, do not keep the agent from stopping.
+func TestStopEndsHangsAndWaits(t *testing.T) {
+	a := start(t, agent.Config{StateDir: shortDir(t)})
+	client, disks := dialAdmin(t, a), dialDisk(t, a)
+	_, err := client.AddFault(t.Context(), &admin.AddFaultRequest{Fault: &admin.Fault{
+		Function: "ReenumerateDevices", Effect: &admin.Fault_Hang{Hang: &admin.Hang{}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{}, 2)
+	go func() {
+		_, _ = client.ListJournal(t.Context(), &admin.ListJournalRequest{After: 1 << 60, Wait: true})
+		done <- struct{}{}
+	}()
+	go func() {
+		_, _ = disks.Rescan(t.Context(), &diskapi.RescanRequest{})
+		done <- struct{}{}
+	}()
+	for holding := uint64(0); holding == 0; {
+		list, err := client.ListFaults(t.Context(), &admin.ListFaultsRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		holding = list.GetFaults()[0].GetHolding()
+	}
+	if err := a.Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+	<-done
+	<-done
+	a.Journal().Wait(t.Context(), 1<<60) // returns, also now
+}
+
+func TestRealNodeHasNoJournal(t *testing.T) {
+	n, err := emulated.Open(shortDir(t), emulated.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = n.Close() }()
+	a := start(t, agent.Config{Kernel: plainKernel{n}, SocketDir: shortDir(t)})
+	client := dialAdmin(t, a)
+	if _, err := client.ListJournal(t.Context(), &admin.ListJournalRequest{}); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("journal: got %v, want FailedPrecondition", err)
+	}
+	if _, err := client.AddFault(t.Context(), &admin.AddFaultRequest{}); status.Code(err) != codes.Unimplemented {
+		t.Errorf("fault: got %v, want Unimplemented", err)
+	}
+	if a.Journal() != nil || a.Faults() != nil {
+		t.Error("the agent watches a real node")
+	}
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// A Set is the faults of one node. Its Intercept is the kernel.Interceptor.
+type Set struct {
+	crash func()      // ends the process; nil where that is not wanted
+	any   atomic.Bool // there may be faults: without, a call costs no lock
+
+	mu     sync.Mutex
+	lastID uint64
+	faults []*active
+}
+
+// active is a fault that was added.
+type active struct {
+	id        uint64
+	fault     Fault // as it was added
+	skip      int   // how many calls still pass
+	left      int   // how many are still disturbed, when Times is not 0
+	disturbed uint64
+	holding   uint64
+	reached   chan struct{} // closed when a call hangs for the first time
+	over      chan struct{} // closed when hanging or delayed calls are to go on
+	aborted   bool          // those calls fail; set before over is closed
+}
+
+// Status is a fault and what it did.
+type Status struct {
+	ID        uint64
+	Fault     Fault
+	Disturbed uint64 // calls that it took
+	Holding   uint64 // calls that wait now
+}
+
+// New disturbs nothing yet. Crash is called where a fault says so and should not return; nil: such faults are refused.
+func New(crash func()) *Set { return &Set{crash: crash} }
+
+// Add begins a disturbance. Of several that apply to a call, the one that was added first takes it. The channel is
+// closed when the first call hangs. Errors: those of Fault.Check, ErrNoCrash.
+func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
+	if err := f.Check(); err != nil {
+		return 0, nil, err
+	}
+	if f.Crash && s.crash == nil {
+		return 0, nil, ErrNoCrash
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastID++
+	a := &active{id: s.lastID, fault: f, skip: f.Skip, left: f.Times, reached: make(chan struct{}), over: make(chan struct{})}
+	s.faults = append(s.faults, a)
+	s.any.Store(true)
+	return a.id, a.reached, nil
+}
+
+// Remove ends a disturbance and lets the calls that it holds go on. It tells whether there was one.
+func (s *Set) Remove(id uint64) bool {
+	return s.end(false, func(a *active) bool { return a.id == id }) > 0
+}
+
+// Release ends all disturbances and lets the calls that they hold go on.
+func (s *Set) Release() { s.end(false, func(*active) bool { return true }) }
+
+// Abort lets the calls that are held fail with ERROR_OPERATION_ABORTED, and removes the faults that held them.
+func (s *Set) Abort() { s.end(true, func(a *active) bool { return a.holding > 0 }) }
+
+func (s *Set) end(abort bool, which func(*active) bool) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.faults)
+	s.faults = slices.DeleteFunc(s.faults, func(a *active) bool {
+		if !which(a) {
+			return false
+		}
+		a.aborted = abort
+		close(a.over)
+		return true
+	})
+	s.any.Store(len(s.faults) > 0)
+	return before - len(s.faults)
+}
+
+// List lists the faults by id. One that is spent is in it for as long as it holds calls.
+func (s *Set) List() []Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Status, 0, len(s.faults))
+	for _, a := range s.faults {
+		list = append(list, Status{ID: a.id, Fault: a.fault, Disturbed: a.disturbed, Holding: a.holding})
+	}
+	return list
+}
+
+// Intercept is the kernel.Interceptor.
+func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) error {
+	if !s.any.Load() {
+		return do()
+	}
+	a := s.take(call)
+	if a == nil {
+		return do()
+	}
+	f := a.fault
+	switch {
+	case f.Panic:
+		panic(fmt.Sprintf("injected into %s", call.Function)) //nolint:forbidigo // the very thing that is asked for
+	case f.Hang, f.Delay != Delay{}:
+		if s.hold(a) {
+			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_OPERATION_ABORTED}
+		}
+		return do()
+	}
+	if f.After {
+		if err := do(); err != nil && !f.Crash {
+			return err
+		}
+	}
+	if f.Crash {
+		s.crash()
+	}
+	return &kernel.Error{Function: call.Function, Object: call.Object, Code: f.Error}
+}
+
+// take finds the fault for a call and counts the call.
+func (s *Set) take(call kernel.Call) *active {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, a := range s.faults {
+		if a.fault.Function != call.Function || (a.fault.Code != 0 && a.fault.Code != call.Code) || a.spent() {
+			continue
+		}
+		if a.skip > 0 {
+			a.skip--
+			continue
+		}
+		if a.left > 0 {
+			a.left--
+		}
+		a.disturbed++
+		if a.holds() {
+			a.holding++
+		} else if a.spent() {
+			s.faults = slices.Delete(s.faults, i, i+1)
+			s.any.Store(len(s.faults) > 0)
+		}
+		return a
+	}
+	return nil
+}
+
+// spent tells that no further call is disturbed.
+func (a *active) spent() bool { return a.fault.Times > 0 && a.left == 0 && a.disturbed > 0 }
+
+// holds tells that calls wait.
+func (a *active) holds() bool { return a.fault.Hang || a.fault.Delay != Delay{} }
+
+// hold lets a call wait until its delay or the fault is over, and tells whether it was aborted.
+func (s *Set) hold(a *active) (aborted bool) {
+	var elapsed <-chan time.Time
+	if a.fault.Hang {
+		s.mu.Lock()
+		if !closed(a.reached) {
+			close(a.reached)
+		}
+		s.mu.Unlock()
+	} else {
+		span := a.fault.Delay.Max - a.fault.Delay.Min
+		timer := time.NewTimer(a.fault.Delay.Min + rand.N(span+1)) //nolint:gosec // nobody needs to be kept from guessing it
+		defer timer.Stop()
+		elapsed = timer.C
+	}
+	select {
+	case <-a.over:
+	case <-elapsed:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.holding--
+	if a.holding == 0 && a.spent() {
+		s.faults = slices.DeleteFunc(s.faults, func(other *active) bool { return other == a })
+		s.any.Store(len(s.faults) > 0)
+	}
+	return a.aborted
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

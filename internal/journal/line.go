@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+)
+
+// Line is an entry as a person reads it, without a line end. Kernel calls are indented, as they come before the API call
+// that they were made for. What callers sent cannot break the line or speak to the terminal.
+func Line(e *admin.JournalEntry) string {
+	number := "running"
+	if e.GetSequence() != 0 {
+		number = fmt.Sprintf("#%d", e.GetSequence())
+	}
+	id := e.GetRequestId()
+	if id == "" {
+		id = "-"
+	}
+	head := fmt.Sprintf("%s %-7s %s ", e.GetBegin().AsTime().UTC().Format("15:04:05.000000"), number, id)
+	parts := []string{}
+	add := func(text string) {
+		if text != "" {
+			parts = append(parts, plain(text))
+		}
+	}
+	switch call := e.GetCall().(type) {
+	case *admin.JournalEntry_Kernel:
+		parts = append(parts, "  "+plain(call.Kernel.GetFunction()))
+		add(call.Kernel.GetControlCode())
+		add(call.Kernel.GetObject())
+		if text := call.Kernel.GetError(); text != "" {
+			add("failed: " + text)
+		}
+	case *admin.JournalEntry_Api:
+		add(strings.TrimPrefix(call.Api.GetMethod(), "/"))
+		add(call.Api.GetRequest())
+		add(call.Api.GetCode())
+		add(call.Api.GetMessage())
+	}
+	return head + strings.Join(parts, " ") + fmt.Sprintf(" (%v)", e.GetDuration().AsDuration())
+}
+
+// plain replaces what is not printable.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, text)
+}

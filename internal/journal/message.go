@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// What is left of long texts in a message, so that a full answer stays below gRPC's limit of 4 MiB.
+const (
+	maxJSON = 2048
+	maxText = 1024
+)
+
+// Messages are entries as the admin API sends them.
+func Messages(entries []Entry) []*admin.JournalEntry {
+	messages := make([]*admin.JournalEntry, 0, len(entries))
+	for _, e := range entries {
+		messages = append(messages, e.message())
+	}
+	return messages
+}
+
+func (e *Entry) message() *admin.JournalEntry {
+	m := &admin.JournalEntry{
+		Sequence: e.Sequence, Begin: timestamppb.New(e.Begin), Duration: durationpb.New(e.Duration), RequestId: e.RequestID,
+	}
+	if e.Function != "" {
+		m.Call = &admin.JournalEntry_Kernel{Kernel: e.kernelCall()}
+		return m
+	}
+	call := &admin.APICall{
+		Endpoint: e.Endpoint, Method: e.Method, Request: clip(requestText(e.Request, e.TooLarge), maxJSON),
+	}
+	if e.Sequence != 0 {
+		call.Code = status.Code(e.Err).String()
+	}
+	if e.Err != nil {
+		call.Message = clip(status.Convert(e.Err).Message(), maxText)
+	}
+	m.Call = &admin.JournalEntry_Api{Api: call}
+	return m
+}
+
+func (e *Entry) kernelCall() *admin.KernelCall {
+	call := &admin.KernelCall{Function: e.Function, Object: clip(e.Object, maxText)}
+	switch {
+	case e.Function == "DeviceIoControl":
+		call.ControlCode = win32.ControlCodeName(e.Code)
+	case e.Code != 0:
+		call.ControlCode = fmt.Sprintf("0x%08x", e.Code)
+	}
+	if e.Err != nil {
+		var code win32.Errno
+		if errors.As(e.Err, &code) {
+			call.Win32Code = uint32(code)
+			call.Error = clip(code.Error(), maxText)
+		} else {
+			call.Error = clip(e.Err.Error(), maxText)
+		}
+	}
+	return call
+}
+
+// requestText is a request as JSON on one line.
+func requestText(request proto.Message, tooLarge int) string {
+	if tooLarge > 0 {
+		return fmt.Sprintf("(%d bytes)", tooLarge)
+	}
+	if request == nil {
+		return ""
+	}
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(request)
+	if err != nil {
+		return "(not valid)"
+	}
+	var line bytes.Buffer // protojson puts spaces where it likes
+	if err := json.Compact(&line, text); err != nil {
+		return "(not valid)"
+	}
+	return line.String()
+}
+
+// clip makes a text fit for a message: valid UTF-8 of bounded length.
+func clip(text string, limit int) string {
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + "…"
+	}
+	return strings.ToValidUTF8(text, string(utf8.RuneError))
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"embed"
+	"path"
+	"strings"
+)
+
+//go:embed profiles/*.yaml
+var profileFiles embed.FS // never changes
+
+// Profiles are the names of the scenarios that come with the program, sorted: nodes with disks as clouds present them.
+func Profiles() []string {
+	entries, _ := profileFiles.ReadDir("profiles") // it is in the program
+	var names []string
+	for _, entry := range entries {
+		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
+	}
+	return names
+}
+
+func profile(name string) (Scenario, error) {
+	file := path.Join("profiles", name+".yaml")
+	text, err := profileFiles.ReadFile(file)
+	if err != nil {
+		return Scenario{}, err
+	}
+	return ParseScenario(file, text)
+}

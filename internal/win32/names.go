@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// ParseErrno reads an error code: its name in winerror.h, as far as this package knows it, or its number in any of Go's
+// notations.
+func ParseErrno(text string) (Errno, error) {
+	if i := slices.IndexFunc(errnoTable[:], func(e errnoEntry) bool { return e.name == text }); i >= 0 {
+		return errnoTable[i].code, nil
+	}
+	number, err := strconv.ParseUint(text, 0, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%q is neither a known Win32 error code nor a number", text)
+	}
+	return Errno(number), nil
+}
+
+// ParseControlCode reads a control code: its name, as far as this package knows it, or its number in any of Go's
+// notations.
+func ParseControlCode(text string) (uint32, error) {
+	for code, name := range controlCodeNames {
+		if name == text {
+			return code, nil
+		}
+	}
+	number, err := strconv.ParseUint(text, 0, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%q is neither a known control code nor a number", text)
+	}
+	return uint32(number), nil
+}
