@@ -2,8 +2,8 @@
 
 package win32
 
-// text reads a field of so many UTF-16 units, up to its first NUL.
-func (b buffer) text(at, units int) string { return decodeUTF16(untilNUL(b[at : at+2*units])) }
+// text reads a field of so many UTF-16 units, up to its first NUL. The last unit is the NUL's, whatever it holds.
+func (b buffer) text(at, units int) string { return decodeUTF16(untilNUL(b[at : at+2*(units-1)])) }
 
 // putText writes a field of so many UTF-16 units. What does not fit, with a NUL at the end, is cut off.
 func (b buffer) putText(at, units int, s string) {
