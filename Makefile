@@ -64,6 +64,10 @@ cross: ## build and vet for Windows on amd64 and arm64
 test-crash: setup-test ## kill -9 the agent at random moments of a volume's life, CRASHES times (200)
 	CSI_PROXY_CRASHES=$${CRASHES:-200} go test -count=1 -timeout 20m -run 'TestKilled' -v ./test/crash
 
+.PHONY: test-interruptions
+test-interruptions: ## four drivers' call sequences with a failure at every single step, three kinds of each
+	CSI_PROXY_EXHAUSTIVE=1 go test -count=1 -timeout 15m -run 'TestInterrupted' ./test/sequences
+
 .PHONY: test-wine
 test-wine: ## run the Windows kernel's tests under Wine (root; the first time makes a Wine, about a minute)
 	hack/test-wine.sh
