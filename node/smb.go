@@ -5,10 +5,6 @@ package node
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"unicode"
@@ -26,13 +22,11 @@ type SMB struct {
 	calls          *calls
 	paths          *paths
 	requirePrivacy bool
-	seal           []byte // makes credentials comparable without keeping them
+	seal           seal
 }
 
 func newSMB(c *calls, p *paths, requirePrivacy bool) *SMB {
-	seal := make([]byte, sha256.Size)
-	_, _ = rand.Read(seal) // never fails: crypto/rand ends the program instead
-	return &SMB{calls: c, paths: p, requirePrivacy: requirePrivacy, seal: seal}
+	return &SMB{calls: c, paths: p, requirePrivacy: requirePrivacy, seal: newSeal()}
 }
 
 // NewSMBGlobalMapping maps the share of remotePath, \\server\share or \\server\share\dir, for the whole node and then,
@@ -56,7 +50,7 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, us
 	key := shareKey(share.Server, share.Share)
 	j := job{
 		what:    "NewSmbGlobalMapping(" + key + ")",
-		key:     strings.Join([]string{"NewSmbGlobalMapping", share.String(), s.sealed(userName, password)}, "\x00"),
+		key:     strings.Join([]string{"NewSmbGlobalMapping", share.String(), s.seal.of(userName, password)}, "\x00"),
 		locks:   []string{shareLock(key)},
 		finally: password.Wipe,
 	}
@@ -110,14 +104,6 @@ func (s *SMB) link(localPath string, share winpath.UNC) (*directoryLink, error) 
 			return t.Kind == winpath.TargetUNC && strings.EqualFold(there.String(), share.String())
 		},
 	}, nil
-}
-
-// sealed stands for credentials where calls are told apart.
-func (s *SMB) sealed(userName string, password Secret) string {
-	mac := hmac.New(sha256.New, s.seal)
-	mac.Write(fmt.Appendf(nil, "%d:%s", len(userName), userName))
-	mac.Write(password)
-	return hex.EncodeToString(mac.Sum(nil))
 }
 
 const (

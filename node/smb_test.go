@@ -127,9 +127,9 @@ func TestSealedCredentials(t *testing.T) {
 	s := newSMB(nil, nil, true)
 	seen := map[string]bool{}
 	for _, c := range [][2]string{{"a", "b"}, {"a", "c"}, {"b", "b"}, {"ab", ""}, {"", "ab"}, {"a:", "b"}, {"a", ":b"}} {
-		seen[s.sealed(c[0], Secret(c[1]))] = true
+		seen[s.seal.of(c[0], Secret(c[1]))] = true
 	}
-	if len(seen) != 7 || !seen[s.sealed("a", Secret("b"))] || seen[newSMB(nil, nil, true).sealed("a", Secret("b"))] {
+	if len(seen) != 7 || !seen[s.seal.of("a", Secret("b"))] || seen[newSMB(nil, nil, true).seal.of("a", Secret("b"))] {
 		t.Error("credentials are mixed up, or sealed the same way in every process")
 	}
 }
