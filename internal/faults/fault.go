@@ -5,7 +5,7 @@ package faults
 import (
 	"errors"
 	"fmt"
-	"reflect"
+	"slices"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -67,11 +67,4 @@ func (f Fault) Check() error {
 }
 
 // known tells whether calls of a function pass an interceptor.
-func known(function string) bool {
-	if function == "Close" {
-		return false
-	}
-	_, ofKernel := reflect.TypeFor[kernel.Kernel]().MethodByName(function)
-	_, ofHandle := reflect.TypeFor[kernel.Handle]().MethodByName(function)
-	return ofKernel || ofHandle
-}
+func known(function string) bool { return slices.Contains(kernel.Functions(), function) }
