@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package csiproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
+)
+
+// An agent that restarts is looked for often at first: it is usually back within a second.
+const (
+	firstLook = 20 * time.Millisecond
+	lastLook  = 500 * time.Millisecond
+)
+
+// A link to an old version is compared with what the agent serves by now, more seldom every time.
+const (
+	firstImprovement = time.Second
+	lastImprovement  = time.Minute
+)
+
+// A group is the connection of one API group. To the generated client of the newest version it is a gRPC connection.
+type group struct {
+	table   versions.Group
+	options Options
+
+	negotiating chan struct{} // holds one element while nobody negotiates
+	mu          sync.Mutex    // guards the rest
+	link        *link         // nil until there is one, and while the agent is away
+	seen        bool          // there was one before
+	closed      bool
+}
+
+func newGroup(table versions.Group, options Options) *group {
+	g := &group{table: table, options: options, negotiating: make(chan struct{}, 1)}
+	g.negotiating <- struct{}{}
+	return g
+}
+
+// Invoke makes a call of the newest version's method, in the version that the agent has.
+func (g *group) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
+	if _, ok := ctx.Deadline(); !ok && g.options.Timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, g.options.Timeout)
+		defer cancel()
+		ctx = limited
+	}
+	name := path.Base(method)
+	for first := true; ; first = false {
+		l, err := g.acquire(ctx)
+		if err != nil {
+			return err
+		}
+		if l.due() {
+			go g.improveLater(context.WithoutCancel(ctx), l)
+		}
+		version := l.version
+		err = l.call(ctx, name, request, response, opts)
+		l.calls.Done()
+		if err == nil {
+			return nil
+		}
+		err = typed(err, g.table.Name, version, name)
+		if !isGone(err) || ctx.Err() != nil {
+			return err
+		}
+		g.drop(l)
+		if !first || !repeatable(request) {
+			return err
+		}
+	}
+}
+
+// NewStream fails: no method of the API streams.
+func (g *group) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, errNoStreams
+}
+
+// connect makes sure that there is a link, to the newest version that there is now, and tells its version.
+func (g *group) connect(ctx context.Context) (string, error) {
+	l, err := g.acquire(ctx)
+	if err != nil {
+		return "", err
+	}
+	version := l.version
+	l.calls.Done()
+	if better := g.improve(ctx, l); better != "" {
+		version = better
+	}
+	return version, nil
+}
+
+// acquire returns the link, made when there is none, with one call counted. An agent that was there is waited for.
+func (g *group) acquire(ctx context.Context) (*link, error) {
+	if l, err := g.current(); l != nil || err != nil {
+		return l, err
+	}
+	select {
+	case <-g.negotiating:
+		defer func() { g.negotiating <- struct{}{} }()
+	case <-ctx.Done():
+		return nil, g.unreached(ctx.Err())
+	}
+	giveUp := time.Now().Add(g.options.Restart)
+	for wait := firstLook; ; wait = min(2*wait, lastLook) {
+		if l, err := g.current(); l != nil || err != nil { // somebody else made it
+			return l, err
+		}
+		l, err := g.negotiate(ctx, "")
+		if err == nil {
+			return g.adopt(l)
+		}
+		if !g.wasThere() || time.Now().After(giveUp) {
+			return nil, g.unreached(err)
+		}
+		pause := time.NewTimer(wait)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return nil, g.unreached(errors.Join(ctx.Err(), err))
+		}
+	}
+}
+
+// current returns the link with one call counted, or nil.
+func (g *group) current() (*link, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, &Error{Group: g.table.Name, Code: codes.Canceled, Message: "the client is closed"}
+	}
+	if g.link != nil {
+		g.link.calls.Add(1)
+	}
+	return g.link, nil
+}
+
+// adopt makes a new link the group's, with one call counted.
+func (g *group) adopt(l *link) (*link, error) {
+	g.mu.Lock()
+	if !g.closed {
+		g.link, g.seen = l, true
+	}
+	g.mu.Unlock()
+	kept, err := g.current()
+	if kept != l {
+		_ = l.connection.Close() // the client was closed meanwhile
+	}
+	return kept, err
+}
+
+func (g *group) wasThere() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.seen
+}
+
+// drop gives a link up whose agent is gone. It is closed when its other calls have ended too.
+func (g *group) drop(l *link) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.link != l {
+		return
+	}
+	g.link = nil
+	l.retire()
+}
+
+func (g *group) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	if g.link == nil {
+		return nil
+	}
+	l := g.link
+	g.link = nil
+	return l.connection.Close()
+}
+
+// improve replaces a link to an old version when a newer one is served, and returns that version, or "". An agent that
+// starts opens its endpoints one after the other, so whoever comes early finds some.
+func (g *group) improve(ctx context.Context, l *link) string {
+	if l.version == g.table.Hub {
+		return ""
+	}
+	newer, err := g.negotiate(ctx, l.version)
+	if err != nil {
+		return ""
+	}
+	g.mu.Lock()
+	replaced := g.link == l
+	if replaced {
+		g.link = newer
+	}
+	g.mu.Unlock()
+	if !replaced { // by somebody else, or the client is closed
+		_ = newer.connection.Close()
+		return ""
+	}
+	l.retire()
+	return newer.version
+}
+
+func (g *group) improveLater(ctx context.Context, l *link) {
+	ctx, cancel := context.WithTimeout(ctx, lastImprovement)
+	defer cancel()
+	g.improve(ctx, l)
+}
+
+// negotiate connects to the newest version that the agent serves, of those newer than the given one if that is not
+// empty. Endpoints that do not exist fail at once, so that looking for the older ones costs nothing.
+func (g *group) negotiate(ctx context.Context, than string) (*link, error) {
+	var errs []error
+	for _, version := range append([]string{g.table.Hub}, reversed(g.table.Versions())...) {
+		if version == than {
+			break
+		}
+		connection, err := g.options.open(ctx, g.table.Name, version)
+		if err == nil {
+			return newLink(g.table, version, connection), nil
+		}
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		if !isAbsent(err) {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) == 0 {
+		return nil, errNoEndpoint
+	}
+	return nil, errors.Join(errs...)
+}
+
+func reversed(versions []string) []string {
+	versions = slices.Clone(versions)
+	slices.Reverse(versions)
+	return versions
+}
+
+// isAbsent tells whether nobody serves an endpoint: it does not exist, or is a socket that a killed agent left.
+func isAbsent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// unreached is the error of a call for which there is no connection.
+func (g *group) unreached(cause error) error {
+	e := &Error{Group: g.table.Name, Code: codes.Unavailable, err: cause, noAgent: true}
+	switch {
+	case errors.Is(cause, context.Canceled):
+		e.Code = codes.Canceled
+	case errors.Is(cause, context.DeadlineExceeded):
+		e.Code = codes.DeadlineExceeded
+	}
+	e.Message = fmt.Sprintf("no csi-proxy agent can be reached: %v", cause)
+	return e
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package csiproxy
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
+)
+
+// A link is a connection to one version of a group.
+type link struct {
+	table      versions.Group
+	version    string
+	connection *grpc.ClientConn
+	routes     map[string]versions.Route // by the newest version's method; none for that version itself
+	calls      sync.WaitGroup
+
+	mu        sync.Mutex // guards when to look for a newer version
+	look      time.Time
+	lookAgain time.Duration
+}
+
+func newLink(table versions.Group, version string, connection *grpc.ClientConn) *link {
+	l := &link{
+		table: table, version: version, connection: connection, routes: map[string]versions.Route{},
+		look: time.Now().Add(firstImprovement), lookAgain: 2 * firstImprovement,
+	}
+	for _, r := range table.Of(version) {
+		if r.Hub != "" {
+			l.routes[r.Hub] = r
+		}
+	}
+	return l
+}
+
+// due tells whether it is time to look for a newer version. It says so to one caller.
+func (l *link) due() bool {
+	if l.version == l.table.Hub {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if now.Before(l.look) {
+		return false
+	}
+	l.look, l.lookAgain = now.Add(l.lookAgain), min(2*l.lookAgain, lastImprovement)
+	return true
+}
+
+// retire closes a link that no more calls are made on when those that are running have ended.
+func (l *link) retire() {
+	go func() {
+		l.calls.Wait()
+		_ = l.connection.Close()
+	}()
+}
+
+// call makes a call of the newest version's method in the version of this link.
+func (l *link) call(ctx context.Context, method string, request, response any, opts []grpc.CallOption) error {
+	invoke := func(method string, request, response any) error {
+		return l.connection.Invoke(ctx, "/"+l.table.ServiceName(l.version)+"/"+method, request, response, opts...)
+	}
+	if l.version == l.table.Hub {
+		return invoke(method, request, response)
+	}
+	route, ok := l.routes[method]
+	if !ok {
+		return &versions.UnsupportedError{Group: l.table.Name, Version: l.table.Since(method), What: method}
+	}
+	switch route.Kind {
+	case versions.Mapped:
+		return route.Mapping.Call(request, response, func(request, response any) error {
+			return invoke(route.Method, request, response)
+		})
+	case versions.Extra:
+		if err := invoke(route.Method, request, response); err != nil {
+			return err
+		}
+		return inBand(response)
+	default:
+		return invoke(route.Method, request, response)
+	}
+}
+
+// inBandField is the number of the field in which the responses of the oldest agents carry a failure. Where the newest
+// version's response has no such field it arrives as an unknown one.
+const inBandField = 1
+
+// inBand is the failure that a response carries.
+func inBand(response any) error {
+	message, ok := response.(proto.Message)
+	if !ok {
+		return nil
+	}
+	rest := message.ProtoReflect().GetUnknown()
+	for len(rest) > 0 {
+		number, kind, n := protowire.ConsumeTag(rest)
+		if n < 0 {
+			return nil
+		}
+		rest = rest[n:]
+		if number == inBandField && kind == protowire.BytesType {
+			if text, n := protowire.ConsumeString(rest); n >= 0 && text != "" {
+				return errors.New(text)
+			}
+		}
+		if n = protowire.ConsumeFieldValue(number, kind, rest); n < 0 {
+			return nil
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// repeatable tells whether a call may be made again when nobody knows whether it took effect. All may but one: a
+// directory that is gone already is an error of Rmdir without force.
+func repeatable(request any) bool {
+	rmdir, ok := request.(*filesystemapi.RmdirRequest)
+	return !ok || rmdir.GetForce()
+}
+
+// direct is a connection that serves the newest version of a group.
+type direct struct {
+	group      string
+	connection grpc.ClientConnInterface
+}
+
+func (d direct) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
+	return typedPath(d.connection.Invoke(ctx, method, request, response, opts...), d.group, method)
+}
+
+func (direct) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, errNoStreams
+}
