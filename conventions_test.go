@@ -78,7 +78,8 @@ func TestEveryGoFileNamesItsLicence(t *testing.T) {
 
 // A replace of somebody else's module would hold for us and not for those who import us.
 func TestReplaceIsForOwnModules(t *testing.T) {
-	for _, file := range []string{"go.mod", "client/go.mod"} {
+	for _, module := range modules(t) {
+		file := filepath.Join(module, "go.mod")
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +87,7 @@ func TestReplaceIsForOwnModules(t *testing.T) {
 		for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
 			line := strings.TrimPrefix(strings.TrimSpace(lines.Text()), "replace ")
 			old, by, ok := strings.Cut(line, " => ")
-			if ok && (!strings.HasPrefix(old, "github.com/kubernetes-csi/csi-proxy/") || !strings.HasPrefix(by, "./")) {
+			if ok && (!strings.HasPrefix(old+"/", "github.com/kubernetes-csi/csi-proxy/") || !strings.HasPrefix(by, "./") && !strings.HasPrefix(by, "../")) {
 				t.Errorf("%s replaces %s by %s", file, old, by)
 			}
 		}
@@ -95,7 +96,7 @@ func TestReplaceIsForOwnModules(t *testing.T) {
 
 // Without the workspace each module builds from its own go.mod, as it does for those who import it.
 func TestModulesBuildOnTheirOwn(t *testing.T) {
-	for _, module := range []string{".", "client"} {
+	for _, module := range modules(t) {
 		build := exec.CommandContext(t.Context(), "go", "build", "./...")
 		build.Dir, build.Env = module, append(os.Environ(), "GOWORK=off")
 		if out, err := build.CombinedOutput(); err != nil {
@@ -107,6 +108,29 @@ func TestModulesBuildOnTheirOwn(t *testing.T) {
 			t.Errorf("the root takes the client module from %s (%v), not from this repository", out, err)
 		}
 	}
+}
+
+// modules are the folders of the repository's modules, as the workspace has them. The Makefile has the same.
+func modules(t *testing.T) []string {
+	t.Helper()
+	workspace, err := os.ReadFile("go.work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var folders []string
+	for line := range strings.Lines(string(workspace)) {
+		if folder := strings.TrimSpace(line); strings.HasPrefix(folder, ".") {
+			folders = append(folders, filepath.Clean(folder))
+		}
+	}
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := "\nMODULES := " + strings.Join(folders, " ") + "\n"; !strings.Contains(string(makefile), list) {
+		t.Errorf("the Makefile does not go through the workspace's modules: it lacks %q", list)
+	}
+	return folders
 }
 
 // What the README's first lines promise must be there.

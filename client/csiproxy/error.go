@@ -109,6 +109,8 @@ var (
 	ErrPathExists = because("path exists", []string{"PATH_EXISTS"})
 	// ErrOutsideWorkingDirs: the path is not below a directory that the agent works in.
 	ErrOutsideWorkingDirs = because("path outside the working directories", []string{"PATH_OUTSIDE_WORKING_DIRECTORIES"}, "is not within the working directories")
+	// ErrLink: there is a link where the call wants none, or one on the way that is not followed.
+	ErrLink = because("link refused", []string{"LINK_REFUSED"})
 	// ErrDirectoryNotEmpty: the directory has entries.
 	ErrDirectoryNotEmpty = because("directory not empty", []string{"DIRECTORY_NOT_EMPTY"})
 	// ErrDiskNotFound: no disk has the number, or the volume's disk is gone.

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mounter
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+
+	mount "k8s.io/mount-utils"
+
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+// A Mounter mounts through one agent. It keeps no state and is safe for concurrent use.
+type Mounter struct {
+	client *csiproxy.Client
+}
+
+var _ mount.Interface = (*Mounter)(nil)
+
+// New returns a mounter that calls an agent, or the node in this process, through a client. The client stays the
+// caller's to close.
+func New(client *csiproxy.Client) *Mounter { return &Mounter{client: client} }
+
+// Mount makes target show what source shows. A source on an SMB server, \\server\share\dir or //server/share/dir, is
+// mapped with the user and the password of the options, see MountSensitive. Any other source is a directory of the node,
+// which is what drivers publish: target becomes a link to it.
+//
+// An existing target is removed first, be it an empty directory, a link, or a directory with content; a mount point is
+// unmounted and the volume's content stays. Windows has no read-only mounts: the option ro is for the container runtime
+// to enforce, and all other options of a link are ignored.
+func (m *Mounter) Mount(source, target, fstype string, options []string) error {
+	return m.MountSensitive(source, target, fstype, options, nil)
+}
+
+// MountSensitive is Mount with options that never show up in an error. The user and password of an SMB share are
+// username=U (or user=U) and password=P among the options of either kind, or, as other mounters for Windows have it, the
+// first of the options and the first of the sensitive ones. A domain=D goes before the user.
+func (m *Mounter) MountSensitive(source, target, _ string, options, sensitiveOptions []string) error {
+	ctx := context.Background()
+	if isRemote(source) {
+		return m.MountShare(ctx, source, target, credentialsOf(options, sensitiveOptions))
+	}
+	return m.Link(ctx, source, target)
+}
+
+// MountSensitiveWithoutSystemd is MountSensitive: Windows has no systemd.
+func (m *Mounter) MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitiveOptions []string) error {
+	return m.MountSensitive(source, target, fstype, options, sensitiveOptions)
+}
+
+// MountSensitiveWithoutSystemdWithMountFlags is MountSensitive: Windows has no mount flags.
+func (m *Mounter) MountSensitiveWithoutSystemdWithMountFlags(source, target, fstype string, options, sensitiveOptions, _ []string) error {
+	return m.MountSensitive(source, target, fstype, options, sensitiveOptions)
+}
+
+// Link makes target a link to the directory source, with the directories above it. What is at target goes, see Mount;
+// a target that is the same link already stays.
+func (m *Mounter) Link(ctx context.Context, source, target string) error {
+	source, target = windowsPath(source), windowsPath(target)
+	link := func() error {
+		_, err := m.client.Filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
+		return err
+	}
+	if err := m.makeParent(ctx, target); err != nil {
+		return err
+	}
+	err := link()
+	if !errors.Is(err, csiproxy.ErrPathExists) {
+		return err
+	}
+	if err := m.Remove(ctx, target); err != nil {
+		return err
+	}
+	return link()
+}
+
+// List returns nothing: the API does not tell all mount points of a node.
+func (m *Mounter) List() ([]mount.MountPoint, error) { return []mount.MountPoint{}, nil }
+
+// IsLikelyNotMountPoint tells that neither a volume nor a link with an existing target is at a path. A path that does
+// not exist is fs.ErrNotExist; a link whose target is gone is likely not a mount point.
+func (m *Mounter) IsLikelyNotMountPoint(file string) (bool, error) {
+	is, err := m.IsMountPoint(file)
+	return !is, err
+}
+
+// IsMountPoint tells that a volume or a link with an existing target is at a path. A path that does not exist is
+// fs.ErrNotExist.
+func (m *Mounter) IsMountPoint(file string) (bool, error) {
+	ctx, file := context.Background(), windowsPath(file)
+	exists, err := m.exists(ctx, file)
+	if err != nil {
+		return false, err
+	}
+	if !exists {
+		return false, &fs.PathError{Op: "look at", Path: file, Err: fs.ErrNotExist}
+	}
+	answer, err := m.client.Filesystem.IsSymlink(ctx, &filesystemapi.IsSymlinkRequest{Path: file})
+	return answer.GetIsSymlink(), err
+}
+
+// CanSafelySkipMountPointCheck is false: Unmount of a plain directory with content fails.
+func (m *Mounter) CanSafelySkipMountPointCheck() bool { return false }
+
+// GetMountRefs returns the path itself when there is something: the API does not tell where else a volume is mounted.
+func (m *Mounter) GetMountRefs(path string) ([]string, error) {
+	exists, err := m.exists(context.Background(), windowsPath(path))
+	if err != nil || !exists {
+		return []string{}, err
+	}
+	return []string{path}, nil
+}
+
+// Remove removes a directory with its content, a link, or a mount point, of whose volume the content stays. Nothing
+// there is success.
+func (m *Mounter) Remove(ctx context.Context, path string) error {
+	_, err := m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: windowsPath(path), Force: true})
+	return err
+}
+
+func (m *Mounter) exists(ctx context.Context, path string) (bool, error) {
+	answer, err := m.client.Filesystem.PathExists(ctx, &filesystemapi.PathExistsRequest{Path: path})
+	return answer.GetExists(), err
+}
+
+func (m *Mounter) makeDirectory(ctx context.Context, path string) error {
+	_, err := m.client.Filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: path})
+	return err
+}
+
+func (m *Mounter) makeParent(ctx context.Context, path string) error {
+	parent := path[:max(strings.LastIndexByte(strings.TrimRight(path, `\`), '\\'), 0)]
+	if parent == "" || strings.HasSuffix(parent, ":") {
+		return nil
+	}
+	return m.makeDirectory(ctx, parent)
+}
+
+// windowsPath is a path as every method of the API takes it: with backslashes and a drive.
+func windowsPath(path string) string {
+	path = strings.ReplaceAll(path, "/", `\`)
+	if strings.HasPrefix(path, `\`) && !isRemote(path) {
+		path = "C:" + path
+	}
+	return path
+}
+
+// isRemote tells a path on a server from one of the node.
+func isRemote(path string) bool {
+	return strings.HasPrefix(path, `\\`) || strings.HasPrefix(path, "//")
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mounter
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+// Credentials are what an SMB server asks for.
+type Credentials struct {
+	User     string // user, DOMAIN\user or AZURE\account
+	Password string
+}
+
+// String leaves the password out.
+func (c Credentials) String() string { return c.User + " [redacted]" }
+
+// GoString leaves the password out.
+func (c Credentials) GoString() string { return c.String() }
+
+// MountShare maps the share of a remote path, \\server\share or a directory in it, for the whole node and makes target a
+// link to the remote path, with the directories above it. What is at target goes, see Mount. A mapping that works is
+// kept, whatever the credentials; one that its server refuses is made again.
+func (m *Mounter) MountShare(ctx context.Context, remote, target string, credentials Credentials) error {
+	target = windowsPath(target)
+	if err := m.makeParent(ctx, target); err != nil {
+		return err
+	}
+	mount := func() error {
+		_, err := m.client.SMB.NewSmbGlobalMapping(ctx, &smbapi.NewSmbGlobalMappingRequest{
+			RemotePath: windowsPath(remote), LocalPath: target, Username: credentials.User, Password: credentials.Password,
+		})
+		return err
+	}
+	err := mount()
+	if !errors.Is(err, csiproxy.ErrPathExists) {
+		return err
+	}
+	if err := m.Remove(ctx, target); err != nil {
+		return err
+	}
+	return mount()
+}
+
+// UnmapShare removes the mapping of a share, which all links into it use, so it is for the last of them. No mapping is
+// success. The links are removed with Unmount, before or after.
+func (m *Mounter) UnmapShare(ctx context.Context, remote string) error {
+	_, err := m.client.SMB.RemoveSmbGlobalMapping(ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: windowsPath(remote)})
+	return err
+}
+
+// credentialsOf finds the credentials among mount options.
+func credentialsOf(options, sensitive []string) Credentials {
+	var c Credentials
+	domain := ""
+	for _, option := range flat(options, sensitive) {
+		key, value, _ := strings.Cut(option, "=")
+		switch strings.ToLower(key) {
+		case "username", "user":
+			c.User = value
+		case "password", "pass":
+			c.Password = value
+		case "domain":
+			domain = value
+		}
+	}
+	if c.User == "" && len(options) > 0 && !strings.Contains(options[0], "=") {
+		c.User = options[0]
+	}
+	if c.Password == "" && len(sensitive) > 0 && !strings.HasPrefix(sensitive[0], "username=") {
+		c.Password = sensitive[0]
+	}
+	if domain != "" && !strings.Contains(c.User, `\`) {
+		c.User = domain + `\` + c.User
+	}
+	return c
+}
+
+// flat takes options apart that are separated by commas. An option with a password stays whole: it may hold a comma.
+func flat(lists ...[]string) []string {
+	var all []string
+	for _, list := range lists {
+		for _, option := range list {
+			for option != "" && !strings.HasPrefix(option, "password=") && !strings.HasPrefix(option, "pass=") {
+				first, rest, _ := strings.Cut(option, ",")
+				all, option = append(all, first), rest
+			}
+			if option != "" {
+				all = append(all, option)
+			}
+		}
+	}
+	return all
+}
