@@ -40,10 +40,10 @@ func code(err error) win32.Errno {
 		return win32.Errno(status.Errno())
 	case errors.As(err, &config):
 		return win32.Errno(config.Win32Error(windows.ERROR_GEN_FAILURE))
-	case errors.As(err, &errno) && errno < syscall.APPLICATION_ERROR:
-		return win32.Errno(errno)
+	case errors.As(err, &errno) && errno&syscall.APPLICATION_ERROR == 0:
+		return win32.Errno(errno) // also those above 0xFFFF, such as BitLocker's
 	default:
-		// Go's own codes: a call that failed without a code.
+		// Go's own codes, which have the bit that Windows leaves to applications: a call that failed without a code.
 		return win32.ERROR_GEN_FAILURE
 	}
 }

@@ -29,6 +29,7 @@ func TestFailureCarriesTheCode(t *testing.T) {
 		{"NTSTATUS of another name", windows.STATUS_OBJECT_NAME_COLLISION, win32.ERROR_ALREADY_EXISTS},
 		{"CONFIGRET", windows.CR_BUFFER_SMALL, win32.ERROR_INSUFFICIENT_BUFFER},
 		{"CONFIGRET without a Win32 code", windows.CR_FAILURE, win32.ERROR_GEN_FAILURE},
+		{"code of BitLocker", syscall.Errno(windows.FVE_E_LOCKED_VOLUME), win32.FVE_E_LOCKED_VOLUME},
 		{"failed without a code", syscall.EINVAL, win32.ERROR_GEN_FAILURE},
 	} {
 		t.Run(test.name, func(t *testing.T) {

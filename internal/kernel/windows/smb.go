@@ -25,14 +25,14 @@ const (
 // https://learn.microsoft.com/previous-versions/windows/desktop/smb/msft-smbglobalmapping
 func (k Kernel) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 	var mappings []kernel.SMBGlobalMapping
-	err := k.wmi.Each(smbNamespace, smbQuery, func(i wmi.Instance) error {
+	err := k.smb.Each(smbNamespace, smbQuery, func(i wmi.Instance) (done bool, err error) {
 		path, err := i.String("RemotePath")
 		if err != nil {
-			return err
+			return false, err
 		}
 		status, err := i.Uint32("Status")
 		mappings = append(mappings, kernel.SMBGlobalMapping{RemotePath: path, Status: status})
-		return err
+		return false, err
 	})
 	return mappings, failure(smbClass, "", err)
 }
@@ -44,10 +44,10 @@ func (k Kernel) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 func (k Kernel) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret, requirePrivacy bool) error {
 	credential := kernel.Secret(win32.SMBCredential(userName, password))
 	defer credential.Wipe()
-	err := k.wmi.CallClass(smbNamespace, smbClass, "Create", wmi.Parameters{
+	returned, err := k.smb.CallClass(smbNamespace, smbClass, "Create", wmi.Parameters{
 		"RemotePath": remotePath, "Credential": string(credential), "RequirePrivacy": requirePrivacy,
 	})
-	return failure(smbClass+".Create", remotePath, err)
+	return failure(smbClass+".Create", remotePath, smbResult(returned, err))
 }
 
 // RemoveSMBGlobalMapping calls MSFT_SmbGlobalMapping.Remove.
@@ -55,16 +55,24 @@ func (k Kernel) CreateSMBGlobalMapping(remotePath, userName string, password ker
 // https://learn.microsoft.com/previous-versions/windows/desktop/smb/remove-msft-smbglobalmapping
 func (k Kernel) RemoveSMBGlobalMapping(remotePath string) error {
 	found := false
-	err := k.wmi.Each(smbNamespace, smbQuery, func(i wmi.Instance) error {
+	err := k.smb.Each(smbNamespace, smbQuery, func(i wmi.Instance) (done bool, err error) {
 		path, err := i.String("RemotePath")
 		if err != nil || !strings.EqualFold(strings.TrimSuffix(path, `\`), remotePath) {
-			return err
+			return false, err
 		}
 		found = true
-		return i.Call("Remove", wmi.Parameters{"Force": true})
+		return false, smbResult(i.Call("Remove", wmi.Parameters{"Force": true}))
 	})
 	if err == nil && !found {
 		err = win32.ERROR_NOT_CONNECTED
 	}
 	return failure(smbClass+".Remove", remotePath, err)
+}
+
+// smbResult is the error of a method of the SMB client, whose return values are Win32 codes, some as HRESULTs.
+func smbResult(returned uint32, err error) error {
+	if err != nil || returned == 0 {
+		return err
+	}
+	return wmi.Code(returned)
 }

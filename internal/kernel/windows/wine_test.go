@@ -152,6 +152,15 @@ func TestWineGaps(t *testing.T) {
 			},
 			"ERROR_FILE_NOT_FOUND", "success", // the name goes when the handle does
 		},
+		{"format", func() (string, error) { return only(New().FormatVolume(missingVolume, "NTFS")) }, "ERROR_NOT_FOUND", "ERROR_NOT_SUPPORTED"},
+		{
+			"SMB global mappings",
+			func() (string, error) {
+				mappings, err := New().SMBGlobalMappings()
+				return fmt.Sprint(len(mappings), " mappings"), err
+			},
+			"0 mappings or more", "ERROR_NOT_SUPPORTED",
+		},
 	} {
 		t.Run(gap.name, func(t *testing.T) {
 			got, err := gap.call()

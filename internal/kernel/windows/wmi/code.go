@@ -4,26 +4,29 @@ package wmi
 
 import "github.com/kubernetes-csi/csi-proxy/internal/win32"
 
-// code is the Win32 code of an HRESULT, which may be one of WMI's, or of a method's return value. Values that stand for
-// no Win32 code stay what they are.
+// wbemNotFound is WBEM_E_NOT_FOUND.
+const wbemNotFound = 0x80041002
+
+// Code is the Win32 code of an HRESULT, which may be one of WMI's. Values that stand for no Win32 code stay what they are,
+// and so does a method's return value where the provider returns Win32 codes.
 // https://learn.microsoft.com/windows/win32/wmisdk/wmi-error-constants
-func code(result uint32) win32.Errno {
+func Code(result uint32) win32.Errno {
 	const (
 		facilityMask  = 0xFFFF0000
 		facilityWin32 = 0x80070000
 
 		wbemFailed           = 0x80041001
-		wbemNotFound         = 0x80041002
 		wbemAccessDenied     = 0x80041003
 		wbemOutOfMemory      = 0x80041006
 		wbemInvalidParameter = 0x80041008
 		wbemNotSupported     = 0x8004100C
 		wbemInvalidNamespace = 0x8004100E
 		wbemInvalidClass     = 0x80041010
-		wbemShuttingDown     = 0x80041033
 		wbemTimedOut         = 0x80043001
 	)
 	switch {
+	case disconnected(result):
+		return win32.RPC_S_SERVER_UNAVAILABLE
 	case result&facilityMask == facilityWin32:
 		return win32.Errno(result &^ facilityMask)
 	case result == wbemFailed:
@@ -38,8 +41,6 @@ func code(result uint32) win32.Errno {
 		return win32.ERROR_INVALID_PARAMETER
 	case result == wbemNotSupported, result == wbemInvalidNamespace, result == wbemInvalidClass:
 		return win32.ERROR_NOT_SUPPORTED // a Windows without the feature
-	case result == wbemShuttingDown:
-		return win32.ERROR_NOT_READY
 	case result == wbemTimedOut:
 		return win32.ERROR_TIMEOUT
 	}
@@ -50,10 +51,15 @@ func code(result uint32) win32.Errno {
 // https://learn.microsoft.com/windows/win32/com/com-error-codes-1
 func disconnected(result uint32) bool {
 	switch result {
-	case 0x80010108, // RPC_E_DISCONNECTED
+	case 0x80010007, // RPC_E_SERVER_DIED
+		0x80010012, // RPC_E_SERVER_DIED_DNE
+		0x80010108, // RPC_E_DISCONNECTED
+		0x800401FD, // CO_E_OBJNOTCONNECTED
 		0x800706BA, // RPC_S_SERVER_UNAVAILABLE
 		0x800706BE, // RPC_S_CALL_FAILED
-		0x80041015: // WBEM_E_TRANSPORT_FAILURE
+		0x800706BF, // RPC_S_CALL_FAILED_DNE
+		0x80041015, // WBEM_E_TRANSPORT_FAILURE
+		0x80041033: // WBEM_E_SHUTTING_DOWN
 		return true
 	}
 	return false

@@ -13,9 +13,10 @@ func TestCode(t *testing.T) {
 		53: win32.ERROR_BAD_NETPATH, 0x80070035: win32.ERROR_BAD_NETPATH, 0x800704C3: win32.ERROR_SESSION_CREDENTIAL_CONFLICT,
 		0x8007052E: win32.ERROR_LOGON_FAILURE, 0x80041002: win32.ERROR_NOT_FOUND, 0x80041003: win32.ERROR_ACCESS_DENIED,
 		0x80041010: win32.ERROR_NOT_SUPPORTED, 0x8004100E: win32.ERROR_NOT_SUPPORTED, 0x80020009: 0x80020009,
+		0x80010108: win32.RPC_S_SERVER_UNAVAILABLE, 0x80041033: win32.RPC_S_SERVER_UNAVAILABLE, 0x800706BE: win32.RPC_S_SERVER_UNAVAILABLE,
 	} {
-		if got := code(result); got != want {
-			t.Errorf("code(%#x): got %v, want %v", result, got, want)
+		if got := Code(result); got != want {
+			t.Errorf("Code(%#x): got %v, want %v", result, got, want)
 		}
 	}
 }

@@ -6,7 +6,6 @@ package wmi
 
 import (
 	"github.com/go-ole/go-ole"
-	"github.com/go-ole/go-ole/oleutil"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -18,8 +17,9 @@ type Parameters map[string]any
 // Instance is one instance of a class while Each visits it.
 type Instance struct{ object *ole.IDispatch }
 
-// Each visits what a query, a constant in WQL, finds in a namespace, each instance once, until visit fails.
-func (c *Client) Each(namespace, wql string, visit func(Instance) error) error {
+// Each visits what a query, a constant in WQL, finds in a namespace, each instance once, until visit says that it is done
+// or fails. When the connection dies before the first visit, the query is repeated on a new one; after it, never.
+func (c *Client) Each(namespace, wql string, visit func(Instance) (done bool, err error)) error {
 	return c.do(func(s *session) error {
 		visited := false
 		return s.inNamespace(namespace, func() bool { return !visited }, func(services *ole.IDispatch) error {
@@ -28,17 +28,55 @@ func (c *Client) Each(namespace, wql string, visit func(Instance) error) error {
 				return err
 			}
 			defer release(found)
-			return oleutil.ForEach(found.ToIDispatch(), func(v *ole.VARIANT) error {
-				defer release(v)
+			return each(found.ToIDispatch(), func(v *ole.VARIANT) (bool, error) {
 				visited = true
 				object := v.ToIDispatch()
 				if object == nil {
-					return win32.ERROR_INVALID_DATA
+					return false, win32.ERROR_INVALID_DATA
 				}
 				return visit(Instance{object})
 			})
 		})
 	})
+}
+
+// each goes through an SWbemObjectSet. Errors of a query mostly come up here, since WMI answers ExecQuery before it has
+// looked: a class that is missing, a right that is.
+// https://learn.microsoft.com/windows/win32/api/oaidl/nf-oaidl-ienumvariant-next
+func each(set *ole.IDispatch, visit func(*ole.VARIANT) (bool, error)) error {
+	const end = 0x00000001 // S_FALSE
+	if set == nil {
+		return win32.ERROR_INVALID_DATA
+	}
+	v, err := set.GetProperty("_NewEnum")
+	if err != nil {
+		return err
+	}
+	defer release(v)
+	unknown := v.ToIUnknown()
+	if unknown == nil {
+		return win32.ERROR_INVALID_DATA
+	}
+	enum, err := unknown.IEnumVARIANT(ole.IID_IEnumVariant)
+	if err != nil {
+		return err
+	}
+	defer enum.Release()
+	for {
+		item, n, err := enum.Next(1)
+		if err != nil && result(err) != end {
+			release(&item)
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+		done, err := visit(&item)
+		release(&item)
+		if done || err != nil {
+			return err
+		}
+	}
 }
 
 // String reads a property that is a string, "" when it is null.
@@ -61,61 +99,69 @@ func (i Instance) Uint32(property string) (uint32, error) {
 	return number(v), nil
 }
 
-// Call invokes a method of the instance. A return value other than 0 is the error.
-func (i Instance) Call(method string, in Parameters) error { return call(i.object, method, in) }
+// Call invokes a method of the instance and gives its return value.
+func (i Instance) Call(method string, in Parameters) (returned uint32, err error) {
+	return call(i.object, method, in, func() {})
+}
 
-// CallClass invokes a static method of a class. It is never repeated. A return value other than 0 is the error.
-func (c *Client) CallClass(namespace, class, method string, in Parameters) error {
-	return c.do(func(s *session) error {
-		return s.inNamespace(namespace, func() bool { return false }, func(services *ole.IDispatch) error {
+// CallClass invokes a static method of a class and gives its return value. When the connection dies before the method is
+// invoked, that is done on a new one; the method itself is never invoked twice.
+func (c *Client) CallClass(namespace, class, method string, in Parameters) (returned uint32, err error) {
+	err = c.do(func(s *session) error {
+		invoked := false
+		return s.inNamespace(namespace, func() bool { return !invoked }, func(services *ole.IDispatch) error {
 			v, err := services.CallMethod("Get", class)
+			if result(err) == wbemNotFound {
+				return win32.ERROR_NOT_SUPPORTED // the class itself: a Windows without the feature
+			}
 			if err != nil {
 				return err
 			}
 			defer release(v)
-			return call(v.ToIDispatch(), method, in)
+			returned, err = call(v.ToIDispatch(), method, in, func() { invoked = true })
+			return err
 		})
 	})
+	return returned, err
 }
 
-// call is SWbemObject.ExecMethod_ with in parameters that an instance of the method's InParameters carries.
+// call is SWbemObject.ExecMethod_ with in parameters that an instance of the method's InParameters carries. It says when
+// it comes to the invocation.
 // https://learn.microsoft.com/windows/win32/wmisdk/swbemobject-execmethod-
-func call(object *ole.IDispatch, method string, in Parameters) error {
+func call(object *ole.IDispatch, method string, in Parameters, invoking func()) (returned uint32, err error) {
 	if object == nil {
-		return win32.ERROR_INVALID_DATA
+		return 0, win32.ERROR_INVALID_DATA
 	}
 	parameters, err := inParameters(object, method)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer release(parameters)
 	if parameters.ToIDispatch() == nil {
-		return win32.ERROR_INVALID_DATA
+		return 0, win32.ERROR_INVALID_DATA
 	}
 	for name, value := range in {
 		v, err := parameters.ToIDispatch().PutProperty(name, value)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		release(v) // a put returns nothing
 	}
+	invoking()
 	out, err := object.CallMethod("ExecMethod_", method, parameters.ToIDispatch())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer release(out)
 	if out.ToIDispatch() == nil {
-		return nil // the method returns nothing
+		return 0, nil // the method returns nothing
 	}
 	v, err := out.ToIDispatch().GetProperty("ReturnValue")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer release(v)
-	if returned := number(v); returned != 0 {
-		return code(returned)
-	}
-	return nil
+	return number(v), nil
 }
 
 // inParameters makes an empty set of a method's in parameters: Methods_.Item(method).InParameters.SpawnInstance_.

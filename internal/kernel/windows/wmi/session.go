@@ -96,7 +96,7 @@ func failure(err error) error {
 		return known
 	}
 	if r := result(err); r != 0 {
-		return code(r)
+		return Code(r)
 	}
 	return win32.ERROR_GEN_FAILURE
 }

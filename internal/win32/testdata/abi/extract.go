@@ -47,7 +47,7 @@ func run(object string) error {
 		switch kind {
 		case "const":
 			fmt.Printf("const %s %#x\n", name, value)
-		case "size", "offset":
+		case "size", "offset", "struct", "member":
 			fmt.Printf("%s %s %d\n", kind, name, value)
 		case "bytes":
 			content, err := data(file, "golden_"+name)

@@ -19,7 +19,11 @@
 #include <winioctl.h>
 #include <winternl.h>
 #include <ntddscsi.h>
+#include <lm.h>
 #include <lmerr.h>
+#include <virtdisk.h>
+#include <winnetwk.h>
+#include <winsvc.h>
 
 _Static_assert(sizeof(void *) == 8, "64-bit Windows only");
 
@@ -423,7 +427,7 @@ const struct {
 /* ---- the table that extract.go prints, in this order ---- */
 
 struct record {
-    char kind[8]; /* "const", "size", "offset", "bytes" */
+    char kind[8]; /* "const", "size", "offset", "bytes", and "struct", "member" of structures that Go declares as well */
     char name[88];
     unsigned long long value;
 };
@@ -432,10 +436,13 @@ struct record {
 #define NUMBER64(name) {"const", #name, (unsigned long long)(name)}
 #define SIZE(type, shown) {"size", shown, sizeof(type)}
 #define FIELD(type, shown, field) {"offset", shown "." #field, offsetof(type, field)}
+#define STRUCT(type, shown) {"struct", shown, sizeof(type)}
+#define MEMBER(type, shown, field) {"member", shown "." #field, offsetof(type, field)}
 #define BYTES(object) {"bytes", #object, sizeof(golden_##object)}
 
 const struct record golden[] = {
 #include "table.h"
 #include "iscsi_table.h"
+#include "struct_table.h"
     {"", "", 0},
 };

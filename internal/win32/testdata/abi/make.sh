@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes testdata/golden/layout.txt from layout.c with two compilers, for x64 and for arm64, which must agree.
-#   make.sh           write the file
-#   make.sh --check   write nothing; fail if the file is not what would be written
+# Makes testdata/golden/layout.txt, and the list of the structures that package winapi's tests look at, from layout.c with
+# two compilers, for x64 and for arm64, which must agree.
+#   make.sh           write the files
+#   make.sh --check   write nothing; fail if a file is not what would be written
 # Needs the Debian packages gcc-mingw-w64-x86-64 and clang. MINGW_INCLUDE: where the mingw-w64 headers are.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 golden=$here/../golden/layout.txt
+structs=$here/../../../kernel/windows/winapi/testdata/structs.txt
 include=${MINGW_INCLUDE:-/usr/share/mingw-w64/include}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -26,16 +28,21 @@ if ! diff -u "$work/x64.txt" "$work/arm64.txt" >&2; then
     echo "make.sh: x64 and arm64 disagree" >&2
     exit 1
 fi
+grep -Ev '^(struct|member) ' "$work/x64.txt" >"$work/layout.txt"
+grep -E '^(struct|member) ' "$work/x64.txt" >"$work/structs.txt"
 case ${1-} in
 "")
-    mkdir -p "$(dirname "$golden")"
-    cp "$work/x64.txt" "$golden"
+    mkdir -p "$(dirname "$golden")" "$(dirname "$structs")"
+    cp "$work/layout.txt" "$golden"
+    cp "$work/structs.txt" "$structs"
     ;;
 --check)
-    if ! diff -u "$golden" "$work/x64.txt" >&2; then
-        echo "make.sh: $golden is stale; run $0" >&2
-        exit 1
-    fi
+    for file in "$golden" "$structs"; do
+        if ! diff -u "$file" "$work/$(basename "$file")" >&2; then
+            echo "make.sh: $file is stale; run $0" >&2
+            exit 1
+        fi
+    done
     ;;
 *)
     echo "usage: make.sh [--check]" >&2

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import "github.com/kubernetes-csi/csi-proxy/internal/win32"
+
+// storageResult is the error of a method of the storage management API, nil for 0. Its return values are numbers of its
+// own, small ones those of CIM; the Win32 code that says the same stands for each that formatting may give. What is
+// missing here stays its number, unless that is small and would read as another Win32 code.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/storage/storage-management-api-common-return-codes
+func storageResult(returned uint32) error {
+	switch returned {
+	case 0:
+		return nil
+	case 1, 7, 43001, 43002, 43004: // unsupported: by the provider, from 32 bits, file system, quickly, UDF version
+		return win32.ERROR_NOT_SUPPORTED
+	case 3:
+		return win32.ERROR_TIMEOUT
+	case 5, 43000, 43003, 43005: // parameter, cluster size, too many clusters, no multiple of the sector size
+		return win32.ERROR_INVALID_PARAMETER
+	case 6, 4099: // in use, busy
+		return win32.ERROR_BUSY
+	case 4096: // a job was started, and nobody asked for one
+		return win32.ERROR_IO_PENDING
+	case 40000:
+		return win32.ERROR_DISK_FULL
+	case 40001, 42010: // access, a system or critical partition
+		return win32.ERROR_ACCESS_DENIED
+	case 40002:
+		return win32.ERROR_NO_SYSTEM_RESOURCES
+	case 40004, 40007: // input or output, the device
+		return win32.ERROR_IO_DEVICE
+	case 40018: // the failover cluster has it
+		return win32.ERROR_DEVICE_IN_USE
+	case 41002, 43006: // disk, drive
+		return win32.ERROR_WRITE_PROTECT
+	case 8, 40003, 40006, 41003: // not found, the cache is out of date, not in the cache, offline
+		return win32.ERROR_NOT_READY
+	}
+	if returned < 4096 {
+		return win32.ERROR_GEN_FAILURE
+	}
+	return win32.Errno(returned)
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+func TestStorageResult(t *testing.T) {
+	if err := storageResult(0); err != nil {
+		t.Errorf("success is %v", err)
+	}
+	for returned, want := range map[uint32]win32.Errno{
+		1: win32.ERROR_NOT_SUPPORTED, 43001: win32.ERROR_NOT_SUPPORTED,
+		// These would read as "file not found", "path not found" and "too many open files".
+		2: win32.ERROR_GEN_FAILURE, 3: win32.ERROR_TIMEOUT, 4: win32.ERROR_GEN_FAILURE,
+		5: win32.ERROR_INVALID_PARAMETER, 40003: win32.ERROR_NOT_READY, 40006: win32.ERROR_NOT_READY,
+		40001: win32.ERROR_ACCESS_DENIED, 40004: win32.ERROR_IO_DEVICE, 42010: win32.ERROR_ACCESS_DENIED,
+		43006: win32.ERROR_WRITE_PROTECT, 4096: win32.ERROR_IO_PENDING,
+		9: win32.ERROR_GEN_FAILURE, 46000: 46000, // unknown here
+	} {
+		if err := storageResult(returned); !errors.Is(err, want) {
+			t.Errorf("storageResult(%d): got %v, want %v", returned, err, want)
+		}
+	}
+}
