@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logfile
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// stamp is the time at which a file was set aside, in its name, in UTC. Sorting names sorts times.
+const stamp = "20060102T150405.000"
+
+// backupName is the name of the log file name once it is set aside: csi-proxy-20260102T150405.000.log.
+func backupName(name string, t time.Time) string {
+	ext := filepath.Ext(name)
+	return strings.TrimSuffix(name, ext) + "-" + t.UTC().Format(stamp) + ext
+}
+
+// backupTime is the time in the name of a file of the same directory, if that is an old one of the log file name.
+func backupTime(name, other string) (t time.Time, ok bool) {
+	ext := filepath.Ext(name)
+	rest, ok := strings.CutPrefix(other, strings.TrimSuffix(name, ext)+"-")
+	if !ok {
+		return t, false
+	}
+	text, ok := strings.CutSuffix(rest, ext)
+	if !ok {
+		return t, false
+	}
+	t, err := time.Parse(stamp, text)
+	return t, err == nil && backupName(name, t) == other
+}
+
+// replace sets the file aside and begins a new one. Where the file cannot be renamed it is written on.
+func (f *File) replace(now time.Time) {
+	_ = f.shut() // Windows renames no open file
+	if err := os.Rename(f.path, f.freeBackup(now)); err != nil {
+		f.after = now.Add(renamePatience)
+	}
+	if err := f.open(now); err != nil {
+		return // Write tries again, and counts what is lost meanwhile
+	}
+	f.prune()
+}
+
+// freeBackup is a path for the old file that nothing has yet, as Rename would replace what is there, and that sorts
+// behind the older ones even when the clock went back.
+func (f *File) freeBackup(now time.Time) string {
+	t := now
+	if !t.After(f.newest) {
+		t = f.newest.Add(time.Millisecond)
+	}
+	for ; ; t = t.Add(time.Millisecond) {
+		path := filepath.Join(filepath.Dir(f.path), backupName(filepath.Base(f.path), t))
+		if _, err := os.Lstat(path); err != nil {
+			return path
+		}
+	}
+}
+
+// prune removes the oldest files that are too many. One that cannot be removed, as somebody reads it, is tried again
+// at the next replacement.
+func (f *File) prune() {
+	dir := filepath.Dir(f.path)
+	entries, err := os.ReadDir(dir) // sorted by name, which is by time
+	if err != nil {
+		return
+	}
+	var (
+		backups []fs.FileInfo
+		total   int64
+	)
+	for _, entry := range entries {
+		t, ok := backupTime(filepath.Base(f.path), entry.Name())
+		if !ok || !entry.Type().IsRegular() {
+			continue
+		}
+		if info, err := entry.Info(); err == nil {
+			backups = append(backups, info)
+			total += info.Size()
+			f.newest = t
+		}
+	}
+	for len(backups) > 0 {
+		tooMany := f.options.Backups > 0 && len(backups) > f.options.Backups
+		tooLarge := f.options.BackupBytes > 0 && total > f.options.BackupBytes && len(backups) > 1
+		if !tooMany && !tooLarge {
+			return
+		}
+		_ = os.Remove(filepath.Join(dir, backups[0].Name()))
+		total -= backups[0].Size()
+		backups = backups[1:]
+	}
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !windows
+
+package logfile
+
+import "os"
+
+func makeDirectory(path string) error { return os.MkdirAll(path, 0o750) }

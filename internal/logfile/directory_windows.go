@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// directorySDDL gives SYSTEM and Administrators everything, Users reading, and inherits nothing from above.
+const directorySDDL = "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FRFX;;;BU)"
+
+// makeDirectory calls CreateDirectoryW for the missing directories, with the descriptor above.
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-createdirectoryw
+func makeDirectory(path string) error {
+	switch info, err := os.Stat(path); {
+	case err == nil && info.IsDir():
+		return nil
+	case err == nil:
+		return &fs.PathError{Op: "mkdir", Path: path, Err: syscall.ENOTDIR}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if parent := filepath.Dir(path); parent != path {
+		if err := makeDirectory(parent); err != nil {
+			return err
+		}
+	}
+	descriptor, err := windows.SecurityDescriptorFromString(directorySDDL)
+	if err != nil {
+		return &fs.PathError{Op: "ConvertStringSecurityDescriptorToSecurityDescriptor", Path: directorySDDL, Err: err}
+	}
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return &fs.PathError{Op: "mkdir", Path: path, Err: err}
+	}
+	attributes := &windows.SecurityAttributes{SecurityDescriptor: descriptor}
+	attributes.Length = uint32(unsafe.Sizeof(*attributes))
+	if err := windows.CreateDirectory(name, attributes); err != nil && !errors.Is(err, windows.ERROR_ALREADY_EXISTS) {
+		return &fs.PathError{Op: "CreateDirectory", Path: path, Err: err}
+	}
+	return nil
+}

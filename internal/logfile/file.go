@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// renamePatience is how long a file that could not be set aside is written on before that is tried again. On Windows
+// nobody can rename a file that a reader holds open, and every reader of a log does.
+const renamePatience = time.Minute
+
+// Options say when a log file is replaced and what becomes of the old ones. The zero value never replaces it.
+type Options struct {
+	// MaxBytes is the size that the file does not exceed, unless a single line does; 0: no limit.
+	MaxBytes int64
+	// Every is how long one file is written. Its periods are counted from midnight UTC, not from the program's start,
+	// so that restarts neither shorten nor stretch them; 0: for ever.
+	Every time.Duration
+	// Backups is how many old files are kept; 0: all.
+	Backups int
+	// BackupBytes is how large the old files may be together; the newest is kept whatever its size; 0: no limit.
+	BackupBytes int64
+	// Header is what a file begins with, and what marks each opening of one that exists; it may be nil.
+	Header func(time.Time) string
+}
+
+// A File is a log file that replaces itself. Its methods may be called from several goroutines; each Write ends up
+// whole, in one file.
+type File struct {
+	path    string
+	options Options
+
+	mu     sync.Mutex
+	file   *os.File // nil after Close, and while the file cannot be opened
+	closed bool
+	plain  bool // a regular file: a pipe or a device is written to and never replaced
+	size   int64
+	used   bool      // it holds more than our header
+	torn   bool      // it ends in the middle of a line
+	period int64     // of its lines
+	after  time.Time // no replacement before that
+	newest time.Time // in the names of the old files
+	lost   int       // writes that failed since the last one that did not
+	cause  error     // of the first of them
+}
+
+// Open opens a log file for appending, and makes it when it is missing. Its directory has to exist.
+func Open(path string, options Options) (*File, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("log file: %w", err)
+	}
+	f := &File{path: path, options: options}
+	if err := f.open(time.Now()); err != nil {
+		return nil, fmt.Errorf("log file: %w", err)
+	}
+	if f.plain {
+		f.prune()
+	}
+	return f, nil
+}
+
+// Path is the file's absolute path.
+func (f *File) Path() string { return f.path }
+
+// Write appends a line, or several, in one piece. Its error is for those who can tell somebody; the line is counted as
+// lost then, and the next Write tries again with a newly opened file.
+func (f *File) Write(line []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return 0, os.ErrClosed
+	}
+	now := time.Now()
+	if f.due(now, len(line)) {
+		f.replace(now)
+	}
+	if f.file == nil {
+		if err := f.open(now); err != nil {
+			return 0, f.lose(err)
+		}
+	}
+	if f.torn || f.lost > 0 {
+		if err := f.confess(); err != nil {
+			return 0, f.lose(err)
+		}
+	}
+	n, err := f.append(line)
+	if err != nil {
+		return n, f.lose(err)
+	}
+	if !f.used {
+		f.used, f.period = true, f.periodOf(now)
+	}
+	return n, nil
+}
+
+// due tells whether a new file has to begin before so many bytes more are written.
+func (f *File) due(now time.Time, more int) bool {
+	if f.file == nil || !f.plain || !f.used || now.Before(f.after) {
+		return false
+	}
+	return f.options.MaxBytes > 0 && f.size+int64(more) > f.options.MaxBytes || f.periodOf(now) != f.period
+}
+
+// periodOf numbers the periods of Options.Every.
+func (f *File) periodOf(t time.Time) int64 {
+	if f.options.Every <= 0 {
+		return 0
+	}
+	return t.Truncate(f.options.Every).UnixNano()
+}
+
+// open opens the file, or makes it.
+func (f *File) open(now time.Time) error {
+	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640) //nolint:gosec // those of the group may read it
+	if err != nil {
+		return err
+	}
+	// Not through the handle: a symbolic link shall not be renamed, whatever it leads to.
+	info, err := os.Lstat(f.path)
+	if err != nil {
+		_ = file.Close()
+		return err
+	}
+	f.file, f.plain = file, info.Mode().IsRegular()
+	f.size, f.used, f.torn, f.period = 0, false, false, f.periodOf(now)
+	if f.plain && info.Size() > 0 {
+		f.size, f.used, f.period = info.Size(), true, f.periodOf(info.ModTime())
+		f.torn = !endsWithNewline(f.path, info.Size())
+	}
+	if f.options.Header == nil || f.due(now, 0) {
+		return nil // what is to be replaced at once needs no mark
+	}
+	if f.torn {
+		if err := f.confess(); err != nil {
+			return errors.Join(err, f.shut())
+		}
+	}
+	if _, err := f.append([]byte(f.options.Header(now))); err != nil {
+		return errors.Join(err, f.shut())
+	}
+	return nil
+}
+
+// endsWithNewline tells whether a file's last line is whole. When that cannot be read it is taken to be.
+func endsWithNewline(path string, size int64) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	last := make([]byte, 1)
+	_, err = file.ReadAt(last, size-1)
+	return err != nil || last[0] == '\n'
+}
+
+// append writes to the end of the file.
+func (f *File) append(text []byte) (int, error) {
+	n, err := f.file.Write(text)
+	f.size += int64(n)
+	if n > 0 {
+		f.torn = text[n-1] != '\n'
+	}
+	return n, err
+}
+
+// confess ends a torn line and says how many lines were lost.
+func (f *File) confess() error {
+	text := ""
+	if f.torn {
+		text = "\n"
+	}
+	if f.lost > 0 {
+		text += fmt.Sprintf("log file: %d lines before this one are lost: %v\n", f.lost, f.cause)
+	}
+	if _, err := f.append([]byte(text)); err != nil {
+		return err
+	}
+	f.used = true
+	f.lost, f.cause = 0, nil
+	return nil
+}
+
+// lose counts a line that was not written and gives the file up, so that the next one opens it anew.
+func (f *File) lose(err error) error {
+	if f.lost == 0 {
+		f.cause = err
+	}
+	f.lost++
+	_ = f.shut()
+	return err
+}
+
+// shut closes the file for now.
+func (f *File) shut() error {
+	if f.file == nil {
+		return nil
+	}
+	err := f.file.Close()
+	f.file = nil
+	return err
+}
+
+// Sync asks for what was written to be on the disk.
+func (f *File) Sync() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file == nil || !f.plain {
+		return nil
+	}
+	return f.file.Sync()
+}
+
+// Close closes the file. Later writes fail, later calls of Close do nothing.
+func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	return f.shut()
+}
