@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winservice
+
+import (
+	"slices"
+	"strings"
+)
+
+// An ace is an entry of an access control list, as far as it matters here.
+type ace struct {
+	allow       bool
+	inheritOnly bool // is for what is made below, not for the thing itself
+	mask        uint32
+	sid         string
+}
+
+// changing are the rights with which a file's content, a directory's files or their access lists can be changed.
+// https://learn.microsoft.com/windows/win32/fileio/file-access-rights-constants
+const changing = 0x2 | // FILE_WRITE_DATA, FILE_ADD_FILE
+	0x4 | // FILE_APPEND_DATA, FILE_ADD_SUBDIRECTORY
+	0x40 | // FILE_DELETE_CHILD
+	0x10000 | // DELETE
+	0x40000 | // WRITE_DAC
+	0x80000 | // WRITE_OWNER
+	0x10000000 | // GENERIC_ALL
+	0x40000000 // GENERIC_WRITE
+
+// everyone is the SID of all users.
+const everyone = "S-1-1-0"
+
+// trusted tells whether a SID stands for somebody who is as powerful as the service.
+// https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-security-identifiers
+func trusted(sid string) bool {
+	switch sid {
+	case "S-1-5-18", // SYSTEM
+		"S-1-5-32-544", // Administrators
+		"S-1-3-0",      // CREATOR OWNER
+		"S-1-3-4",      // OWNER RIGHTS
+		"S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464": // TrustedInstaller
+		return true
+	}
+	// The accounts of a machine or domain: Administrator and Domain Admins.
+	return strings.HasPrefix(sid, "S-1-5-21-") && (strings.HasSuffix(sid, "-500") || strings.HasSuffix(sid, "-512"))
+}
+
+// writers are the SIDs of those besides administrators whom a list lets change things. Entries that deny are not
+// counted: whether they help depends on group membership.
+func writers(list []ace) (sids []string) {
+	for _, a := range list {
+		if a.allow && !a.inheritOnly && a.mask&changing != 0 && !trusted(a.sid) && !slices.Contains(sids, a.sid) {
+			sids = append(sids, a.sid)
+		}
+	}
+	return sids
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winservice
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// Writers lists who besides administrators may change a file or directory, by name where Windows knows one.
+// https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-getnamedsecurityinfow
+func Writers(path string) ([]string, error) {
+	descriptor, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
+	if err != nil {
+		return nil, fmt.Errorf("GetNamedSecurityInfo %s: %w", path, err)
+	}
+	acl, _, err := descriptor.DACL()
+	if err != nil {
+		return nil, fmt.Errorf("GetSecurityDescriptorDacl %s: %w", path, err)
+	}
+	list, err := aces(acl)
+	if err != nil {
+		return nil, fmt.Errorf("GetAce %s: %w", path, err)
+	}
+	names := writers(list)
+	for i, text := range names {
+		names[i] = accountName(text)
+	}
+	return names, nil
+}
+
+// aces reads a list's entries. No list at all lets everybody in.
+// https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-getace
+func aces(acl *windows.ACL) (list []ace, err error) {
+	if acl == nil {
+		return []ace{{allow: true, mask: changing, sid: everyone}}, nil
+	}
+	for i := range uint32(acl.AceCount) {
+		var entry *windows.ACCESS_ALLOWED_ACE
+		if err := windows.GetAce(acl, i, &entry); err != nil {
+			return nil, err
+		}
+		if entry.Header.AceType != windows.ACCESS_ALLOWED_ACE_TYPE {
+			continue
+		}
+		list = append(list, ace{
+			allow:       true,
+			inheritOnly: entry.Header.AceFlags&windows.INHERIT_ONLY_ACE != 0,
+			mask:        uint32(entry.Mask),
+			sid:         (*windows.SID)(unsafe.Pointer(&entry.SidStart)).String(),
+		})
+	}
+	return list, nil
+}
+
+// accountName calls LookupAccountSidW; an account that is not known keeps its SID.
+func accountName(text string) string {
+	sid, err := windows.StringToSid(text)
+	if err != nil {
+		return text
+	}
+	account, domain, _, err := sid.LookupAccount("")
+	switch {
+	case err != nil:
+		return text
+	case domain == "":
+		return account
+	}
+	return domain + `\` + account
+}

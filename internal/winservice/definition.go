@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winservice
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A StartType says when Windows starts a service, in Windows' own numbers.
+type StartType uint32
+
+// The start types of a service that is a program.
+const (
+	Automatic StartType = 2
+	Manual    StartType = 3
+	Disabled  StartType = 4
+)
+
+func (s StartType) String() string {
+	switch s {
+	case Automatic:
+		return "automatic"
+	case Manual:
+		return "manual"
+	case Disabled:
+		return "disabled"
+	}
+	return fmt.Sprintf("start type %d", uint32(s))
+}
+
+// LocalSystem is the account that may do everything on the node.
+const LocalSystem = "LocalSystem"
+
+// A Definition is how a service is installed.
+type Definition struct {
+	Name        string
+	DisplayName string
+	Description string
+	// Command is the program's full path and its arguments. They are stored quoted, so that Windows starts no other
+	// program whose path is the beginning of this one's up to a blank.
+	Command []string
+	Start   StartType
+	// Delayed has an automatic service start minutes after the others.
+	Delayed bool
+	Account string
+	// PreShutdown is how long Windows waits for the service when it shuts down.
+	PreShutdown time.Duration
+	// Recovery is nil where Windows cannot tell.
+	Recovery *Recovery
+}
+
+// Recovery is what Windows does when a service fails.
+type Recovery struct {
+	// Restart are the delays after which the service is started again: at its first failure, its second and so on, the
+	// last for all that follow.
+	Restart []time.Duration
+	// Reset is how long the service has to run well for the next failure to be the first one.
+	Reset time.Duration
+	// OnError counts an end with an error code as a failure; otherwise only the process's sudden end is one.
+	OnError bool
+}
+
+func (r *Recovery) String() string {
+	if r == nil {
+		return "unknown"
+	}
+	if len(r.Restart) == 0 {
+		return "none"
+	}
+	delays := make([]string, len(r.Restart))
+	for i, d := range r.Restart {
+		delays[i] = d.String()
+	}
+	text := "restart after " + strings.Join(delays, ", ")
+	if r.Reset > 0 {
+		text += fmt.Sprintf(", counting anew after %v", r.Reset)
+	}
+	if !r.OnError {
+		text += ", only after a crash"
+	}
+	return text
+}
+
+// differences lists what an installed service has otherwise than wanted, in words.
+func (d Definition) differences(installed Definition) (list []string) {
+	differ := func(what, was, is any) {
+		list = append(list, fmt.Sprintf("%v: %v, was %v", what, is, was))
+	}
+	if !slices.Equal(d.Command, installed.Command) {
+		differ("command", quote(installed.Command), quote(d.Command))
+	}
+	if d.Start != installed.Start {
+		differ("start", installed.Start, d.Start)
+	}
+	if d.Delayed != installed.Delayed {
+		differ("delayed start", installed.Delayed, d.Delayed)
+	}
+	if !strings.EqualFold(d.Account, installed.Account) {
+		differ("account", installed.Account, d.Account)
+	}
+	if d.DisplayName != installed.DisplayName {
+		differ("display name", installed.DisplayName, d.DisplayName)
+	}
+	if d.Description != installed.Description {
+		list = append(list, "description")
+	}
+	if d.PreShutdown != installed.PreShutdown {
+		differ("time at shutdown", installed.PreShutdown, d.PreShutdown)
+	}
+	if installed.Recovery != nil && d.Recovery.String() != installed.Recovery.String() {
+		differ("recovery", installed.Recovery, d.Recovery)
+	}
+	return list
+}
+
+// quote shows a command line for reading.
+func quote(command []string) string {
+	shown := make([]string, len(command))
+	for i, word := range command {
+		if shown[i] = word; word == "" || strings.ContainsAny(word, " \t\"") {
+			shown[i] = `"` + word + `"`
+		}
+	}
+	return strings.Join(shown, " ")
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winservice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A node is a Service Control Manager of one service, which takes its time: a state that is asked for is there some
+// queries later.
+type node struct {
+	service *Installed
+	source  bool
+	slow    int   // queries that a change of state takes
+	fails   bool  // the service stops again when it is started
+	refuses error // of every change
+
+	target State
+	left   int
+	calls  []string
+}
+
+func (n *node) Query(name string) (Installed, error) {
+	if n.service == nil {
+		return Installed{}, ErrNotInstalled
+	}
+	if n.target != 0 {
+		if n.left--; n.left < 0 {
+			n.service.State, n.target = n.target, 0
+			if n.fails && n.service.State == Running {
+				n.service.State, n.service.ExitCode, n.service.SpecificExitCode = Stopped, 1066, exitStart
+			}
+		}
+	}
+	s := *n.service
+	s.Name = name
+	return s, nil
+}
+
+func (n *node) change(call string) error {
+	n.calls = append(n.calls, call)
+	return n.refuses
+}
+
+func (n *node) Create(d Definition) error {
+	n.service = &Installed{Definition: d, State: Stopped}
+	return n.change("create")
+}
+
+func (n *node) Update(d Definition) error {
+	n.service.Definition = d
+	return n.change("update")
+}
+
+func (n *node) Start(string) error {
+	if n.service.State != Stopped {
+		return errors.New("started while " + n.service.State.String())
+	}
+	n.service.State, n.target, n.left = StartPending, Running, n.slow
+	return n.change("start")
+}
+
+func (n *node) Stop(string) error {
+	if n.service.State != Running {
+		return errors.New("stopped while " + n.service.State.String())
+	}
+	n.service.State, n.target, n.left = StopPending, Stopped, n.slow
+	return n.change("stop")
+}
+
+func (n *node) Delete(string) error {
+	if n.service.State != Stopped {
+		return errors.New("deleted while " + n.service.State.String())
+	}
+	n.service = nil
+	return n.change("delete")
+}
+
+func (n *node) RegisterEvents(string) error { n.source = true; return nil }
+func (n *node) RemoveEvents(string) error   { n.source = false; return nil }
+func (n *node) Close() error                { return nil }
+
+func wanted() Definition {
+	return Definition{
+		Name: "csiproxy", DisplayName: "CSI Proxy", Description: "serves", Command: []string{`C:\a b\csi-proxy.exe`, "-windows-service"},
+		Start: Automatic, Account: LocalSystem, PreShutdown: 150 * time.Second,
+		Recovery: &Recovery{Restart: []time.Duration{10 * time.Second}, OnError: true},
+	}
+}
+
+func TestInstall(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		there func(*Definition) // how the service that exists differs; nil: none does
+		calls []string
+		want  Changes
+	}{
+		{"new", nil, []string{"create"}, Changes{Created: true}},
+		{"the same again", func(*Definition) {}, nil, Changes{}},
+		{"an account's name has no case", func(d *Definition) { d.Account = "localsystem" }, nil, Changes{}},
+		{"what Windows cannot tell is let be", func(d *Definition) { d.Recovery = nil }, nil, Changes{}},
+		{
+			"unquoted, as sc.exe made it",
+			func(d *Definition) { d.Command = []string{`C:\a`, `b\csi-proxy.exe`, "-windows-service"} },
+			[]string{"update"},
+			Changes{Updated: []string{`command: "C:\a b\csi-proxy.exe" -windows-service, was C:\a b\csi-proxy.exe -windows-service`}},
+		},
+		{
+			"everything else",
+			func(d *Definition) {
+				d.Start, d.Delayed, d.Account, d.DisplayName, d.Description = Manual, true, `.\somebody`, "csiproxy", ""
+				d.PreShutdown, d.Recovery = 0, &Recovery{Restart: []time.Duration{time.Second, time.Minute}, Reset: time.Hour}
+			},
+			[]string{"update"},
+			Changes{Updated: []string{
+				"start: automatic, was manual", "delayed start: false, was true", `account: LocalSystem, was .\somebody`,
+				"display name: CSI Proxy, was csiproxy", "description", "time at shutdown: 2m30s, was 0s",
+				"recovery: restart after 10s, was restart after 1s, 1m0s, counting anew after 1h0m0s, only after a crash",
+			}},
+		},
+		{"no recovery", func(d *Definition) { d.Recovery = &Recovery{} }, []string{"update"}, Changes{Updated: []string{"recovery: restart after 10s, was none"}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			n := &node{}
+			if test.there != nil {
+				there := wanted()
+				test.there(&there)
+				n.service = &Installed{Definition: there, State: Running}
+			}
+			got, err := Install(n, wanted())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(test.calls, n.calls); diff != "" {
+				t.Error(diff)
+			}
+			if !n.source {
+				t.Error("there is no event source")
+			}
+			if again, err := Install(n, wanted()); err != nil || again.Created || len(again.Updated) > 0 {
+				t.Errorf("installed again: %v, %v, want no change", again, err)
+			}
+		})
+	}
+}
+
+func TestAFailedInstallationSaysSo(t *testing.T) {
+	refused := errors.New("access denied")
+	for _, n := range []*node{{refuses: refused}, {refuses: refused, service: &Installed{}}} {
+		if _, err := Install(n, wanted()); !errors.Is(err, refused) {
+			t.Errorf("got %v, want %v", err, refused)
+		}
+	}
+}
+
+func TestStartStopAndUninstall(t *testing.T) {
+	start := func(ctx context.Context, n *node) error { return Start(ctx, n, "csiproxy") }
+	stop := func(ctx context.Context, n *node) error { return Stop(ctx, n, "csiproxy") }
+	uninstall := func(ctx context.Context, n *node) error {
+		found, err := Uninstall(ctx, n, "csiproxy")
+		n.calls = append(n.calls, fmt.Sprintf("found %v", found))
+		return err
+	}
+	for _, test := range []struct {
+		name  string
+		node  node
+		state State // 0: not installed
+		do    func(context.Context, *node) error
+		calls []string
+		err   string
+		end   State
+	}{
+		{"start", node{slow: 5}, Stopped, start, []string{"start"}, "", Running},
+		{"start what runs", node{}, Running, start, nil, "", Running},
+		{"start what starts", node{target: Running, left: 3}, StartPending, start, nil, "", Running},
+		{"start what stops", node{target: Stopped, left: 3, slow: 2}, StopPending, start, []string{"start"}, "", Running},
+		{"start what fails", node{fails: true}, Stopped, start, []string{"start"}, "csiproxy stopped again, with exit code 1 of its own", Stopped},
+		{"start what hangs", node{slow: 1 << 30}, Stopped, start, []string{"start"}, "csiproxy is still starting: context deadline exceeded", StartPending},
+		{"start what is not there", node{}, 0, start, nil, "not installed", 0},
+		{"stop", node{slow: 5}, Running, stop, []string{"stop"}, "", Stopped},
+		{"stop what is stopped", node{}, Stopped, stop, nil, "", Stopped},
+		{"stop what stops", node{target: Stopped, left: 3}, StopPending, stop, nil, "", Stopped},
+		{"stop what starts", node{target: Running, left: 3}, StartPending, stop, []string{"stop"}, "", Stopped},
+		{"stop what hangs", node{slow: 1 << 30}, Running, stop, []string{"stop"}, "csiproxy is still stopping: context deadline exceeded", StopPending},
+		{"uninstall what runs", node{slow: 5, source: true}, Running, uninstall, []string{"stop", "delete", "found true"}, "", 0},
+		{"uninstall what is stopped", node{source: true}, Stopped, uninstall, []string{"delete", "found true"}, "", 0},
+		{"uninstall what is not there", node{source: true}, 0, uninstall, []string{"found false"}, "", 0},
+		{"uninstall what hangs", node{slow: 1 << 30, source: true}, Running, uninstall, []string{"stop", "found true"}, "still stopping", StopPending},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := &test.node
+				if test.state != 0 {
+					n.service = &Installed{Definition: wanted(), State: test.state}
+				}
+				patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				err := test.do(patience, n)
+				if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+					t.Errorf("got %v, want %q", err, test.err)
+				}
+				if diff := cmp.Diff(test.calls, n.calls); diff != "" {
+					t.Error(diff)
+				}
+				end := State(0)
+				if n.service != nil {
+					end = n.service.State
+				}
+				if end != test.end {
+					t.Errorf("the service is %v in the end, want %v", end, test.end)
+				}
+				if removed := slices.Contains(n.calls, "delete") || slices.Contains(n.calls, "found false"); removed && n.source {
+					t.Error("the event source is left behind")
+				}
+			})
+		})
+	}
+}
+
+func TestExit(t *testing.T) {
+	for _, test := range []struct {
+		ended Installed
+		want  string
+	}{
+		{Installed{}, "Win32 exit code 0"},
+		{Installed{ExitCode: 1053}, "Win32 exit code 1053"},
+		{Installed{ExitCode: 1066, SpecificExitCode: exitServe}, "exit code 2 of its own"},
+	} {
+		if got := test.ended.Exit(); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}
+
+func TestWriters(t *testing.T) {
+	const users, full, read = "S-1-5-32-545", 0x1f01ff, 0x1200a9
+	for _, test := range []struct {
+		name string
+		list []ace
+		want []string
+	}{
+		{"administrators only", []ace{{allow: true, mask: full, sid: "S-1-5-18"}, {allow: true, mask: full, sid: "S-1-5-32-544"}, {allow: true, mask: read, sid: users}}, nil},
+		{"users write", []ace{{allow: true, mask: read | 0x2, sid: users}, {allow: true, mask: full, sid: users}}, []string{users}},
+		{"users add directories, as in C:\\", []ace{{allow: true, mask: 0x4, sid: users}}, []string{users}},
+		{"users may take it over", []ace{{allow: true, mask: 0x40000, sid: users}, {allow: true, mask: 0x80000, sid: everyone}}, []string{users, everyone}},
+		{"only what is made below", []ace{{allow: true, inheritOnly: true, mask: full, sid: users}}, nil},
+		{"denied", []ace{{mask: full, sid: users}}, nil},
+		{"the machine's Administrator", []ace{{allow: true, mask: full, sid: "S-1-5-21-1-2-3-500"}, {allow: true, mask: full, sid: "S-1-5-21-1-2-3-1001"}}, []string{"S-1-5-21-1-2-3-1001"}},
+		{"an account that only ends like one", []ace{{allow: true, mask: full, sid: "S-1-12-1-500"}}, []string{"S-1-12-1-500"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, writers(test.list)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

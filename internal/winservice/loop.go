@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winservice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A State is a service's state, in Windows' own numbers.
+// https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_status
+type State uint32
+
+// The states of a service.
+const (
+	Stopped      State = 1
+	StartPending State = 2
+	StopPending  State = 3
+	Running      State = 4
+)
+
+func (s State) String() string {
+	names := map[State]string{
+		Stopped: "stopped", StartPending: "starting", StopPending: "stopping", Running: "running",
+		5: "continuing", 6: "pausing", 7: "paused",
+	}
+	if name := names[s]; name != "" {
+		return name
+	}
+	return fmt.Sprintf("in state %d", uint32(s))
+}
+
+// Service-specific exit codes: what sc.exe query shows as SERVICE_EXIT_CODE beside the Win32 exit code 1066.
+const (
+	exitStart = 1 // the service could not start
+	exitServe = 2 // it could not go on
+)
+
+const (
+	// tick is how often a service that starts or stops says that it is alive.
+	tick = 2 * time.Second
+	// hint is how long the Service Control Manager shall wait for the next sign of life.
+	hint = 15 * time.Second
+)
+
+// A Task is the service's work. It calls ready once, when it serves, with what an administrator may want to know, and
+// goes on until stop is over. An error after that says what was cut off.
+type Task func(stop context.Context, ready func(details string)) error
+
+// A request is what the Service Control Manager asks for.
+type request int
+
+const (
+	interrogate request = iota
+	stop
+	shutdown // of Windows; a pre-shutdown, which leaves more time, too
+)
+
+// A report is one report to the Service Control Manager.
+type report struct {
+	state      State
+	stoppable  bool // accepts stop, shutdown and pre-shutdown
+	checkPoint uint32
+	hint       time.Duration
+}
+
+// A loop takes a service through its states.
+type loop struct {
+	task   Task
+	report func(report)
+	events Events
+}
+
+// run runs the task until it ends, because a request to stop arrived or by itself, and returns the service-specific
+// exit code. Zero means that it was told to stop; anything else is a failure, which the recovery actions are for. All
+// reports are made here, one after the other, so that none is overtaken by an older one.
+func (l loop) run(requests <-chan request) (code uint32) {
+	told, tell := context.WithCancel(context.Background())
+	defer tell()
+	signs := time.NewTicker(tick)
+	defer signs.Stop()
+	ready, ended := make(chan string, 1), make(chan error, 1)
+
+	now := report{state: StartPending, checkPoint: 1, hint: hint}
+	l.report(now)
+	go func() { ended <- l.task(told, func(details string) { ready <- details }) }()
+	for {
+		select {
+		case details := <-ready:
+			if now.state != StartPending {
+				continue // told to stop as it became ready
+			}
+			now = report{state: Running, stoppable: true}
+			l.events.Info(EventStarted, "CSI Proxy serves. "+details)
+		case r := <-requests:
+			if r != interrogate && now.state != StopPending {
+				now = report{state: StopPending, checkPoint: 1, hint: hint}
+				l.events.Info(EventStopping, stopping(r))
+				tell()
+			}
+		case <-signs.C:
+			if now.state == Running {
+				continue
+			}
+			now.checkPoint++
+		case err := <-ended:
+			return l.end(now.state, err)
+		}
+		l.report(now)
+	}
+}
+
+// stopping says why the service stops.
+func stopping(r request) string {
+	if r == shutdown {
+		return "CSI Proxy stops, as Windows shuts down."
+	}
+	return "CSI Proxy stops, as the Service Control Manager was asked for it."
+}
+
+// end tells how the service ended.
+func (l loop) end(was State, err error) (code uint32) {
+	switch {
+	case was == StopPending && err == nil:
+		l.events.Info(EventStopped, "CSI Proxy stopped.")
+		return 0
+	case was == StopPending:
+		// Not an exit code: with one, the recovery actions would start again what somebody stopped.
+		l.events.Warning(EventCutOff, fmt.Sprintf("CSI Proxy stopped, but not cleanly: %v", err))
+		return 0
+	case err == nil:
+		err = errors.New("it ended by itself")
+	}
+	if was == StartPending {
+		l.events.Error(EventStartFailed, fmt.Sprintf("CSI Proxy could not start: %v", err))
+		return exitStart
+	}
+	l.events.Error(EventFailed, fmt.Sprintf("CSI Proxy could not go on: %v", err))
+	return exitServe
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winservice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A record is what the Service Control Manager and the Event Log were told, in order.
+type record struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (r *record) add(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
+}
+
+func (r *record) report(now report) {
+	accepts := ""
+	if now.stoppable {
+		accepts = ", can be stopped"
+	}
+	r.add("%v %d%s", now.state, now.checkPoint, accepts)
+}
+
+func (r *record) Info(id uint32, text string)    { r.add("info %d: %s", id, text) }
+func (r *record) Warning(id uint32, text string) { r.add("warning %d: %s", id, text) }
+func (r *record) Error(id uint32, text string)   { r.add("error %d: %s", id, text) }
+
+func TestAServiceGoesThroughItsStates(t *testing.T) {
+	broken := errors.New("the pipe is taken")
+	for _, test := range []struct {
+		name string
+		task Task
+		// requests are made one a second, from three seconds after the start on.
+		requests []request
+		code     uint32
+		want     []string
+	}{
+		{
+			name: "a slow start, a slow stop",
+			task: func(stop context.Context, ready func(string)) error {
+				time.Sleep(2500 * time.Millisecond)
+				ready("23 endpoints")
+				<-stop.Done()
+				time.Sleep(2 * time.Second)
+				return nil
+			},
+			requests: []request{interrogate, stop},
+			want: []string{
+				"starting 1", "starting 2",
+				"info 1: CSI Proxy serves. 23 endpoints", "running 0, can be stopped",
+				"running 0, can be stopped",
+				"info 2: CSI Proxy stops, as the Service Control Manager was asked for it.", "stopping 1", "stopping 2",
+				"info 3: CSI Proxy stopped.",
+			},
+		},
+		{
+			name: "Windows shuts down, and asks twice",
+			task: func(stop context.Context, ready func(string)) error {
+				ready("")
+				<-stop.Done()
+				time.Sleep(1500 * time.Millisecond)
+				return nil
+			},
+			requests: []request{shutdown, shutdown},
+			want: []string{
+				"starting 1", "info 1: CSI Proxy serves. ", "running 0, can be stopped",
+				"info 2: CSI Proxy stops, as Windows shuts down.", "stopping 1", "stopping 2", "stopping 2",
+				"info 3: CSI Proxy stopped.",
+			},
+		},
+		{
+			name: "the start fails",
+			task: func(context.Context, func(string)) error { return broken },
+			code: exitStart,
+			want: []string{"starting 1", "error 10: CSI Proxy could not start: the pipe is taken"},
+		},
+		{
+			name: "a listener dies",
+			task: func(_ context.Context, ready func(string)) error { ready(""); time.Sleep(time.Hour); return broken },
+			code: exitServe,
+			want: []string{
+				"starting 1", "info 1: CSI Proxy serves. ", "running 0, can be stopped",
+				"error 11: CSI Proxy could not go on: the pipe is taken",
+			},
+		},
+		{
+			name: "it ends without being told",
+			task: func(_ context.Context, ready func(string)) error { ready(""); time.Sleep(time.Minute); return nil },
+			code: exitServe,
+			want: []string{
+				"starting 1", "info 1: CSI Proxy serves. ", "running 0, can be stopped",
+				"error 11: CSI Proxy could not go on: it ended by itself",
+			},
+		},
+		{
+			name: "what was stopped by somebody is not a failure, whatever was cut off",
+			task: func(stop context.Context, ready func(string)) error {
+				ready("")
+				<-stop.Done()
+				return errors.New("a format is still running")
+			},
+			requests: []request{stop},
+			want: []string{
+				"starting 1", "info 1: CSI Proxy serves. ", "running 0, can be stopped",
+				"info 2: CSI Proxy stops, as the Service Control Manager was asked for it.", "stopping 1",
+				"warning 4: CSI Proxy stopped, but not cleanly: a format is still running",
+			},
+		},
+		{
+			name:     "stopped while it starts",
+			task:     func(stop context.Context, ready func(string)) error { <-stop.Done(); ready("late"); return nil },
+			requests: []request{stop},
+			want: []string{
+				"starting 1", "starting 2", "info 2: CSI Proxy stops, as the Service Control Manager was asked for it.", "stopping 1",
+				"info 3: CSI Proxy stopped.",
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				told := &record{}
+				requests, over := make(chan request), make(chan struct{})
+				defer close(over)
+				go func() {
+					for i, r := range test.requests {
+						select {
+						case <-time.After(time.Second + time.Duration(2100-2100*min(i, 1))*time.Millisecond):
+							requests <- r
+						case <-over:
+						}
+					}
+				}()
+				l := loop{report: told.report, events: told, task: func(stop context.Context, ready func(string)) error {
+					return test.task(stop, func(details string) { ready(details); synctest.Wait() })
+				}}
+				if code := l.run(requests); code != test.code {
+					t.Errorf("exit code %d, want %d", code, test.code)
+				}
+				if diff := cmp.Diff(test.want, told.lines); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// However long something takes, the next sign of life comes before the time that the last one asked for is over.
+func TestTheServiceControlManagerIsNeverLeftWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		last, checkPoint := time.Now(), uint32(0)
+		patience := time.Duration(0)
+		l := loop{events: &record{}, report: func(r report) {
+			if waited := time.Since(last); patience > 0 && waited >= patience {
+				t.Errorf("%v %d came after %v, and %v were asked for", r.state, r.checkPoint, waited, patience)
+			}
+			if r.state != Running && r.checkPoint == checkPoint {
+				t.Errorf("%v reports check point %d again", r.state, checkPoint)
+			}
+			last, checkPoint, patience = time.Now(), r.checkPoint, r.hint
+		}}
+		requests := make(chan request)
+		l.task = func(told context.Context, ready func(string)) error {
+			time.Sleep(5 * time.Minute)
+			ready("")
+			<-told.Done()
+			time.Sleep(5 * time.Minute)
+			return nil
+		}
+		go func() { time.Sleep(6 * time.Minute); requests <- stop }()
+		l.run(requests)
+		if waited := time.Since(last); waited >= patience {
+			t.Errorf("the end came after %v, and %v were asked for", waited, patience)
+		}
+	})
+}
+
+func TestEventTextsFitARecord(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"plain", "it runs", "it runs"},
+		{"a NUL", "a\x00b", "ab"},
+		{"not UTF-8", "a\xffb", "ab"},
+		{"too long", strings.Repeat("é", 20000), strings.Repeat("é", 15000) + "…"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, eventText(test.text)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

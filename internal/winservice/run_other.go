@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !windows
+
+package winservice
+
+// Run runs a task as the Windows service of that name.
+func Run(string, Task) error { return ErrNotWindows }
+
+// Connect opens the Service Control Manager.
+func Connect() (Manager, error) { return nil, ErrNotWindows }
+
+// Writers lists who besides administrators may change a file or directory.
+func Writers(string) ([]string, error) { return nil, ErrNotWindows }

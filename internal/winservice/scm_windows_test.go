@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winservice
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
+)
+
+// onWine tells Wine, which has this function, from Windows.
+func onWine() bool {
+	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
+}
+
+func TestADefinitionComesBackAsItWasInstalled(t *testing.T) {
+	if !onWine() && os.Getenv("CSI_PROXY_TEST_SERVICE") == "" {
+		t.Skip("require CSI_PROXY_TEST_SERVICE: this installs and removes a service of this machine")
+	}
+	m, err := Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = m.Close() }()
+	d := wanted()
+	d.Name = "csiproxy-definition-test"
+	d.Command = []string{`C:\Program Files\csi proxy\csi-proxy.exe`, "-windows-service", `-log_file=C:\a log\`, `-x="quoted"`, ""}
+	if _, err := m.Query(d.Name); !errors.Is(err, ErrNotInstalled) {
+		t.Fatalf("got %v, want %v", err, ErrNotInstalled)
+	}
+	if err := m.Create(d); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := m.Delete(d.Name); err != nil {
+			t.Error(err)
+		}
+		if _, err := m.Query(d.Name); !errors.Is(err, ErrNotInstalled) {
+			t.Errorf("after Delete: got %v, want %v", err, ErrNotInstalled)
+		}
+	}()
+	same := func() {
+		t.Helper()
+		installed, err := m.Query(d.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Installed{Definition: d, State: Stopped, ExitCode: uint32(windows.ERROR_SERVICE_NEVER_STARTED)}
+		if onWine() {
+			want.Recovery = nil // which it neither stores nor tells
+			want.ExitCode = installed.ExitCode
+		}
+		if diff := cmp.Diff(want, installed); diff != "" {
+			t.Error(diff)
+		}
+	}
+	same()
+
+	// As Windows will read it: without the quotes it would start C:\Program.exe.
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SYSTEM\CurrentControlSet\Services\`+d.Name, registry.QUERY_VALUE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = key.Close() }()
+	path, _, err := key.GetStringValue("ImagePath")
+	if want := `"C:\Program Files\csi proxy\csi-proxy.exe" -windows-service `; err != nil || !strings.HasPrefix(path, want) {
+		t.Errorf("the service's path is %s (%v), want it to begin with %s", path, err, want)
+	}
+
+	d.Command, d.Start, d.DisplayName, d.Description, d.PreShutdown = []string{`C:\csi-proxy.exe`}, Manual, "Other", "other", time.Minute
+	d.Recovery = &Recovery{}
+	if err := m.Update(d); err != nil {
+		t.Fatal(err)
+	}
+	same()
+}
+
+func TestWritersOfADirectory(t *testing.T) {
+	directory := func(sddl string) string {
+		dir := filepath.Join(t.TempDir(), "dir")
+		descriptor, err := windows.SecurityDescriptorFromString(sddl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		attributes := &windows.SecurityAttributes{Length: 24, SecurityDescriptor: descriptor}
+		name, err := windows.UTF16PtrFromString(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := windows.CreateDirectory(name, attributes); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	for _, test := range []struct{ sddl, want string }{
+		{"D:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FRFX;;;WD)", ""},
+		{"D:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FRFWFX;;;WD)", everyone},
+	} {
+		who, err := Writers(directory(test.sddl))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if test.want != "" {
+			test.want = accountName(test.want)
+		}
+		if got := strings.Join(who, " "); got != test.want {
+			if onWine() {
+				t.Logf("on Wine, which keeps Unix modes: %s: got %q, want %q", test.sddl, got, test.want)
+				continue
+			}
+			t.Errorf("%s: got %q, want %q", test.sddl, got, test.want)
+		}
+	}
+	if _, err := Writers(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, windows.ERROR_FILE_NOT_FOUND) {
+		t.Errorf("got %v, want ERROR_FILE_NOT_FOUND", err)
+	}
+}
+
+// Records that Windows takes: a service whose event source is missing runs all the same.
+func TestEventsAreNeverAnObstacle(*testing.T) {
+	for _, events := range []eventLog{openEvents("csiproxy-nobody-registered-this"), {}} {
+		events.Info(EventStarted, "one")
+		events.Warning(EventCutOff, "two\x00")
+		events.Error(EventFailed, strings.Repeat("three ", 10000))
+		events.close()
+	}
+}
