@@ -1,0 +1,94 @@
+{{/* SPDX-License-Identifier: Apache-2.0 */}}
+
+{{- define "csi-proxy.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "csi-proxy.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else if contains (include "csi-proxy.name" .) .Release.Name }}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "csi-proxy.name" .) | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{/* What selects the pods; it cannot change in an upgrade. */}}
+{{- define "csi-proxy.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "csi-proxy.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "csi-proxy.labels" -}}
+{{ include "csi-proxy.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "csi-proxy.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "csi-proxy.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "csi-proxy.image" -}}
+{{- $repository := required "image.repository is required: no image of this agent is published, so build one (deploy/image) and name where it is" .Values.image.repository }}
+{{- if .Values.image.digest }}
+{{- printf "%s@%s" $repository .Values.image.digest }}
+{{- else }}
+{{- printf "%s:%s" $repository (default .Chart.AppVersion .Values.image.tag) }}
+{{- end }}
+{{- end }}
+
+{{/* The agent's flags as a YAML list. */}}
+{{- define "csi-proxy.flags" -}}
+- {{ printf "-kubelet-path=%s" .Values.agent.kubeletPath | quote }}
+{{- range .Values.agent.workingDirs }}
+- {{ printf "-working-dir=%s" . | quote }}
+{{- end }}
+- -require-privacy={{ .Values.agent.requirePrivacy }}
+- -v={{ .Values.agent.verbosity }}
+{{- range $group, $versions := .Values.agent.apis }}
+{{- if kindIs "slice" $versions }}
+- -api={{ $group }}={{ join "," $versions }}
+{{- else }}
+- -api={{ $group }}=off
+{{- end }}
+{{- end }}
+{{- with .Values.agent.pipeSecurity }}
+- {{ printf "-pipe-security=%s" . | quote }}
+{{- end }}
+{{- if eq .Values.metrics.exposure "loopback" }}
+- -metrics-bind-address=127.0.0.1:{{ .Values.metrics.port }}
+{{- else if eq .Values.metrics.exposure "node" }}
+- -metrics-bind-address=$(HOST_IP):{{ .Values.metrics.port }}
+{{- end }}
+{{- range .Values.agent.extraArgs }}
+- {{ quote . }}
+{{- end }}
+{{- end }}
+
+{{/* One HTTP probe; kubelet runs on the node as well, so it reaches the node's loopback address. */}}
+{{- define "csi-proxy.httpProbe" -}}
+httpGet:
+  {{- if eq .metrics.exposure "loopback" }}
+  host: 127.0.0.1
+  {{- end }}
+  path: {{ .path }}
+  port: {{ .metrics.port }}
+{{ toYaml .settings }}
+{{- end }}
+
+{{- define "csi-proxy.hostIPEnv" -}}
+- name: HOST_IP
+  valueFrom:
+    fieldRef:
+      fieldPath: status.hostIP
+{{- end }}

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds the agent's Windows image.
+#
+#   deploy/image/build.sh files             only what goes into it, in bin/image
+#   deploy/image/build.sh push REPOSITORY   builds and pushes REPOSITORY:VERSION for windows/amd64; needs docker buildx
+#
+# VERSION (git describe), ARCHES (amd64 arm64: which binaries are made), PLATFORMS (windows/amd64: which images) and BASE
+# (the Dockerfile's) can be set in the environment. The same commit gives the same files, and with the same base the same
+# image: times are the commit's.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+out=bin/image
+version=${VERSION:-$(git describe --tags --always --dirty)}
+arches=${ARCHES:-amd64 arm64}
+platforms=${PLATFORMS:-windows/amd64}
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+
+usage() {
+	sed -n 's/^# \{0,1\}//; 4,6p' "$0" >&2
+	exit 2
+}
+
+files() {
+	rm -rf "$out"
+	for arch in $arches; do
+		echo "windows/$arch"
+		GOOS=windows GOARCH=$arch CGO_ENABLED=0 GOWORK=off go build -trimpath -ldflags "-s -w" -o "$out/$arch/" ./cmd/csi-proxy ./cmd/csi-proxyctl
+	done
+	cp LICENSE deploy/windows/install.ps1 deploy/windows/uninstall.ps1 "$out/"
+	find "$out" -exec touch --date="@$SOURCE_DATE_EPOCH" {} +
+	(cd "$out" && find . -type f ! -name SHA256SUMS | sort | xargs sha256sum >SHA256SUMS)
+	cat "$out/SHA256SUMS"
+}
+
+case "${1:-}" in
+files)
+	[[ $# -eq 1 ]] || usage
+	files
+	;;
+push)
+	[[ $# -eq 2 ]] || usage
+	docker buildx version >/dev/null || {
+		echo "docker buildx is needed to build the image; '$0 files' makes what goes into it" >&2
+		exit 1
+	}
+	files
+	# No attestations inside: they turn the image into an index with an entry that is not for Windows, which the
+	# containerd of older nodes does not get past. The release has them as files.
+	docker buildx build --platform "$platforms" --file deploy/image/Dockerfile \
+		${BASE:+--build-arg "BASE=$BASE"} --build-arg "VERSION=$version" --build-arg "REVISION=$(git rev-parse HEAD)" \
+		--provenance=false --sbom=false --tag "$2:$version" \
+		--output type=registry,rewrite-timestamp=true "$out"
+	;;
+*) usage ;;
+esac

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Run the tests with -update to write the golden files anew, and read the difference.
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// required are the values that have to be given, and no others.
+const required = "charts/csi-proxy/ci/required-values.yaml"
+
+func TestChartLints(t *testing.T) {
+	stdout, stderr, err := helm(t, "lint", chart, "--strict", "--values", filepath.Join(root, required))
+	if err != nil {
+		t.Errorf("%v\n%s%s", err, stdout, stderr)
+	}
+}
+
+// Each testdata/chart/NAME.values.yaml is rendered to NAME.golden.yaml, and what comes out is what an API server takes.
+func TestChartRenders(t *testing.T) {
+	files, err := filepath.Glob("testdata/chart/*.values.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d sets of values, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".values.yaml"), func(t *testing.T) {
+			got := template(t, "test/deploy/"+file)
+			daemonSet(t, decode(t, got))
+			golden := strings.TrimSuffix(file, ".values.yaml") + ".golden.yaml"
+			if *update {
+				if err := os.WriteFile(golden, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("golden - rendered +:\n%s", diff)
+			}
+		})
+	}
+}
+
+// A wrong value is refused, with its place and what may stand there.
+func TestChartRefuses(t *testing.T) {
+	tests := []struct {
+		name string
+		set  []string // as JSON
+		want []string
+	}{
+		{"a misspelt value", []string{`metric={}`}, []string{"metric", "additional properties"}},
+		{"a misspelt value further down", []string{`agent.workingDir="C:\\x"`}, []string{"agent", "workingDir", "additional properties"}},
+		{"another mode", []string{`mode="job"`}, []string{"mode", "'daemonset', 'service'"}},
+		{"no image", []string{`image.repository=""`}, []string{"image.repository is required", "deploy/image"}},
+		{"a version that does not exist", []string{`agent.apis.disk=["v2"]`}, []string{"agent/apis/disk"}},
+		{"a group that does not exist", []string{`agent.apis.disks="off"`}, []string{"agent/apis", "disks"}},
+		{"a working directory without a drive", []string{`agent.workingDirs=["\\data"]`}, []string{"agent/workingDirs/0"}},
+		{"a command in a path", []string{`agent.kubeletPath="C:\\x&calc.exe"`}, []string{"agent/kubeletPath"}},
+		{"a command in a flag", []string{`agent.extraArgs=["-v=1|calc.exe"]`}, []string{"agent/extraArgs/0"}},
+		{"a command in the pipes' security", []string{`agent.pipeSecurity="D:P(A;;GA;;;SY)&calc"`}, []string{"agent/pipeSecurity"}},
+		{"two agents at once on a node", []string{`updateStrategy={"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}`}, []string{"updateStrategy/rollingUpdate", "maxSurge"}},
+		{"a monitor that reaches nothing", []string{`metrics.podMonitor.enabled=true`}, []string{"metrics.podMonitor needs metrics.exposure: node"}},
+		{"a port out of range", []string{`metrics.port=70000`}, []string{"metrics/port", "65,535"}},
+		{"a digest that is none", []string{`image.digest="latest"`}, []string{"image/digest"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			args := []string{"template", "csi-proxy", chart, "--values", filepath.Join(root, required)}
+			for _, set := range test.set {
+				args = append(args, "--set-json", set)
+			}
+			stdout, stderr, err := helm(t, args...)
+			if err == nil {
+				t.Fatalf("rendered:\n%s", stdout)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("the error does not say %q:\n%s", want, stderr)
+				}
+			}
+		})
+	}
+}
+
+// The agent itself takes the flags that the chart gives it.
+func TestAgentTakesTheChartsFlags(t *testing.T) {
+	agent := filepath.Join(t.TempDir(), "csi-proxy")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", agent, "./cmd/csi-proxy")
+	build.Dir, build.Env = root, append(os.Environ(), "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, values := range []string{required, "test/deploy/testdata/chart/everything.values.yaml"} {
+		flags := daemonSet(t, decode(t, template(t, values))).Spec.Template.Spec.Containers[0].Args
+		flags = append(slices.Clone(flags), "version") // parses the flags, and then says its version
+		for i := range flags {
+			flags[i] = strings.ReplaceAll(flags[i], "$(HOST_IP)", "192.0.2.1")
+		}
+		if out, err := exec.CommandContext(t.Context(), agent, flags...).CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "csi-proxy ") {
+			t.Errorf("csi-proxy %q: %v\n%s", flags, err, out)
+		}
+	}
+}
+
+// Both modes run the agent with the same flags.
+func TestServiceHasTheDaemonSetsFlags(t *testing.T) {
+	const values = "test/deploy/testdata/chart/everything.values.yaml"
+	pods := daemonSet(t, decode(t, template(t, values))).Spec.Template.Spec
+	service := daemonSet(t, decode(t, template(t, values, "--set", "mode=service"))).Spec.Template.Spec
+	var got []string
+	for _, variable := range service.InitContainers[0].Env {
+		if variable.Name == "CSI_PROXY_FLAGS" {
+			got = strings.Split(variable.Value, "\n")
+		}
+	}
+	if diff := cmp.Diff(pods.Containers[0].Args, got); diff != "" {
+		t.Errorf("flags, daemonset - service +:\n%s", diff)
+	}
+	hostIP := func(variable corev1.EnvVar) bool { return variable.Name == "HOST_IP" }
+	// Kubernetes replaces $(HOST_IP) only after the variable was defined.
+	if env := service.InitContainers[0].Env; len(env) == 0 || !hostIP(env[0]) {
+		t.Errorf("the service's variables are %v, want HOST_IP first", env)
+	}
+}
+
+// The schema knows the API groups and versions that there are.
+func TestSchemaHasTheAPIs(t *testing.T) {
+	var schema struct {
+		Properties struct {
+			Agent struct {
+				Properties struct {
+					APIs struct {
+						Properties map[string]struct {
+							AnyOf []struct{ Items struct{ Enum []string } }
+						}
+					} `json:"apis"`
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(read(t, "charts/csi-proxy/values.schema.json"), &schema); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for group, value := range schema.Properties.Agent.Properties.APIs.Properties {
+		for _, choice := range value.AnyOf {
+			got[group] = append(got[group], choice.Items.Enum...)
+		}
+	}
+	if diff := cmp.Diff(apis(t), got); diff != "" {
+		t.Errorf("API versions, repository - schema +:\n%s", diff)
+	}
+}

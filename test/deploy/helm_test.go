@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const chart = root + "/charts/csi-proxy"
+
+// helmBinary builds Helm from the module that pins it, once, and is its path.
+var helmBinary = sync.OnceValues(func() (string, error) {
+	build := exec.Command("go", "tool", "-modfile="+root+"/tools/helm/go.mod", "-n", "helm")
+	build.Env = append(os.Environ(), "GOWORK=off")
+	out, err := build.Output()
+	if err != nil {
+		return "", fmt.Errorf("building Helm: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+})
+
+// helm runs Helm and returns what it printed.
+func helm(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	binary, err := helmBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs strings.Builder
+	command := exec.CommandContext(t.Context(), binary, args...)
+	command.Stdout, command.Stderr = &out, &errs
+	// Nothing of this machine's own Helm, and no cluster.
+	home := t.TempDir()
+	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home, "KUBECONFIG="+filepath.Join(home, "none"))
+	err = command.Run()
+	return out.String(), errs.String(), err
+}
+
+// template renders the chart with the values of a file of the repository and further arguments.
+func template(t *testing.T, values string, args ...string) []byte {
+	t.Helper()
+	args = append([]string{"template", "csi-proxy", chart, "--namespace", "csi-proxy", "--values", filepath.Join(root, values)}, args...)
+	stdout, stderr, err := helm(t, args...)
+	if err != nil {
+		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, stderr)
+	}
+	return []byte(stdout)
+}

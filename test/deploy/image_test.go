@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/moby/buildkit/frontend/dockerfile/linter"
+	"github.com/moby/buildkit/frontend/dockerfile/parser"
+)
+
+// The Dockerfile as BuildKit reads it. It copies only: a RUN would need Windows to build it.
+func TestDockerfile(t *testing.T) {
+	parsed, err := parser.Parse(bytes.NewReader(read(t, "deploy/image/Dockerfile")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var warnings []string
+	lint := linter.New(&linter.Config{Warn: func(rule, description, _, message string, _ []parser.Range) {
+		warnings = append(warnings, rule+": "+description+": "+message)
+	}})
+	stages, _, err := instructions.Parse(parsed.AST, lint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(warnings) > 0 || len(parsed.Warnings) > 0 {
+		t.Errorf("BuildKit's linter: %q, parser: %v", warnings, parsed.Warnings)
+	}
+	if len(stages) != 1 {
+		t.Fatalf("%d stages, want one", len(stages))
+	}
+	var copied []string
+	labels := map[string]string{}
+	for _, command := range stages[0].Commands {
+		switch command := command.(type) {
+		case *instructions.CopyCommand:
+			if command.DestPath != "/" {
+				t.Errorf("%v goes to %s, want the image's root", command.SourcePaths, command.DestPath)
+			}
+			for _, source := range command.SourcePaths {
+				copied = append(copied, path.Base(source))
+			}
+		case *instructions.LabelCommand:
+			for _, label := range command.Labels {
+				labels[strings.Trim(label.Key, `"`)] = strings.Trim(label.Value, `"`)
+			}
+		case *instructions.RunCommand:
+			t.Errorf("%s: only Windows could build that", command)
+		}
+	}
+	slices.Sort(copied)
+	if diff := cmp.Diff([]string{"LICENSE", "csi-proxy.exe", "csi-proxyctl.exe", "install.ps1", "uninstall.ps1"}, copied); diff != "" {
+		t.Errorf("files in the image, want - got +:\n%s", diff)
+	}
+	if got := labels["org.opencontainers.image.licenses"]; got != "Apache-2.0" {
+		t.Errorf("license label %q", got)
+	}
+	// What the pods start is in the image.
+	for _, values := range []string{required, "test/deploy/testdata/chart/service.values.yaml", "test/deploy/testdata/chart/service-absent.values.yaml"} {
+		pod := daemonSet(t, decode(t, template(t, values))).Spec.Template.Spec
+		for _, container := range append(pod.InitContainers, pod.Containers...) {
+			program := container.Command[0]
+			script := container.Command[len(container.Command)-1]
+			file, isScript := strings.CutPrefix(script, `$env:CONTAINER_SANDBOX_MOUNT_POINT\`)
+			if !isScript {
+				file = program
+			}
+			if !slices.Contains(copied, file) && !slices.Contains([]string{"cmd.exe"}, file) {
+				t.Errorf("container %s starts %s, which is neither in the image nor in Windows", container.Name, file)
+			}
+		}
+	}
+}

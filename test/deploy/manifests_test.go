@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func TestManifests(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "deploy", "kubernetes", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d manifests, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			daemonSet(t, decode(t, read(t, "deploy/kubernetes/"+filepath.Base(file))))
+		})
+	}
+}
+
+// A pipe is mounted under the node's own name, and kubelet does not look for a file of that name.
+func TestDriversMountPipes(t *testing.T) {
+	var all []string
+	for group, versions := range apis(t) {
+		for _, version := range versions {
+			all = append(all, "csi-proxy-"+group+"-"+version)
+		}
+	}
+	slices.Sort(all)
+	tests := []struct {
+		file string
+		want []string
+	}{
+		{"driver-all-pipes.yaml", all},
+		{"driver-minimal.yaml", []string{"csi-proxy-disk-v1", "csi-proxy-filesystem-v1", "csi-proxy-volume-v1"}},
+	}
+	for _, test := range tests {
+		t.Run(test.file, func(t *testing.T) {
+			pod := daemonSet(t, decode(t, read(t, "deploy/kubernetes/"+test.file))).Spec.Template.Spec
+			if hostProcess(pod) {
+				t.Error("the driver is HostProcess: such a container can mount no pipe, and needs none")
+			}
+			paths := map[string]string{}
+			for _, volume := range pod.Volumes {
+				if source := volume.HostPath; source != nil && strings.HasPrefix(source.Path, `\\`) {
+					if source.Type == nil || *source.Type != corev1.HostPathUnset {
+						t.Errorf("volume %s has type %v, want the empty one", volume.Name, source.Type)
+					}
+					paths[volume.Name] = source.Path
+				}
+			}
+			var got []string
+			for _, container := range pod.Containers {
+				for _, mount := range container.VolumeMounts {
+					path, isPipe := paths[mount.Name]
+					if !isPipe {
+						continue
+					}
+					if mount.MountPath != path || path != `\\.\pipe\`+mount.Name {
+						t.Errorf("pipe %s is mounted from %s at %s", mount.Name, path, mount.MountPath)
+					}
+					got = append(got, mount.Name)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("mounted pipes, want - got +:\n%s", diff)
+			}
+			if len(paths) != len(got) {
+				t.Errorf("%d pipes are volumes and %d are mounted", len(paths), len(got))
+			}
+		})
+	}
+}
+
+// Those who do not use Helm get what the chart's default gives.
+func TestAgentManifestIsTheChartsDefault(t *testing.T) {
+	manifest := daemonSet(t, decode(t, read(t, "deploy/kubernetes/agent-hostprocess.yaml")))
+	chart := daemonSet(t, decode(t, template(t, "charts/csi-proxy/ci/required-values.yaml")))
+	if diff := cmp.Diff(chart.Spec.Template.Spec, manifest.Spec.Template.Spec); diff != "" {
+		t.Errorf("pods, chart - manifest +:\n%s", diff)
+	}
+	if diff := cmp.Diff(chart.Spec.UpdateStrategy, manifest.Spec.UpdateStrategy); diff != "" {
+		t.Errorf("update strategy, chart - manifest +:\n%s", diff)
+	}
+	if diff := cmp.Diff(account(t, decode(t, template(t, "charts/csi-proxy/ci/required-values.yaml"))).AutomountServiceAccountToken, new(bool)); diff != "" {
+		t.Errorf("automountServiceAccountToken of the chart's account:\n%s", diff)
+	}
+}
+
+// account is the ServiceAccount among objects.
+func account(t *testing.T, objects []runtime.Object) *corev1.ServiceAccount {
+	t.Helper()
+	for _, object := range objects {
+		if a, ok := object.(*corev1.ServiceAccount); ok {
+			return a
+		}
+	}
+	t.Fatal("no ServiceAccount")
+	return nil
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A packaged chart cannot reach outside its folder, so it has copies.
+func TestChartHasTheRulesAndTheDashboard(t *testing.T) {
+	for _, file := range []string{"csi-proxy-alerts.yaml", "csi-proxy-dashboard.json"} {
+		if diff := cmp.Diff(string(read(t, "deploy/monitoring/"+file)), string(read(t, "charts/csi-proxy/files/"+file))); diff != "" {
+			t.Errorf("deploy/monitoring/%[1]s - charts/csi-proxy/files/%[1]s +:\n%[2]s\nRun make chart-files.", file, diff)
+		}
+	}
+}
+
+// What is rendered is the file's content: its own braces are Prometheus' and Grafana's, not the chart's.
+func TestChartHandsRulesAndDashboardOnAsTheyAre(t *testing.T) {
+	var rules, dashboards int
+	for _, object := range decode(t, template(t, required, "--set", "metrics.rules.enabled=true,metrics.dashboard.enabled=true")) {
+		switch object := object.(type) {
+		case *monitoringv1.PrometheusRule:
+			rules++
+			var file monitoringv1.PrometheusRuleSpec
+			strict(t, read(t, "charts/csi-proxy/files/csi-proxy-alerts.yaml"), &file)
+			if len(file.Groups) == 0 {
+				t.Error("no alert rules")
+			}
+			if diff := cmp.Diff(file, object.Spec); diff != "" {
+				t.Errorf("rules, file - chart +:\n%s", diff)
+			}
+		case *corev1.ConfigMap:
+			dashboards++
+			want := string(read(t, "charts/csi-proxy/files/csi-proxy-dashboard.json"))
+			if diff := cmp.Diff(want, object.Data["csi-proxy-dashboard.json"]+"\n"); diff != "" {
+				t.Errorf("dashboard, file - chart +:\n%s", diff)
+			}
+		}
+	}
+	if rules != 1 || dashboards != 1 {
+		t.Errorf("%d PrometheusRules and %d dashboards, want one each", rules, dashboards)
+	}
+}

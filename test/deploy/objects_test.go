@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// decode reads the objects of a manifest as the API server does under strict field validation: an unknown or repeated
+// field is an error.
+func decode(t *testing.T, manifest []byte) []runtime.Object {
+	t.Helper()
+	known := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, monitoringv1.AddToScheme} {
+		if err := add(known); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, known, known, json.SerializerOptions{Yaml: true, Strict: true})
+	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
+	var objects []runtime.Object
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isEmpty(document) {
+			continue
+		}
+		object, _, err := decoder.Decode(document, nil, nil)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, document)
+		}
+		objects = append(objects, object)
+	}
+}
+
+// isEmpty tells whether a YAML document is comments and blank lines only.
+func isEmpty(document []byte) bool {
+	for line := range bytes.Lines(document) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && !bytes.Equal(line, []byte("---")) {
+			return false
+		}
+	}
+	return true
+}
+
+// daemonSet is the one DaemonSet among objects, checked for what decoding alone does not show.
+func daemonSet(t *testing.T, objects []runtime.Object) *appsv1.DaemonSet {
+	t.Helper()
+	var found *appsv1.DaemonSet
+	for _, object := range objects {
+		if d, ok := object.(*appsv1.DaemonSet); ok {
+			if found != nil {
+				t.Fatalf("two DaemonSets, %s and %s", found.Name, d.Name)
+			}
+			found = d
+		}
+	}
+	if found == nil {
+		t.Fatal("no DaemonSet")
+	}
+	checkDaemonSet(t, found)
+	return found
+}
+
+// checkDaemonSet asks for what the API server and kubelet ask for, and for what every pod of ours has.
+func checkDaemonSet(t *testing.T, d *appsv1.DaemonSet) {
+	t.Helper()
+	for key, value := range d.Spec.Selector.MatchLabels {
+		if d.Spec.Template.Labels[key] != value {
+			t.Errorf("the selector asks for %s=%s, the pods have %q", key, value, d.Spec.Template.Labels[key])
+		}
+	}
+	if labels.SelectorFromSet(d.Spec.Selector.MatchLabels).Empty() {
+		t.Error("the selector is empty")
+	}
+	pod := d.Spec.Template.Spec
+	if pod.OS == nil || pod.OS.Name != corev1.Windows || pod.NodeSelector[corev1.LabelOSStable] != "windows" {
+		t.Errorf("os %v and node selector %v, want Windows nodes only", pod.OS, pod.NodeSelector)
+	}
+	if pod.PriorityClassName == "" {
+		t.Error("no priority class: a full node evicts what its volumes need")
+	}
+	if hostProcess(pod) && !pod.HostNetwork {
+		t.Error("HostProcess without hostNetwork is refused by the API server")
+	}
+	volumes := map[string]bool{}
+	for _, volume := range pod.Volumes {
+		volumes[volume.Name] = true
+	}
+	for _, container := range append(pod.InitContainers, pod.Containers...) {
+		if container.Image == "" || container.Resources.Requests.Memory().IsZero() || container.Resources.Limits.Memory().IsZero() {
+			t.Errorf("container %s has image %q, requests %v, limits %v; want all three", container.Name, container.Image, container.Resources.Requests, container.Resources.Limits)
+		}
+		for _, mount := range container.VolumeMounts {
+			if !volumes[mount.Name] {
+				t.Errorf("container %s mounts %s, and there is no such volume", container.Name, mount.Name)
+			}
+		}
+	}
+}
+
+func hostProcess(pod corev1.PodSpec) bool {
+	s := pod.SecurityContext
+	return s != nil && s.WindowsOptions != nil && s.WindowsOptions.HostProcess != nil && *s.WindowsOptions.HostProcess
+}
+
+// strict reads YAML into a value; an unknown field is an error.
+func strict(t *testing.T, content []byte, into any) {
+	t.Helper()
+	if err := sigsyaml.UnmarshalStrict(content, into); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// root is the repository's root directory, as seen from this package.
+const root = "../.."
+
+// read is a file of the repository.
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// apis are the versions of each API group, as the folders of the client module have them.
+func apis(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	folders, err := filepath.Glob(filepath.Join(root, "client", "api", "*", "v*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		group, version := filepath.Base(filepath.Dir(folder)), filepath.Base(folder)
+		found[group] = append(found[group], version)
+	}
+	if len(found) == 0 {
+		t.Fatal("no API group found")
+	}
+	return found
+}
+
+// exists tells whether the repository has a file or a folder of that path.
+func exists(path string) bool {
+	_, err := os.Stat(filepath.Join(root, filepath.FromSlash(path)))
+	return err == nil
+}
