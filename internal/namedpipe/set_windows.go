@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package namedpipe
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/windows"
+)
+
+// How many instances of a pipe wait for clients. A client that finds none is told that all are busy, and not every client
+// tries again. A set begins with one, so that all its pipes are open soon, and makes the rest in its first quiet moment, or
+// when the first client comes.
+const (
+	spares      = 4
+	firstSpares = 1
+)
+
+// How long the thread sleeps, in milliseconds, until it makes the rest, or tries again what failed.
+const (
+	quiet = 20
+	retry = 100
+)
+
+// A Set waits for the clients of any number of pipes on one thread. That thread alone asks for them: Windows cancels such
+// a request when the thread that made it ends, and starting one resets the event that tells of others, so with a single
+// thread none can be lost.
+type Set struct {
+	came  windows.Handle // auto-reset event: a client came
+	tasks windows.Handle // auto-reset event: there is something to do
+	ended chan struct{}  // closed when the thread is gone
+
+	mu   sync.Mutex
+	todo []func() // for the thread
+	over bool     // no more tasks are taken
+
+	admitted map[string]bool // the security descriptors that let this process make further instances
+
+	// The thread's own.
+	listeners map[*listener]struct{}
+	spares    int
+}
+
+// NewSet starts the thread. Close ends it.
+func NewSet() (*Set, error) {
+	came, err := windows.CreateEvent(nil, 0, 0, nil)
+	if err != nil {
+		return nil, os.NewSyscallError("CreateEvent", err)
+	}
+	tasks, err := windows.CreateEvent(nil, 0, 0, nil)
+	if err != nil {
+		_ = windows.CloseHandle(came)
+		return nil, os.NewSyscallError("CreateEvent", err)
+	}
+	s := &Set{came: came, tasks: tasks, ended: make(chan struct{}), listeners: map[*listener]struct{}{}, spares: firstSpares, admitted: map[string]bool{}}
+	go s.serve()
+	return s, nil
+}
+
+// Listen opens a pipe, \\.\pipe\NAME, for those whom a security descriptor in SDDL admits; see CheckSecurity. When it
+// returns, clients can connect. It fails with an error that names the holder when the pipe exists already.
+func (s *Set) Listen(path, security string) (net.Listener, error) {
+	l, err := newListener(s, path, security)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	admitted, over := s.admitted[security], s.over
+	s.mu.Unlock()
+	if over {
+		return nil, fmt.Errorf("cannot open the pipe %s: %w", path, net.ErrClosed)
+	}
+	made, err := l.open(admitted)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the pipe %s: %w", path, err)
+	}
+	if s.queue(func() { l.begin(made) }) == nil {
+		for _, i := range made {
+			i.close()
+		}
+		return nil, fmt.Errorf("cannot open the pipe %s: %w", path, net.ErrClosed)
+	}
+	s.mu.Lock()
+	s.admitted[security] = true
+	s.mu.Unlock()
+	return l, nil
+}
+
+// Close closes the pipes that are still open and ends the thread. Connections are not touched. Later calls do nothing.
+func (s *Set) Close() error {
+	s.mu.Lock()
+	if s.over {
+		s.mu.Unlock()
+		<-s.ended
+		return nil
+	}
+	s.over = true
+	_ = windows.SetEvent(s.tasks)
+	s.mu.Unlock()
+	<-s.ended
+	return errors.Join(windows.CloseHandle(s.came), windows.CloseHandle(s.tasks))
+}
+
+// do runs a task on the thread and waits until it is done. It does nothing when the set is closed.
+func (s *Set) do(task func()) {
+	if done := s.queue(task); done != nil {
+		<-done
+	}
+}
+
+// queue has the thread run a task after those that were queued before. It returns a channel that is closed when the task
+// is done, and nil when the set is closed.
+func (s *Set) queue(task func()) (done chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return nil
+	}
+	done = make(chan struct{})
+	s.todo = append(s.todo, func() { defer close(done); task() })
+	_ = windows.SetEvent(s.tasks) // under the lock, as Close closes the event
+	return done
+}
+
+func (s *Set) serve() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(s.ended)
+	for {
+		tasks, over := s.take()
+		for _, task := range tasks {
+			task()
+		}
+		if over {
+			for l := range s.listeners {
+				s.drop(l)
+			}
+			return
+		}
+		event, _ := windows.WaitForMultipleObjects([]windows.Handle{s.came, s.tasks}, false, s.collect())
+		if event == uint32(windows.WAIT_TIMEOUT) && len(s.listeners) > 0 {
+			s.spares = spares
+		}
+	}
+}
+
+// take returns what is to be done. After over no task comes any more.
+func (s *Set) take() (tasks []func(), over bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tasks, s.todo = s.todo, nil
+	return tasks, s.over
+}
+
+// collect takes in the clients that came, until a round finds none: what it starts resets the event. It returns how
+// long, in milliseconds, the thread may sleep when nothing happens.
+func (s *Set) collect() uint32 {
+	for again := true; again; {
+		again = false
+		for l := range s.listeners {
+			again = l.collect() || again
+		}
+	}
+	if len(s.listeners) > 0 && s.spares < spares {
+		return quiet
+	}
+	for l := range s.listeners {
+		if len(l.free) < s.spares {
+			return retry
+		}
+	}
+	return windows.INFINITE
+}
+
+// drop closes a listener's instances, on the thread.
+func (s *Set) drop(l *listener) {
+	delete(s.listeners, l)
+	for _, i := range l.free {
+		i.cancel()
+	}
+	for _, i := range l.free {
+		for !i.ready() {
+			_, _ = windows.WaitForSingleObject(s.came, retry)
+		}
+		i.close()
+	}
+	l.free = nil
+	l.close()
+}
