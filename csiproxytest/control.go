@@ -24,6 +24,10 @@ type Disk struct {
 	Adapter, Bus, Target uint8
 	// Offline lets the disk arrive offline.
 	Offline bool
+	// ReadOnly lets the disk arrive read-only.
+	ReadOnly bool
+	// Formatted gives the disk a GPT with one NTFS volume, as of a disk that has been in use; at least 64 MiB.
+	Formatted bool
 	// ImagePath is a file with the disk's content, as DetachDisk leaves it; it is moved into the node. With it, SizeBytes
 	// may be 0. Empty: the disk is blank.
 	ImagePath string
@@ -35,7 +39,8 @@ func (n *Node) AttachDisk(d Disk) (number uint32) {
 	n.t.Helper()
 	spec := emulated.DiskSpec{
 		SizeBytes: d.SizeBytes, SerialNumber: d.SerialNumber, BusType: win32.BusTypeScsi,
-		Adapter: d.Adapter, Bus: d.Bus, Target: d.Target, LUNAuto: true, Offline: d.Offline, Image: d.ImagePath,
+		Adapter: d.Adapter, Bus: d.Bus, Target: d.Target, LUNAuto: true, Offline: d.Offline,
+		ReadOnly: d.ReadOnly, Formatted: d.Formatted, Image: d.ImagePath,
 	}
 	if d.NVMe {
 		spec.BusType = win32.BusTypeNvme
@@ -72,22 +77,10 @@ func (n *Node) SetDiskOnline(number uint32, online bool) {
 	n.must("setting a disk's state", n.agent.Emulated().SetDiskOnline(number, online))
 }
 
-// SetSMBPassword changes the password of an account of the file servers, which refuse sessions with another one at once.
-func (n *Node) SetSMBPassword(user, password string) {
+// SetDiskReadOnly makes a disk read-only or writable behind the driver's back.
+func (n *Node) SetDiskReadOnly(number uint32, readOnly bool) {
 	n.t.Helper()
-	n.must("setting a password", n.agent.Emulated().SetSMBPassword(user, password))
-}
-
-// StopSMBServer stops a file server with whatever is open there.
-func (n *Node) StopSMBServer(name string) {
-	n.t.Helper()
-	n.must("stopping a file server", n.agent.Emulated().StopSMBServer(name))
-}
-
-// StartSMBServer starts a file server that was stopped.
-func (n *Node) StartSMBServer(name string) {
-	n.t.Helper()
-	n.must("starting a file server", n.agent.Emulated().StartSMBServer(name))
+	n.must("setting a disk's state", n.agent.Emulated().SetDiskReadOnly(number, readOnly))
 }
 
 // Reboot restarts the node: running calls are cut off, and what does not survive a reboot is gone. When it returns the

@@ -195,7 +195,7 @@ func TestDisksComeGoAndGrow(t *testing.T) {
 }
 
 func TestSetenv(t *testing.T) {
-	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: scenario(t), WorkingDirs: []string{`C:\work`}})
+	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: scenario(t), WorkingDirs: []string{`C:\work`}, PlainPipes: true})
 	n.Setenv()
 	disks, err := diskgroup.NewClient()
 	if err != nil {

@@ -5,34 +5,70 @@ package csiproxytest
 import (
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Calls selects kernel calls to disturb. Journal shows which there are.
+// Calls selects calls to disturb: of a kernel function, or of API methods. Journal shows which there are.
 type Calls struct {
-	// Function is the kernel function: "SetVolumeMountPoint", "DeviceIoControl".
+	// Function is a kernel function: "SetVolumeMountPoint", "DeviceIoControl".
 	Function string
 	// ControlCode selects calls of DeviceIoControl by name or number: "IOCTL_DISK_CREATE_DISK". Empty: all.
 	ControlCode string
+	// Object selects kernel calls whose object has this text in it, in any case: "physicaldrive3". Empty: all.
+	Object string
+	// Method selects API calls instead: "disk/ListDiskIDs" in all versions, "disk/v1beta3/ListDiskIDs" in one, "volume",
+	// "*/MountVolume", "*".
+	Method string
 	// Skip is how many such calls pass first.
 	Skip int
 	// Times is how many are disturbed then; 0: all.
 	Times int
 }
 
-// Fail lets calls fail before they take effect. The code is a Win32 error, by name or number: "ERROR_NOT_READY", "21".
-// Calling end ends it early; it ends with the node anyway.
+// Fail lets kernel calls fail before they take effect. The code is a Win32 error, by name or number: "ERROR_NOT_READY",
+// "21". Calling end ends it early; it ends with the node anyway.
 func (n *Node) Fail(calls Calls, code string) (end func()) {
 	n.t.Helper()
 	end, _ = n.disturb(calls, faults.Fault{Error: n.errno(code)})
 	return end
 }
 
-// FailAfter lets calls take effect and fail nevertheless, as when an answer is lost.
+// FailAfter lets kernel calls take effect and fail nevertheless.
 func (n *Node) FailAfter(calls Calls, code string) (end func()) {
 	n.t.Helper()
 	end, _ = n.disturb(calls, faults.Fault{Error: n.errno(code), After: true})
+	return end
+}
+
+// FailRPC lets API calls fail with a gRPC status before they take effect.
+func (n *Node) FailRPC(calls Calls, code codes.Code, message string) (end func()) {
+	n.t.Helper()
+	end, _ = n.disturb(calls, faults.Fault{Status: faults.APIError{Code: code, Message: message}})
+	return end
+}
+
+// FailRPCAfter lets API calls take effect and fail nevertheless.
+func (n *Node) FailRPCAfter(calls Calls, code codes.Code, message string) (end func()) {
+	n.t.Helper()
+	end, _ = n.disturb(calls, faults.Fault{Status: faults.APIError{Code: code, Message: message}, After: true})
+	return end
+}
+
+// Cut lets API calls lose their connection before they take effect: the driver gets UNAVAILABLE.
+func (n *Node) Cut(calls Calls) (end func()) {
+	n.t.Helper()
+	end, _ = n.disturb(calls, faults.Fault{Cut: true})
+	return end
+}
+
+// CutAfter lets API calls take effect and their answers be lost with the connection: the driver gets UNAVAILABLE and cannot
+// know that its call succeeded.
+func (n *Node) CutAfter(calls Calls) (end func()) {
+	n.t.Helper()
+	end, _ = n.disturb(calls, faults.Fault{Cut: true, After: true})
 	return end
 }
 
@@ -43,8 +79,18 @@ func (n *Node) Delay(calls Calls, least, most time.Duration) (end func()) {
 	return end
 }
 
-// Hang lets calls wait until release is called, the node reboots or the test ends. The channel reached is closed when the
-// first call waits.
+// DelayBy is Delay with any distribution: "20ms", "10ms-2s" for a uniform one, "exp:100ms" for an exponential one with that
+// mean, "p50=10ms,p99=2s,max=5s" for one with these percentiles.
+func (n *Node) DelayBy(calls Calls, distribution string) (end func()) {
+	n.t.Helper()
+	delay, err := faults.ParseDelay(distribution)
+	n.must("disturbing calls", err)
+	end, _ = n.disturb(calls, faults.Fault{Delay: delay})
+	return end
+}
+
+// Hang lets calls wait until release is called, the node reboots or the test ends; an API call waits no longer than its
+// caller, and takes no effect then. The channel reached is closed when the first call waits.
 func (n *Node) Hang(calls Calls) (reached <-chan struct{}, release func()) {
 	n.t.Helper()
 	release, reached = n.disturb(calls, faults.Fault{Hang: true})
@@ -53,7 +99,8 @@ func (n *Node) Hang(calls Calls) (reached <-chan struct{}, release func()) {
 
 func (n *Node) disturb(calls Calls, fault faults.Fault) (end func(), reached <-chan struct{}) {
 	n.t.Helper()
-	fault.Function, fault.Skip, fault.Times = calls.Function, calls.Skip, calls.Times
+	fault.Function, fault.Object, fault.Method = calls.Function, calls.Object, calls.Method
+	fault.Skip, fault.Times = calls.Skip, calls.Times
 	if calls.ControlCode != "" {
 		code, err := win32.ParseControlCode(calls.ControlCode)
 		n.must("disturbing calls", err)

@@ -4,8 +4,8 @@ package csiproxytest
 
 import (
 	"context"
+	"crypto/rand"
 	"os"
-	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -39,6 +39,9 @@ type Options struct {
 	WorkingDirs []string
 	// PlainSMB does not ask for encryption on SMB global mappings.
 	PlainSMB bool
+	// PlainPipes, on Windows, serves at the pipes that clients know, which Setenv needs there: a machine can have one such
+	// node at a time, and none beside an agent. Otherwise a node's pipes have names of their own. Elsewhere it does nothing.
+	PlainPipes bool
 }
 
 // A Node is a running agent on an emulated Windows node: by default one with a system disk (0), a blank online disk (1)
@@ -55,16 +58,13 @@ type Node struct {
 
 	t     testing.TB
 	agent *agent.Agent
+	plain bool // Options.PlainPipes
 }
 
-// Start starts a node for a test, and stops it when the test and its subtests end. On Windows, where the emulated node
-// has no endpoints that the clients can open, it skips the test. Nodes are independent of each other: a test may have
-// several, and tests with nodes may run in parallel.
+// Start starts a node for a test, and stops it when the test and its subtests end. Nodes are independent of each other: a
+// test may have several, and tests with nodes may run in parallel.
 func Start(t testing.TB, o Options) *Node {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("the emulated node is served at unix sockets, which the clients do not open on Windows")
-	}
 	if o.StateDir == "" {
 		o.StateDir = tempDir(t)
 	}
@@ -77,13 +77,13 @@ func Start(t testing.TB, o Options) *Node {
 		options.Scenario = &scenario
 	}
 	a, err := agent.Start(context.Background(), agent.Config{
-		StateDir: o.StateDir, Emulated: options,
+		StateDir: o.StateDir, Emulated: options, PipePrefix: pipePrefix(o),
 		WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
 	})
 	if err != nil {
 		t.Fatalf("starting the node: %v", err)
 	}
-	n := &Node{t: t, agent: a}
+	n := &Node{t: t, agent: a, plain: o.PlainPipes}
 	t.Cleanup(n.stop)
 	n.Disk = Client(t, n, disk.NewClientWithPipePath)
 	n.Filesystem = Client(t, n, filesystem.NewClientWithPipePath)
@@ -116,17 +116,29 @@ func (n *Node) stop() {
 	}
 }
 
-// SocketDir is the directory of the agent's sockets.
+// pipePrefix is what makes a node's pipes its own.
+func pipePrefix(o Options) string {
+	if o.PlainPipes {
+		return ""
+	}
+	return "csiproxytest-" + rand.Text() + "-"
+}
+
+// SocketDir is the directory of the agent's sockets; empty on Windows.
 func (n *Node) SocketDir() string { return n.agent.SocketDir() }
 
-// Socket is the path of the socket of an API group's version: of "disk", "v1".
+// Socket is the path of the socket of an API group's version, of "disk", "v1"; on Windows, of the pipe.
 func (n *Node) Socket(group, version string) string {
-	return filepath.Join(n.SocketDir(), "csi-proxy-"+group+"-"+version+".sock")
+	return n.agent.Path("csi-proxy-" + group + "-" + version)
 }
 
 // Setenv lets clients that are opened without a path, in this process and in those that it starts, find the node until
-// the test ends. As an environment belongs to the whole process, a parallel test cannot use it.
+// the test ends. As an environment belongs to the whole process, a parallel test cannot use it. On Windows such clients
+// know one set of names: the node must have been started with Options.PlainPipes.
 func (n *Node) Setenv() {
 	n.t.Helper()
+	if runtime.GOOS == "windows" && !n.plain {
+		n.t.Fatal("on Windows, start the node with Options.PlainPipes: clients without a path open the plain pipes")
+	}
 	n.t.Setenv(dial.SocketDirVariable, n.SocketDir())
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
-	"time"
 
 	"k8s.io/klog/v2"
 
@@ -17,32 +16,35 @@ import (
 // calls runs operations on goroutines of their own, so that a caller can give up at its deadline while a kernel call
 // that cannot be abandoned runs to its end with its locks held.
 type calls struct {
-	kernel  kernel.Kernel
-	around  kernel.Interceptor
-	locks   keyedLocks
-	mu      sync.Mutex
-	running map[string]*flight
-	workers sync.WaitGroup // the operations that run
-	idle    chan func()    // goroutines without an operation wait here for the next
-	system  systemVolumeCache
-	hints   volumeHints
+	kernel   kernel.Kernel
+	around   kernel.Interceptor
+	observer Observer                   // may be nil
+	hold     func(context.Context) Held // may be nil
+	locks    keyedLocks
+	mu       sync.Mutex
+	running  map[string]*flight
+	crew     crew
+	underway underway
+	system   systemVolumeCache
+	hints    volumeHints
 }
 
 func newCalls(k kernel.Kernel, around kernel.Interceptor) *calls {
-	return &calls{kernel: k, around: around, running: make(map[string]*flight), idle: make(chan func())}
+	return &calls{kernel: k, around: around, running: make(map[string]*flight), crew: newCrew()}
 }
 
 // op is one running operation as its steps see it.
 type op struct {
-	ctx   context.Context // values and log of the first caller; ends only while nothing has begun
+	ctx   context.Context // values and log of the first caller; ends only while a change has not begun
 	k     kernel.Kernel
 	calls *calls
 	held  []func()
+	entry entry // in the register of what is under way
 	// sharingPatience is the time left to wait for others to close what they have open.
 	sharingPatience patience
 }
 
-// flight is an operation under way and everybody who waits for its result.
+// flight is a change under way and everybody who waits for its result.
 type flight struct {
 	done    chan struct{}
 	value   any
@@ -63,13 +65,6 @@ type job struct {
 	finally func()
 }
 
-// read runs an operation that changes nothing. It is never joined to another caller's: that one may have looked
-// before a change that this caller knows of.
-func read[T any](ctx context.Context, c *calls, what string, f func(o *op) (T, error)) (T, error) {
-	j := job{what: what}
-	return wait[T](ctx, c, j, c.start(ctx, j, func(o *op) (any, error) { return f(o) }))
-}
-
 // change runs an operation that changes something while it holds the named locks. An identical one, by key, that is
 // running already is joined: it holds or awaits the same locks, so nothing that this caller has seen finished can lie
 // between its steps.
@@ -87,6 +82,7 @@ func (c *calls) start(ctx context.Context, j job, f func(o *op) (any, error)) *f
 				j.finally()
 			}
 			klog.FromContext(ctx).V(2).Info("Joined an identical call", "call", j.what)
+			c.tell(j, Joined)
 			return fl
 		}
 	}
@@ -96,57 +92,43 @@ func (c *calls) start(ctx context.Context, j job, f func(o *op) (any, error)) *f
 		c.running[j.key] = fl
 	}
 	o := &op{ctx: workerCtx, calls: c, k: kernel.Intercept(workerCtx, c.kernel, c.around)}
-	c.work(func() {
-		defer c.workers.Done()
+	held := c.keep(ctx)
+	c.tell(j, Queued)
+	c.underway.add(&o.entry, j.what)
+	c.crew.run(operationFunc(func() {
 		defer cancel()
+		defer c.underway.remove(&o.entry)
 		if j.finally != nil {
 			defer j.finally()
 		}
 		fl.value, fl.err = c.perform(o, fl, j, f)
+		if held != nil {
+			held.Release()
+		}
 		close(fl.done)
-	})
+	}))
 	return fl
 }
 
-// idleTime is how long a goroutine without an operation waits for another.
-const idleTime = time.Minute
-
-// work runs an operation on a goroutine that has none, or on a new one: a fresh goroutine's stack has to grow with each
-// operation, which costs as much as a short one itself.
-func (c *calls) work(operation func()) {
-	c.workers.Add(1)
-	select {
-	case c.idle <- operation:
-		return
-	default:
+// keep keeps what the call holds, for an operation that may outlive it.
+func (c *calls) keep(ctx context.Context) Held {
+	if c.hold == nil {
+		return nil
 	}
-	go func() {
-		over := time.NewTimer(idleTime)
-		defer over.Stop()
-		for {
-			operation()
-			over.Reset(idleTime)
-			select {
-			case operation = <-c.idle:
-			case <-over.C:
-				return
-			}
-		}
-	}()
+	return c.hold(ctx)
 }
 
 // perform takes the locks, runs f and lets everything go again. The flight leaves the register before the locks are
 // released, so that nobody joins a call that others may already have overtaken.
 func (c *calls) perform(o *op, fl *flight, j job, f func(o *op) (any, error)) (value any, err error) {
+	over := Dropped
 	defer func() {
 		if p := recover(); p != nil {
-			klog.FromContext(o.ctx).Error(nil, "Panic in an operation", "call", j.what, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = errorf(Internal, "PANIC", "%s: internal error; the agent's log has the details", j.what)
+			err = o.panicked(j.what, p)
 		}
 		c.forget(j.key, fl)
-		for i := len(o.held) - 1; i >= 0; i-- {
-			o.held[i]()
-		}
+		o.release()
+		c.tell(j, over)
 	}()
 	for _, name := range j.locks {
 		if err := o.lock(name); err != nil {
@@ -159,10 +141,26 @@ func (c *calls) perform(o *op, fl *flight, j job, f func(o *op) (any, error)) (v
 	if !fl.begun {
 		return nil, abandoned(o.ctx, j.what)
 	}
+	over = Ended
+	c.tell(j, Begun)
+	c.underway.begin(&o.entry)
 	if j.fresh {
 		c.forget(j.key, fl)
 	}
 	return f(o)
+}
+
+// panicked logs where an operation panicked and returns what its callers get.
+func (o *op) panicked(what string, cause any) error {
+	klog.FromContext(o.ctx).Error(nil, "Panic in an operation", "call", what, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	return errorf(Internal, "PANIC", "%s: internal error; the agent's log has the details", what)
+}
+
+// release lets the operation's locks go.
+func (o *op) release() {
+	for i := len(o.held) - 1; i >= 0; i-- {
+		o.held[i]()
+	}
 }
 
 // forget takes a flight out of the register, unless another has its place already.
@@ -191,6 +189,7 @@ func wait[T any](ctx context.Context, c *calls, j job, fl *flight) (T, error) {
 	case <-fl.done:
 	case <-ctx.Done():
 		c.leave(j.key, fl)
+		c.tell(j, GaveUp)
 		return zero, abandoned(ctx, j.what)
 	}
 	if fl.err != nil {
@@ -215,7 +214,7 @@ func (c *calls) leave(key string, fl *flight) {
 // drain waits until no operation is running.
 func (c *calls) drain(ctx context.Context) error {
 	idle := make(chan struct{})
-	go func() { c.workers.Wait(); close(idle) }()
+	go func() { c.crew.busy.Wait(); close(idle) }()
 	select {
 	case <-idle:
 		return nil

@@ -63,10 +63,7 @@ func (d *disk) state() (diskState, error) {
 }
 
 func (o *op) bringOnline(d *disk) error {
-	if err := o.makeOnline(d); err != nil {
-		return err
-	}
-	state, err := d.state()
+	state, err := o.makeOnline(d)
 	if err != nil {
 		return err
 	}
@@ -84,14 +81,14 @@ func (o *op) bringOnline(d *disk) error {
 	return err
 }
 
-// makeOnline clears OFFLINE where it is set.
-func (o *op) makeOnline(d *disk) error {
+// makeOnline clears OFFLINE where it is set, and returns the state that the disk is in then.
+func (o *op) makeOnline(d *disk) (diskState, error) {
 	state, err := d.state()
 	if err != nil || state.online {
-		return err
+		return state, err
 	}
 	if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
-		return fail(err, "bringing disk %d online", d.number)
+		return state, fail(err, "bringing disk %d online", d.number)
 	}
 	return d.settle(true)
 }
@@ -119,22 +116,23 @@ func (o *op) takeOffline(d *disk) error {
 	if err := d.setAttributes(win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
 		return fail(err, "taking disk %d offline", d.number)
 	}
-	return d.settle(false)
+	_, err = d.settle(false)
+	return err
 }
 
-// settle makes Windows act on a changed state and confirms that it took.
-func (d *disk) settle(online bool) error {
+// settle makes Windows act on a changed state, confirms that it took and returns it.
+func (d *disk) settle(online bool) (diskState, error) {
 	if err := d.updateProperties(); err != nil && !hasCode(err, win32.ERROR_NOT_READY) {
-		return fail(err, "making the new state of disk %d known", d.number)
+		return diskState{}, fail(err, "making the new state of disk %d known", d.number)
 	}
 	state, err := d.state()
 	if err != nil {
-		return err
+		return state, err
 	}
 	if state.online != online {
-		return errorf(Internal, "STATE_NOT_APPLIED", "disk %d reports online=%t although Windows accepted online=%t", d.number, state.online, online)
+		return state, errorf(Internal, "STATE_NOT_APPLIED", "disk %d reports online=%t although Windows accepted online=%t", d.number, state.online, online)
 	}
-	return nil
+	return state, nil
 }
 
 // flushDisk writes the cached data of the disk's volumes. A volume that cannot be flushed does not keep the disk online:

@@ -83,6 +83,12 @@ func isDataPartition(p win32.Partition) bool {
 	return p.MBRType != 0 && p.MBRType != extended && p.MBRType != extendedLBA
 }
 
+// getsVolume tells whether Windows surely makes a volume of a partition when its disk comes online. Of an MBR's types it
+// does so for those that it recognises: a partition of a dynamic disk, or of another system, may never have one.
+func getsVolume(p win32.Partition) bool {
+	return isDataPartition(p) && (p.Style == win32.PARTITION_STYLE_GPT || p.Recognized)
+}
+
 // volumePartitions are the partitions that have volumes, data first, then by number.
 func volumePartitions(layout win32.DriveLayout) []win32.Partition {
 	var partitions []win32.Partition
@@ -141,8 +147,8 @@ func (o *op) volumesOn(number uint32) ([]diskVolume, error) {
 	return volumes, nil
 }
 
-// awaitVolumes returns the volumes of the given partitions in their order, and waits for those of data partitions to
-// arrive. Others are left out when they have none.
+// awaitVolumes returns the volumes of the given partitions in their order, and waits for those that Windows makes of data
+// partitions to arrive. Others are left out when they have none.
 func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, error) {
 	if hinted, ok := o.hintedVolumes(d.number, partitions); ok {
 		return hinted, nil
@@ -160,7 +166,7 @@ func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, 
 			i := slices.IndexFunc(present, func(v diskVolume) bool { return v.extent.StartingOffset == partition.StartingOffset })
 			if i >= 0 {
 				found = append(found, present[i])
-			} else if isDataPartition(partition) {
+			} else if getsVolume(partition) {
 				late = partition.Number
 			}
 		}

@@ -34,15 +34,28 @@ func (s *ISCSI) GetTargetDisks(ctx context.Context, at TargetPortal, target stri
 	})
 }
 
-// expected is until when the disks of a target may still come; long ago when nobody logged in lately.
-func (s *ISCSI) expected(name targetName) time.Time {
+// expectDisks notes that the disks of a target may come from now on.
+func (s *ISCSI) expectDisks(name targetName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forgetOldLogins()
+	s.logins[name] = time.Now()
+}
+
+// forgetOldLogins forgets logins whose disks are no longer waited for; mu is held.
+func (s *ISCSI) forgetOldLogins() {
 	for n, since := range s.logins {
 		if time.Since(since) > arrivalTime {
 			delete(s.logins, n)
 		}
 	}
+}
+
+// expected is until when the disks of a target may still come; long ago when nobody logged in lately.
+func (s *ISCSI) expected(name targetName) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetOldLogins()
 	since, ok := s.logins[name]
 	if !ok {
 		return time.Time{}

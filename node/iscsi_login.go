@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -115,6 +114,7 @@ func (s *ISCSI) connect(o *op, p portal, name targetName, login ISCSILogin) erro
 	if connected, err := o.isConnected(name); connected || err != nil {
 		return err
 	}
+	s.expectDisks(name) // a login whose answer is lost brings them as well
 	err := o.login(login.options(p, name))
 	if hasCode(err, win32.ISDSC_TARGET_ALREADY_LOGGED_IN, win32.ISDSC_SESSION_ALREADY_EXISTS) {
 		connected, listErr := o.isConnected(name)
@@ -138,9 +138,7 @@ func (s *ISCSI) connect(o *op, p portal, name targetName, login ISCSILogin) erro
 	case err != nil:
 		return o.failISCSI(err, "logging in to the target %s at %s", name, p)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.logins[name] = time.Now()
+	s.expectDisks(name)
 	return nil
 }
 

@@ -149,12 +149,29 @@ func (v *Volumes) unmountVolume(o *op, id winpath.VolumeID, path winpath.Path) e
 		return errorf(FailedPrecondition, ReasonLinkRefused, "%s is a link, not a mounted volume; remove it with Rmdir", path)
 	}
 	if !o.sameVolume(there, id) {
-		return errorf(FailedPrecondition, "OTHER_VOLUME_MOUNTED", "volume %s is not unmounted from %s: volume %s is mounted there", id, path, there)
+		return otherVolumeMounted(id, path, there)
 	}
 	if err := o.flushBeforeUnmount(there); err != nil {
 		return err
 	}
+	// That may have taken long, and nothing keeps an administrator from mounting meanwhile.
+	if l.reparse, err = reparsePoint(l.Handle); err != nil {
+		return fail(err, "looking at %s again", path)
+	}
+	now, ok := l.mountedVolume()
+	switch {
+	case l.reparse == nil:
+		return nil
+	case !ok:
+		return errorf(FailedPrecondition, ReasonLinkRefused, "%s has become a link, not a mounted volume; remove it with Rmdir", path)
+	case now != there:
+		return otherVolumeMounted(id, path, now)
+	}
 	return o.removeMountPoint(l, path.String())
+}
+
+func otherVolumeMounted(id winpath.VolumeID, path winpath.Path, there winpath.VolumeID) error {
+	return errorf(FailedPrecondition, "OTHER_VOLUME_MOUNTED", "volume %s is not unmounted from %s: volume %s is mounted there", id, path, there)
 }
 
 // flushBeforeUnmount lets an unmount fail where data could be lost, but not where the device has gone: then a mount

@@ -9,6 +9,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
+// KubeletDir is kubelet's directory on a Windows node, unless kubelet is told otherwise.
+const KubeletDir = `C:\var\lib\kubelet`
+
 // Config says where and how a Node works.
 type Config struct {
 	// WorkingDirs are the Windows directories below which paths are accepted; at least one.
@@ -17,7 +20,15 @@ type Config struct {
 	Interceptor kernel.Interceptor
 	// RequirePrivacy asks for encryption on SMB global mappings; a server that cannot encrypt is refused.
 	RequirePrivacy bool
+	// Observer is told what becomes of operations. It may be nil.
+	Observer Observer
+	// Hold is called when an operation is about to begin on behalf of a call, with the call's context, and what it
+	// returns when the operation is over, which may be long after the call. Either may be nil.
+	Hold func(ctx context.Context) Held
 }
+
+// Held is something that a call keeps while what it began is going on.
+type Held interface{ Release() }
 
 // Node is the storage administration of one Windows node. Its methods are safe for concurrent use.
 type Node struct {
@@ -38,6 +49,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 		return nil, invalidPath(err)
 	}
 	calls := newCalls(k, c.Interceptor)
+	calls.observer, calls.hold = c.Observer, c.Hold
 	paths := &paths{dirs: dirs}
 	return &Node{
 		Disks:      &Disks{calls: calls},

@@ -64,10 +64,7 @@ func (o *op) partitionDisk(number uint32) error {
 
 // makeReady brings a disk online and makes it writable; unlike SetDiskState it insists on both.
 func (o *op) makeReady(d *disk) error {
-	if err := o.makeOnline(d); err != nil {
-		return err
-	}
-	state, err := d.state()
+	state, err := o.makeOnline(d)
 	if err != nil || state.writable {
 		return err
 	}

@@ -58,16 +58,17 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if err := o.lock(diskLock(extent.DiskNumber)); err != nil {
 		return err
 	}
-	if again, err := o.singleExtent(id); err != nil { // disk numbers are given anew when disks go
-		return err
-	} else if again.DiskNumber != extent.DiskNumber {
-		return errorf(Unavailable, "DISK_CHANGED", "volume %s moved from disk %d to disk %d; try again", id, extent.DiskNumber, again.DiskNumber)
-	}
 	d, err := o.openDisk(extent.DiskNumber, readWrite)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
+	// Disk numbers are given anew when disks go. Only now that a disk is open is it certain which one is grown.
+	if again, err := o.singleExtent(id); err != nil {
+		return err
+	} else if again.DiskNumber != extent.DiskNumber {
+		return errorf(Unavailable, "DISK_CHANGED", "volume %s moved from disk %d to disk %d; try again", id, extent.DiskNumber, again.DiskNumber)
+	}
 	partition, err := d.growPartition(extent.StartingOffset, sizeBytes)
 	if err != nil {
 		return fail(err, "growing the partition of volume %s on disk %d", id, d.number)

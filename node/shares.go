@@ -83,7 +83,7 @@ func (p *paths) shareAnswers(o *op, target winpath.Target, at winpath.Path) bool
 	ctx, cancel := context.WithTimeout(o.ctx, answerTime)
 	defer cancel()
 	where := strings.Join(append([]string{shareKey(target.Server, target.Share)}, target.Rest...), `\`)
-	j := job{what: "asking " + where, key: "ask " + winpath.Fold(where)}
+	j := job{what: "AskShare(" + where + ")", key: "ask " + winpath.Fold(where)}
 	_, err := change(ctx, o.calls, j, func(o *op) (done, error) {
 		pl := &place{path: at}
 		defer pl.close()

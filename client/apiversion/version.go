@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 )
 
 // A Version is one parsed version name. Versions are comparable with ==, which
@@ -30,12 +31,14 @@ const (
 // have no leading zeros, so that every version has one spelling.
 //
 // https://kubernetes.io/docs/reference/using-api/#api-versioning
-const namePattern = `^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$`
+var namePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$`)
+})
 
 // NewVersion parses a name such as v1, v1beta2 or v2alpha1. It fails on any
 // other text, and on a number that does not fit in 64 bits.
 func NewVersion(name string) (version Version, err error) {
-	parts := regexp.MustCompile(namePattern).FindStringSubmatch(name)
+	parts := namePattern().FindStringSubmatch(name)
 	if parts == nil {
 		return Version{}, fmt.Errorf("parse API version %q: want v<number>, optionally followed by alpha<number> or beta<number>", name)
 	}

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 )
 
 // Exit codes.
@@ -21,12 +23,19 @@ const (
 )
 
 func main() {
+	growHeap()
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run is main with its surroundings as arguments; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "service" {
+		return service(ctx, args[1:], stdout, stderr)
+	}
 	o, err := parse(args, stderr)
+	if asService(o, args) {
+		return runService(ctx, o, err, stderr)
+	}
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return exitOK
@@ -39,9 +48,26 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return exitOK
 	}
-	if err := serve(ctx, o, stdout); err != nil {
+	if err := serveConsole(ctx, o, stdout); err != nil {
 		_, _ = fmt.Fprintf(stderr, "csi-proxy: %v\n", err)
 		return exitFailed
 	}
 	return exitOK
+}
+
+// serveConsole runs an agent until a signal, such as the one of Ctrl+C or of a container's end, or a failure ends it.
+// A second signal ends it at once.
+func serveConsole(ctx context.Context, o *options, stdout io.Writer) error {
+	closeLog, err := o.log.open()
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	signals, forget := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer forget()
+	context.AfterFunc(signals, forget)
+	return serve(ctx, signals, o, func(endpoints int) error {
+		_, err := fmt.Fprintf(stdout, "ready %d\n", endpoints)
+		return err
+	})
 }

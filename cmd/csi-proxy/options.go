@@ -7,10 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -23,15 +22,21 @@ import (
 type options struct {
 	version bool // the subcommand
 
-	host        string
-	stateDir    string
-	scenario    *emulated.Scenario // nil: the default one, or the node that is there
-	socketDir   string
-	workingDirs []string
-	privacy     bool
-	apis        server.Selection
-	metrics     string
-	deprecated  []string // deprecated flags that were given
+	host         string
+	stateDir     string
+	scenario     *emulated.Scenario // nil: the default one, or the node that is there
+	socketDir    string
+	pipeSecurity string // empty: the default
+	workingDirs  []string
+	privacy      bool
+	apis         server.Selection
+	readyFile    readyFile
+	metrics      string
+	callTimeout  time.Duration // 0: each method's own
+	audit        auditFlags
+	deprecated   []string // deprecated flags that were given
+	service      bool     // run as a Windows service
+	log          logFlags
 }
 
 // list is a flag that may be repeated.
@@ -60,22 +65,26 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		more                            list
 		kubelet, kubeletPlugins, podDir string
 		scenario                        string
-		service                         bool
 	)
 	flags := flag.NewFlagSet("csi-proxy", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // the caller prints errors, once
 	klog.InitFlags(flags)
+	o.log.register(flags)
 	flags.StringVar(&kubelet, "kubelet-path", agent.KubeletDir, "kubelet's `directory`; always a working directory")
 	flags.Var(&more, "working-dir", "one more `directory` below which operations are allowed; may be repeated")
 	flags.StringVar(&kubeletPlugins, "kubelet-csi-plugins-path", "", "deprecated: one more working `directory`")
 	flags.StringVar(&podDir, "kubelet-pod-path", "", "deprecated: one more working `directory`")
-	flags.BoolVar(&service, "windows-service", false, "run under the Windows Service Control Manager as csiproxy")
+	flags.BoolVar(&o.service, "windows-service", false, "run under the Windows Service Control Manager as csiproxy")
 	flags.BoolVar(&o.privacy, "require-privacy", true, "ask for encryption on SMB global mappings")
+	flags.StringVar((*string)(&o.readyFile), "ready-file", "", "`file` that is there while all endpoints accept calls; empty: none")
 	flags.StringVar(&o.metrics, "metrics-bind-address", "", "`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
+	flags.DurationVar(&o.callTimeout, "call-timeout", 0, "how long every call may take, a `duration` from 1s to 115s; 0: 30s to look, 60s to change, 110s where disks or file systems take their time")
+	o.audit.register(flags)
 	flags.StringVar(&o.host, "host", defaultHost(), "the node to work on: windows, or emulated, a Windows node made of files")
 	flags.StringVar(&o.stateDir, "state-dir", "", "`directory` in which the emulated node lives; made when missing")
 	flags.StringVar(&scenario, "scenario", "", "what a new emulated node is made of: a `file or profile` ("+strings.Join(emulated.Profiles(), ", ")+")")
-	flags.StringVar(&o.socketDir, "socket-dir", "", "`directory` of the unix sockets (default: run in the state directory)")
+	flags.StringVar(&o.socketDir, "socket-dir", "", "`directory` of the unix sockets, where there are no named pipes (default: run in the state directory)")
+	flags.StringVar(&o.pipeSecurity, "pipe-security", "", "security descriptor of the API's pipes on Windows, in `SDDL` (default: SYSTEM and administrators)")
 	flags.Var(&o.apis, "api", "which `versions` of an API group are served, group=off or group=version,version; may be repeated (default: all)")
 	flags.Usage = func() {} // or it would bury every error
 
@@ -103,18 +112,18 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 			o.workingDirs = append(o.workingDirs, dir)
 		}
 	}
-	if err := o.check(service); err != nil {
+	if err := o.check(flags); err != nil {
 		return nil, err
 	}
 	if err := o.loadScenario(scenario, wasGiven(flags, "scenario")); err != nil {
 		return nil, err
 	}
-	return o, makeLogDirs(flags)
+	return o, o.log.read(flags)
 }
 
 // check refuses what does not go together.
-func (o *options) check(service bool) error {
-	if service && runtime.GOOS != "windows" {
+func (o *options) check(flags *flag.FlagSet) error {
+	if o.service && runtime.GOOS != "windows" {
 		return errors.New("-windows-service needs Windows: there is no Service Control Manager here")
 	}
 	switch o.host {
@@ -124,22 +133,42 @@ func (o *options) check(service bool) error {
 		if runtime.GOOS != "windows" {
 			return fmt.Errorf("-host=windows needs Windows, and this is %s; use -host=emulated", runtime.GOOS)
 		}
-		return errors.New("-host=windows is not in this build: its Windows kernel is not complete; use -host=emulated")
+		if o.stateDir != "" {
+			return errors.New("-state-dir goes with -host=emulated only")
+		}
 	case hostEmulated:
+		if o.stateDir == "" {
+			return errors.New("-host=emulated needs -state-dir=DIR, the directory in which the node lives")
+		}
 	default:
 		return fmt.Errorf("-host=%s: the hosts are windows and emulated", o.host)
 	}
-	if service {
-		return errors.New("-windows-service goes with -host=windows only")
-	}
-	if o.stateDir == "" {
-		return errors.New("-host=emulated needs -state-dir=DIR, the directory in which the node lives")
-	}
-	if o.socketDir == "" {
-		o.socketDir = filepath.Join(o.stateDir, "run")
-	}
 	if o.apis.Empty() {
 		return errors.New("-api: every API is off, nothing is left to serve")
+	}
+	if err := checkMetricsAddress(o.metrics); err != nil {
+		return err
+	}
+	if err := server.CheckCallTimeout(o.callTimeout); err != nil {
+		return fmt.Errorf("-call-timeout: %w", err)
+	}
+	if err := o.audit.check(); err != nil {
+		return err
+	}
+	return o.checkPlace(flags)
+}
+
+// checkPlace refuses what the endpoints of this system do not have: sockets have no security descriptor, and pipes no
+// directory.
+func (o *options) checkPlace(flags *flag.FlagSet) error {
+	if runtime.GOOS == "windows" && o.socketDir != "" {
+		return errors.New("-socket-dir is for systems without named pipes: on Windows the agent serves pipes")
+	}
+	if !wasGiven(flags, "pipe-security") {
+		return nil
+	}
+	if err := server.CheckPipeSecurity(o.pipeSecurity); err != nil {
+		return fmt.Errorf("-pipe-security: %w", err)
 	}
 	return nil
 }
@@ -179,27 +208,13 @@ func defaultHost() string {
 	return ""
 }
 
-// makeLogDirs makes the directories that klog writes to: it ends the process when one is missing.
-func makeLogDirs(flags *flag.FlagSet) error {
-	file, dir := flags.Lookup("log_file").Value.String(), flags.Lookup("log_dir").Value.String()
-	if file != "" {
-		dir = filepath.Dir(file)
-	}
-	if dir == "" {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return fmt.Errorf("cannot make the log directory: %w", err)
-	}
-	return nil
-}
-
 func usage(flags *flag.FlagSet, w io.Writer) {
 	_, _ = fmt.Fprint(w, `CSI Proxy serves storage operations of a Windows node to CSI drivers.
 
 Usage:
   csi-proxy [flags]       serve; prints "ready N" when all N API endpoints accept calls
   csi-proxy version       print the version
+  csi-proxy service ...   install, start, stop or remove the Windows service; csi-proxy service -help says more
 
 Exit codes: 0 stopped by a signal, 1 failed, 2 wrong usage.
 

@@ -6,22 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"os/signal"
 	"runtime"
-	"runtime/debug"
-	"syscall"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
 // stopLimit is how long the agent waits, once told to stop, for the node's running operations: a format takes a while.
@@ -30,33 +24,52 @@ const stopLimit = 2 * time.Minute
 // crashed is the exit code when a fault of the emulated node asks for a crash: what a shell shows after SIGKILL.
 const crashed = 137
 
-// serve runs an agent until a signal or a failure ends it.
-func serve(ctx context.Context, o *options, stdout io.Writer) (err error) {
-	signals, forget := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer forget()
-	defer klog.Flush()
+// serve runs an agent until told is over or a failure ends it. It calls ready with the number of API endpoints once
+// all of them accept calls.
+func serve(ctx, told context.Context, o *options, ready func(endpoints int) error) (err error) {
 	logger := klog.FromContext(ctx)
 	for _, name := range o.deprecated {
 		logger.Info("deprecated flag: its directory is allowed as a working directory; use -working-dir", "flag", name)
 	}
 
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	a, err := agent.Start(signals, agent.Config{
+	if err := o.readyFile.disappear(); err != nil {
+		return err
+	}
+	l, err := listenMetrics(o.metrics, logger)
+	if err != nil {
+		return err
+	}
+	if l != nil {
+		defer l.Close()
+	}
+	record, closeAudit, err := o.audit.open(logger)
+	if err != nil {
+		return err
+	}
+	defer closeAudit() // after the agent: calls end while it stops
+	a, err := agent.Start(told, agent.Config{
+		Kernel:         o.kernel(),
 		StateDir:       o.stateDir,
 		Emulated:       emulated.Options{Scenario: o.scenario},
 		SocketDir:      o.socketDir,
+		PipeSecurity:   o.pipeSecurity,
 		WorkingDirs:    o.workingDirs,
 		RequirePrivacy: o.privacy,
 		APIs:           &o.apis,
 		Crash:          func() { os.Exit(crashed) },
-		Metrics:        server.NewMetrics(registry),
+		Metrics:        l != nil,
+		CallTimeout:    o.callTimeout,
+		Audit:          record,
 	})
 	if err != nil {
-		if signals.Err() != nil && ctx.Err() == nil {
+		if told.Err() != nil && ctx.Err() == nil {
 			return nil // told to stop while it started
 		}
 		return err
+	}
+	if l != nil {
+		stop := a.Metrics().Serve(l)
+		defer stop() // after the agent: how stopping goes is worth seeing
 	}
 	defer func() {
 		patience, cancel := context.WithTimeout(ctx, stopLimit)
@@ -64,34 +77,33 @@ func serve(ctx context.Context, o *options, stdout io.Writer) (err error) {
 		err = errors.Join(err, a.Stop(patience))
 		logger.Info("stopped")
 	}()
-	if o.metrics != "" {
-		l, err := net.Listen("tcp", o.metrics)
-		if err != nil {
-			return fmt.Errorf("cannot serve metrics: %w", err)
-		}
-		stop := server.Observe(l, registry, func() bool { return a.Ready() > 0 })
-		defer func() { _ = stop(ctx) }()
+	logger.Info("serving", "version", version(), "host", o.host, "endpoints", a.Ready(), "at", a.Path("csi-proxy-*"), "workingDirs", o.workingDirs)
+	defer func() { err = errors.Join(err, o.readyFile.disappear()) }() // before the agent stops
+	if err := o.readyFile.appear(a.Ready()); err != nil {
+		return err
 	}
-	logger.Info("serving", "version", version(), "host", o.host, "endpoints", a.Ready(), "sockets", a.SocketDir(), "workingDirs", o.workingDirs)
-	if _, err := fmt.Fprintf(stdout, "ready %d\n", a.Ready()); err != nil {
+	if err := ready(a.Ready()); err != nil {
 		return fmt.Errorf("cannot say that the agent is ready: %w", err)
 	}
 
 	select {
-	case <-signals.Done():
-		logger.Info("told to stop; a second signal ends the agent at once")
-		forget()
+	case <-told.Done():
+		logger.Info("told to stop")
 		return nil
 	case err := <-a.Failed():
 		return err
 	}
 }
 
+// kernel is the node to work on; nil: an emulated one, which the agent opens.
+func (o *options) kernel() kernel.Kernel {
+	if o.host == hostEmulated {
+		return nil
+	}
+	return thisMachine()
+}
+
 // version describes this binary.
 func version() string {
-	v := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		v = info.Main.Version
-	}
-	return fmt.Sprintf("csi-proxy %s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("csi-proxy %s %s %s/%s", buildversion.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -26,11 +26,13 @@ func diskCommand(a *connection) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printLine(c, r.GetImagePath())
+				return a.print(c, message{r}, r.GetImagePath())
 			}),
 		growCommand(a),
 		oneDiskCommand(a, "offline", "Take a disk offline", setState(false)),
 		oneDiskCommand(a, "online", "Bring a disk online", setState(true)),
+		oneDiskCommand(a, "read-only", "Make a disk read-only", setReadOnly(true)),
+		oneDiskCommand(a, "writable", "Make a disk writable", setReadOnly(false)),
 	)
 	return disk
 }
@@ -65,6 +67,13 @@ func setState(online bool) func(*cobra.Command, context.Context, *adminclient.Cl
 	}
 }
 
+func setReadOnly(readOnly bool) func(*cobra.Command, context.Context, *adminclient.Client, uint32) error {
+	return func(_ *cobra.Command, ctx context.Context, client *adminclient.Client, disk uint32) error {
+		_, err := client.SetDiskReadOnly(ctx, &admin.SetDiskReadOnlyRequest{DiskNumber: disk, ReadOnly: readOnly})
+		return err
+	}
+}
+
 func growCommand(a *connection) *cobra.Command {
 	var to size
 	c := oneDiskCommand(a, "grow", "Make a disk larger", func(_ *cobra.Command, ctx context.Context, client *adminclient.Client, disk uint32) error {
@@ -80,7 +89,7 @@ func growCommand(a *connection) *cobra.Command {
 func attachCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "attach {--size BYTES | --image FILE}",
-		Short:   "Attach a disk, blank or with the content of an image; prints its number",
+		Short:   "Attach a disk, blank, formatted or with the content of an image; prints its number",
 		Example: "  csi-proxyctl node disk attach --size 20Gi --serial vol0123456789abcdef3 --lun 3",
 		Args:    cobra.NoArgs,
 	}
@@ -88,6 +97,8 @@ func attachCommand(a *connection) *cobra.Command {
 	c.Flags().Var(&total, "size", "`bytes`, or with a unit: 20Gi")
 	image := c.Flags().String("image", "", "a `file` with the disk's bytes, such as detach printed; it is moved into the node")
 	c.MarkFlagsOneRequired("size", "image")
+	formatted := c.Flags().Bool("formatted", false, "the disk has a GPT and an NTFS volume, as one that has been in use")
+	c.MarkFlagsMutuallyExclusive("formatted", "image")
 	r := &admin.AttachDiskRequest{}
 	c.Flags().StringVar(&r.SerialNumber, "serial", "", "serial `number` (default: none)")
 	var naa, t10, eui string
@@ -105,7 +116,7 @@ func attachCommand(a *connection) *cobra.Command {
 	c.Flags().BoolVar(&r.ReadOnly, "read-only", false, "the disk arrives read-only")
 	c.Flags().Uint32Var(&r.SectorSize, "sector-size", 512, "512 or 4096 `bytes`")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		r.SizeBytes = int64(total)
+		r.SizeBytes, r.Formatted = int64(total), *formatted
 		if c.Flags().Changed("lun") {
 			r.Lun = lun
 		}
@@ -123,7 +134,7 @@ func attachCommand(a *connection) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printLine(c, answer.GetDiskNumber())
+			return a.print(c, message{answer}, fmt.Sprint(answer.GetDiskNumber()))
 		})
 	}
 	return c

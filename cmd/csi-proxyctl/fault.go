@@ -6,14 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
-	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
@@ -21,90 +16,75 @@ import (
 )
 
 func faultCommand(a *connection) *cobra.Command {
-	fault := &cobra.Command{Use: "fault", Short: "Disturb the calls of the node's kernel", Args: cobra.NoArgs, RunE: needCommand}
+	fault := &cobra.Command{Use: "fault", Short: "Disturb kernel calls and API calls", Args: cobra.NoArgs, RunE: needCommand}
 	fault.AddCommand(addFaultCommand(a), listFaultsCommand(a), removeFaultCommand(a))
 	return fault
 }
 
 func addFaultCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "add --function NAME (--fail CODE | --delay SPAN | --hang | --crash)",
-		Short: "Begin to disturb the calls of a kernel function; prints the fault's id",
-		Long: `Begin to disturb the calls of a kernel function; prints the fault's id.
+		Use:   "add (--function NAME | --method METHOD) (--fail CODE | --status CODE | --cut | --delay TIME | --hang | --crash)",
+		Short: "Begin to disturb the calls of a kernel function, or of API methods; prints the fault's id",
+		Long: `Begin to disturb the calls of a kernel function, or of API methods; prints the fault's id.
 
-csi-proxyctl journal shows the functions by name, with their control codes.`,
+csi-proxyctl journal shows the functions by name, with their control codes. A method is GROUP, GROUP/METHOD, GROUP/VERSION
+or GROUP/VERSION/METHOD. A delay is a time, 20ms; a uniform distribution, 10ms-2s; an exponential one by its mean,
+exp:100ms; or one by percentiles, p50=10ms,p99=2s,max=5s.`,
 		Example: `  csi-proxyctl node fault add --function SetVolumeMountPoint --fail ERROR_NOT_READY --times 1
   csi-proxyctl node fault add --function DeviceIoControl --code IOCTL_DISK_CREATE_DISK --crash --after-effect
-  csi-proxyctl node fault add --function FormatVolume --delay 1s-5s`,
+  csi-proxyctl node fault add --function FormatVolume --delay 1s-5s
+  csi-proxyctl node fault add --method volume/MountVolume --status UNAVAILABLE --message "try later" --times 2
+  csi-proxyctl node fault add --method disk/v1/PartitionDisk --cut --after-effect --times 1`,
 		Args:                  cobra.NoArgs,
 		DisableFlagsInUseLine: true,
 	}
 	flags := c.Flags()
-	function := flags.String("function", "", "`name` of the kernel function")
-	code := flags.String("code", "", "only calls with this control `code`, by name or number")
-	skip := flags.Uint32("skip", 0, "let so `many` such calls pass first")
-	times := flags.Uint32("times", 0, "disturb so `many`; 0: all")
-	fail := flags.String("fail", "", "fail with a Win32 error `code`, by name or number")
-	delay := flags.String("delay", "", "wait first: a duration, or a `span` such as 10ms-2s")
-	hang := flags.Bool("hang", false, "wait until the fault is removed or the node reboots")
-	crash := flags.Bool("crash", false, "let the agent die as if it was killed")
-	after := flags.Bool("after-effect", false, "fail or crash after the call took effect")
-	required(c, "function")
-	c.MarkFlagsOneRequired("fail", "delay", "hang", "crash")
-	c.MarkFlagsMutuallyExclusive("fail", "delay", "hang", "crash")
-	for _, plain := range []string{"delay", "hang"} {
-		c.MarkFlagsMutuallyExclusive("after-effect", plain)
+	f := &admin.Fault{}
+	flags.StringVar(&f.Function, "function", "", "`name` of the kernel function")
+	code := flags.String("code", "", "only kernel calls with this control `code`, by name or number")
+	flags.StringVar(&f.Object, "object", "", "only kernel calls whose object has this `text` in it")
+	flags.StringVar(&f.Method, "method", "", "API `methods`, of one or all versions")
+	flags.Uint32Var(&f.Skip, "skip", 0, "let so `many` such calls pass first")
+	flags.Uint32Var(&f.Times, "times", 0, "disturb so `many`; 0: all")
+	e := effectFlags{}
+	flags.StringVar(&e.fail, "fail", "", "fail with a Win32 error `code`, by name or number")
+	flags.StringVar(&e.status, "status", "", "fail with a gRPC `code`, by name or number")
+	flags.StringVar(&e.message, "message", "injected", "message `text` of that error")
+	flags.StringVar(&e.reason, "reason", "", "reason in that error's ErrorInfo, a `word` (default: no ErrorInfo)")
+	flags.BoolVar(&e.cut, "cut", false, "cut the connection of the API call")
+	flags.StringVar(&e.delay, "delay", "", "wait first, for a `time` of a distribution")
+	flags.BoolVar(&e.hang, "hang", false, "wait until the fault is removed or the node reboots")
+	flags.BoolVar(&e.crash, "crash", false, "let the agent die as if it was killed")
+	flags.BoolVar(&e.after, "after-effect", false, "fail, cut or crash after the call took effect")
+	effects := []string{"fail", "status", "cut", "delay", "hang", "crash"}
+	for _, group := range [][]string{{"function", "method"}, effects} {
+		c.MarkFlagsOneRequired(group...)
+		c.MarkFlagsMutuallyExclusive(group...)
+	}
+	for _, pair := range [][]string{
+		{"after-effect", "delay"}, {"after-effect", "hang"}, {"method", "fail"}, {"method", "code"}, {"method", "object"},
+		{"function", "status"}, {"function", "cut"},
+	} {
+		c.MarkFlagsMutuallyExclusive(pair...)
 	}
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		f := &admin.Fault{Function: *function, Skip: *skip, Times: *times}
 		if *code != "" {
 			if f.ControlCode, err = win32.ParseControlCode(*code); err != nil {
 				return err
 			}
 		}
-		switch {
-		case *hang:
-			f.Effect = &admin.Fault_Hang{Hang: &admin.Hang{}}
-		case *crash:
-			f.Effect = &admin.Fault_Crash{Crash: &admin.Crash{After: *after}}
-		case *delay != "":
-			least, most, err := parseSpan(*delay)
-			if err != nil {
-				return err
-			}
-			f.Effect = &admin.Fault_Delay{Delay: &admin.Delay{Min: durationpb.New(least), Max: durationpb.New(most)}}
-		default:
-			errno, err := win32.ParseErrno(*fail)
-			if err != nil {
-				return err
-			}
-			f.Effect = &admin.Fault_Fail{Fail: &admin.Failure{Win32Code: uint32(errno), After: *after}}
+		if err := e.set(f); err != nil {
+			return err
 		}
 		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
 			r, err := client.AddFault(ctx, &admin.AddFaultRequest{Fault: f})
 			if err != nil {
 				return err
 			}
-			return printLine(c, r.GetId())
+			return a.print(c, message{r}, strconv.FormatUint(r.GetId(), 10))
 		})
 	}
 	return c
-}
-
-// parseSpan reads a duration, or two with a dash between.
-func parseSpan(text string) (least, most time.Duration, err error) {
-	from, to, isSpan := strings.Cut(text, "-")
-	if !isSpan {
-		to = from
-	}
-	least, err = time.ParseDuration(from)
-	if err == nil {
-		most, err = time.ParseDuration(to)
-	}
-	if err != nil || least < 0 || most < least {
-		return 0, 0, fmt.Errorf("%q is no duration, such as 20ms, and no span, such as 10ms-2s", text)
-	}
-	return least, most, nil
 }
 
 func listFaultsCommand(a *connection) *cobra.Command {
@@ -118,49 +98,18 @@ func listFaultsCommand(a *connection) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				rows := "ID\tFUNCTION\tCODE\tSKIP\tTIMES\tEFFECT\tDISTURBED\tHOLDING\n"
+				rows := []string{"ID\tCALLS\tSKIP\tTIMES\tEFFECT\tDISTURBED\tHOLDING"}
 				for _, s := range list.GetFaults() {
-					f, code := s.GetFault(), "any"
-					if f.GetControlCode() != 0 {
-						code = win32.ControlCodeName(f.GetControlCode())
-					}
-					times := "all"
+					f, times := s.GetFault(), "all"
 					if f.GetTimes() != 0 {
 						times = strconv.FormatUint(uint64(f.GetTimes()), 10)
 					}
-					rows += fmt.Sprintf("%d\t%s\t%s\t%d\t%s\t%s\t%d\t%d\n", s.GetId(), f.GetFunction(), code, f.GetSkip(), times, effectText(f), s.GetDisturbed(), s.GetHolding())
+					rows = append(rows, fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%d\t%d", s.GetId(), callsText(f), f.GetSkip(), times, effectText(f), s.GetDisturbed(), s.GetHolding()))
 				}
-				table := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-				_, err = io.WriteString(table, rows)
-				return errors.Join(err, table.Flush())
+				return a.print(c, message{list}, rows...)
 			})
 		},
 	}
-}
-
-// effectText is what a fault does to a call.
-func effectText(f *admin.Fault) string {
-	text, after := "", false
-	switch effect := f.GetEffect().(type) {
-	case *admin.Fault_Fail:
-		errno := win32.Errno(effect.Fail.GetWin32Code())
-		if text, after = errno.Name(), effect.Fail.GetAfter(); text == "" {
-			text = fmt.Sprintf("error %d", uint32(errno))
-		}
-	case *admin.Fault_Delay:
-		text = "delay " + effect.Delay.GetMin().AsDuration().String()
-		if most := effect.Delay.GetMax().AsDuration(); most != effect.Delay.GetMin().AsDuration() {
-			text += "-" + most.String()
-		}
-	case *admin.Fault_Hang:
-		text = "hang"
-	case *admin.Fault_Crash:
-		text, after = "crash", effect.Crash.GetAfter()
-	}
-	if after {
-		text += " after"
-	}
-	return text
 }
 
 func removeFaultCommand(a *connection) *cobra.Command {

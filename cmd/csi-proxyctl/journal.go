@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
@@ -18,14 +20,37 @@ func journalCommand(a *connection) *cobra.Command {
 		Use:   "journal",
 		Short: "Print the API calls and kernel calls of an agent with an emulated node",
 		Long: `Print the API calls and kernel calls of an agent with an emulated node, in the order in which they ended: kernel calls
-come before the API call that they were made for and have its request id. Calls that still run come last.`,
+come before the API call that they were made for and have its request id. Calls that still run come last.
+
+Of several conditions a call has to fulfil all. A method is GROUP, GROUP/METHOD, GROUP/VERSION or GROUP/VERSION/METHOD.`,
+		Example: `  csi-proxyctl journal --method volume/MountVolume
+  csi-proxyctl journal --failed --since 5m
+  csi-proxyctl journal --follow -o json`,
 		Args: cobra.NoArgs,
 	}
-	after := c.Flags().Uint64("after", 0, "only entries after this `number`")
-	follow := c.Flags().BoolP("follow", "f", false, "go on printing until interrupted")
+	r := &admin.ListJournalRequest{}
+	flags := c.Flags()
+	flags.Uint64Var(&r.After, "after", 0, "only entries after this `number`")
+	flags.StringVar(&r.Method, "method", "", "only API calls of these `methods`, and kernel calls made for them")
+	flags.StringVar(&r.Function, "function", "", "only calls of the kernel function of this `name`")
+	flags.StringVar(&r.Object, "object", "", "only calls that name this `text`: a path, a volume, a serial number")
+	flags.StringVar(&r.RequestId, "request-id", "", "only the API call with this `id`, and kernel calls made for it")
+	flags.BoolVar(&r.Failed, "failed", false, "only calls that failed")
+	since := flags.String("since", "", "only calls that began at this `time` or later: 30s ago, or 2026-01-31T12:00:00Z")
+	flags.BoolVarP(&r.Wait, "follow", "f", false, "go on printing until interrupted")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if *since != "" {
+			at, err := parseTime(*since)
+			if err != nil {
+				return err
+			}
+			r.Since = timestamppb.New(at)
+		}
+		if r.GetWait() {
+			a.timeout = 0 // until interrupted
+		}
 		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
-			if err := printJournal(ctx, c, client, *after, *follow); !*follow || ctx.Err() == nil {
+			if err := a.printJournal(ctx, c, client, r); !r.GetWait() || ctx.Err() == nil {
 				return err
 			}
 			return nil // interrupted, as it is meant to be
@@ -34,31 +59,48 @@ come before the API call that they were made for and have its request id. Calls 
 	return c
 }
 
-func printJournal(ctx context.Context, c *cobra.Command, client *adminclient.Client, after uint64, follow bool) error {
-	for {
-		r, err := client.ListJournal(ctx, &admin.ListJournalRequest{After: after, Wait: follow})
-		if err != nil {
-			return err
-		}
-		for _, e := range r.GetEntries() {
-			if first := after + 1; after > 0 && e.GetSequence() > first {
-				if err := printLine(c, fmt.Sprintf("(#%d to #%d are no longer there)", first, e.GetSequence()-1)); err != nil {
-					return err
-				}
-			}
-			after = e.GetSequence()
-			if err := printLine(c, journal.Line(e)); err != nil {
-				return err
-			}
-		}
-		if follow || after < r.GetNewest() {
-			continue
-		}
-		for _, e := range r.GetRunning() {
-			if err := printLine(c, journal.Line(e)); err != nil {
+// printEntry prints an entry: as a line, as JSON on a line, or as a document of YAML.
+func (a *connection) printEntry(c *cobra.Command, e *admin.JournalEntry) error {
+	if a.output == outputTable {
+		_, err := fmt.Fprintln(c.OutOrStdout(), journal.Line(e))
+		return err
+	}
+	text, err := a.encode(message{e}, "")
+	if err != nil {
+		return err
+	}
+	if a.output == outputYAML {
+		text = append([]byte("---\n"), text...)
+	}
+	_, err = c.OutOrStdout().Write(text)
+	return err
+}
+
+func (a *connection) printJournal(ctx context.Context, c *cobra.Command, client *adminclient.Client, r *admin.ListJournalRequest) error {
+	everything := proto.Equal(r, &admin.ListJournalRequest{After: r.GetAfter(), Wait: r.GetWait()})
+	printAll := func(entries []*admin.JournalEntry) error {
+		for _, e := range entries {
+			if err := a.printEntry(c, e); err != nil {
 				return err
 			}
 		}
 		return nil
+	}
+	for {
+		page, err := client.ListJournal(ctx, r)
+		if err != nil {
+			return err
+		}
+		if first := r.GetAfter() + 1; everything && first > 1 && len(page.GetEntries()) > 0 && page.GetEntries()[0].GetSequence() > first {
+			_, _ = fmt.Fprintf(c.ErrOrStderr(), "(#%d to #%d are no longer there)\n", first, page.GetEntries()[0].GetSequence()-1)
+		}
+		if err := printAll(page.GetEntries()); err != nil {
+			return err
+		}
+		r.After = page.GetSearched()
+		if r.GetWait() || r.GetAfter() < page.GetNewest() {
+			continue
+		}
+		return printAll(page.GetRunning())
 	}
 }

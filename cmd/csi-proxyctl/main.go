@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command csi-proxyctl looks at a CSI Proxy agent and its node, and plays the hardware of an emulated node.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
-)
-
-// Exit codes.
-const (
-	exitOK     = 0
-	exitFailed = 1 // no agent, or the agent refused
-	exitUsage  = 2 // a flag, an argument or a command is wrong
 )
 
 func main() {
@@ -31,11 +23,6 @@ func main() {
 	os.Exit(code)
 }
 
-// failure is an error that is not about usage: cobra gives all others.
-type failure struct{ error }
-
-func (f failure) Unwrap() error { return f.error }
-
 // run is main with its surroundings as arguments; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
@@ -43,15 +30,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		return exitOK
+	code := exitCode(err)
+	if text := errorText(err); text != "" {
+		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\n", text)
 	}
-	_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %v\n", err)
-	if errors.As(err, new(failure)) {
-		return exitFailed
+	if code == exitUsage {
+		_, _ = fmt.Fprintf(stderr, "Run %s --help.\n", command.CommandPath())
 	}
-	_, _ = fmt.Fprintf(stderr, "Run %s --help.\n", command.CommandPath())
-	return exitUsage
+	return code
 }
 
 // doubleDashes makes --socket-dir of -socket-dir: the agent takes its flags with one dash, and nobody should have to
@@ -59,7 +45,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func doubleDashes(args []string) []string {
 	out := make([]string, 0, len(args))
 	for i, arg := range args {
-		if arg == "--" {
+		if arg == "--" || strings.HasPrefix(arg, cobra.ShellCompRequestCmd) {
 			return append(out, args[i:]...)
 		}
 		if len(arg) > 2 && arg[0] == '-' && unicode.IsLetter(rune(arg[1])) && unicode.IsLetter(rune(arg[2])) {
@@ -73,21 +59,41 @@ func doubleDashes(args []string) []string {
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "csi-proxyctl",
-		Short: "Look at a CSI Proxy agent and its node",
+		Short: "Call a CSI Proxy agent, look at its node, and find out what is wrong with it",
 		Long: strings.TrimSpace(`
-csi-proxyctl looks at a CSI Proxy agent and its node, and plays the hardware of an emulated node.
+csi-proxyctl calls a CSI Proxy agent, looks at its node, says what is wrong with it, and plays the hardware of an
+emulated node. It works with every agent, whatever versions of the API it serves.
 
-It finds the agent by its socket directory: --socket-dir, or the environment variable CSI_PROXY_SOCKET_DIR.
-Flags work with one dash as well. Exit codes: 0 done, 1 failed, 2 wrong usage.`),
+On Windows it finds the agent by its named pipes; elsewhere by its socket directory: --socket-dir, or the environment
+variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
+
+` + exitCodesText),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		RunE:          needCommand,
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
-	socketDir := root.PersistentFlags().String("socket-dir", "", "`directory` of the agent's sockets (default $CSI_PROXY_SOCKET_DIR)")
-	agent := &connection{socketDir: socketDir}
-	root.AddCommand(apisCommand(agent), treeCommand(agent), journalCommand(agent), nodeCommand(agent))
+	a := &connection{output: outputTable}
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.socketDir, "socket-dir", "", "`directory` of the agent's sockets (default $CSI_PROXY_SOCKET_DIR)")
+	flags.VarP(&a.output, "output", "o", "`format`: table, json or yaml")
+	flags.DurationVar(&a.timeout, "timeout", 2*time.Minute, "`duration` that the command may take; the agent completes a change that has begun")
+	complete(root, "output", outputTable, outputJSON, outputYAML)
+	root.AddGroup(
+		&cobra.Group{ID: "look", Title: "Look at an agent and its node:"},
+		&cobra.Group{ID: "api", Title: "Call the storage API:"},
+		&cobra.Group{ID: "emulated", Title: "Play an emulated node's hardware:"},
+	)
+	for group, commands := range map[string][]*cobra.Command{
+		"look":     {apisCommand(a), treeCommand(a), doctorCommand(a), journalCommand(a)},
+		"api":      {diskGroup(a), volumeGroup(a), fsGroup(a), smbGroup(a), iscsiGroup(a), systemGroup(a)},
+		"emulated": {nodeCommand(a)},
+	} {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
 	return root
 }
 
@@ -95,9 +101,16 @@ Flags work with one dash as well. Exit codes: 0 done, 1 failed, 2 wrong usage.`)
 func needCommand(c *cobra.Command, _ []string) error {
 	names := make([]string, 0, len(c.Commands()))
 	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "help" {
+		if sub.IsAvailableCommand() && sub.Name() != "help" && sub.Name() != "completion" {
 			names = append(names, sub.Name())
 		}
 	}
 	return fmt.Errorf("%s needs a command: %s", c.CommandPath(), strings.Join(names, ", "))
+}
+
+// groupCommand is a command that groups others.
+func groupCommand(use, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: needCommand}
+	c.AddCommand(commands...)
+	return c
 }

@@ -18,7 +18,10 @@ func nodeCommand(a *connection) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  needCommand,
 	}
-	node.AddCommand(diskCommand(a), smbCommand(a), faultCommand(a), pathCommand(a), readlinkCommand(a), rebootCommand(a))
+	node.AddCommand(
+		diskCommand(a), smbCommand(a), iscsiCommand(a), serviceCommand(a), switchCommand(a), clockCommand(a), faultCommand(a),
+		pathCommand(a), readlinkCommand(a), rebootCommand(a),
+	)
 	return node
 }
 
@@ -35,7 +38,7 @@ func pathCommand(a *connection) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printLine(c, r.GetHostPath())
+				return a.print(c, message{r}, r.GetHostPath())
 			})
 		},
 	}
@@ -52,7 +55,7 @@ func readlinkCommand(a *connection) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printLine(c, r.GetTarget())
+				return a.print(c, message{r}, r.GetTarget())
 			})
 		},
 	}

@@ -18,11 +18,28 @@ import (
 )
 
 func smbCommand(a *connection) *cobra.Command {
-	smb := &cobra.Command{Use: "smb", Short: "Change accounts of the file servers, stop and start servers", Args: cobra.NoArgs, RunE: needCommand}
+	smb := &cobra.Command{Use: "smb", Short: "Change file servers, their shares and accounts, and drop sessions", Args: cobra.NoArgs, RunE: needCommand}
 	smb.AddCommand(
 		setPasswordCommand(a),
 		smbServerCommand(a, "stop", "Stop a file server; what is open there is lost", false),
 		smbServerCommand(a, "start", "Start a file server again", true),
+		simpleCommand(a, "drop SERVER", "Let a file server close the node's sessions; what is open there is lost", "  csi-proxyctl node smb drop fs.emulated", 1,
+			func(ctx context.Context, client *adminclient.Client, args []string) error {
+				_, err := client.DropSMBSessions(ctx, &admin.DropSMBSessionsRequest{Server: args[0]})
+				return err
+			}),
+		addShareCommand(a),
+		simpleCommand(a, "remove-share SERVER SHARE", "Take a share away; its files are kept", "  csi-proxyctl node smb remove-share fs.emulated share", 2,
+			func(ctx context.Context, client *adminclient.Client, args []string) error {
+				_, err := client.RemoveSMBShare(ctx, &admin.RemoveSMBShareRequest{Server: args[0], Share: args[1]})
+				return err
+			}),
+		addUserCommand(a),
+		simpleCommand(a, "remove-user USER", "Take an account away; its sessions are refused at once", "  csi-proxyctl node smb remove-user csi", 1,
+			func(ctx context.Context, client *adminclient.Client, args []string) error {
+				_, err := client.RemoveSMBUser(ctx, &admin.RemoveSMBUserRequest{User: args[0]})
+				return err
+			}),
 	)
 	return smb
 }
@@ -49,6 +66,42 @@ after it is not part of it.`,
 		}
 		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
 			_, err := client.SetSMBPassword(ctx, &admin.SetSMBPasswordRequest{User: *user, Password: password})
+			return err
+		})
+	}
+	return c
+}
+
+func addShareCommand(a *connection) *cobra.Command {
+	var users []string
+	c := simpleCommand(a, "add-share SERVER SHARE", "Add a share to a file server, which is made when it is missing", "  csi-proxyctl node smb add-share fs.emulated backup --user csi", 2,
+		func(ctx context.Context, client *adminclient.Client, args []string) error {
+			_, err := client.AddSMBShare(ctx, &admin.AddSMBShareRequest{Server: args[0], Share: args[1], Users: users})
+			return err
+		})
+	c.Flags().StringArrayVar(&users, "user", nil, "`account` that may use it; may be repeated (default: all)")
+	return c
+}
+
+func addUserCommand(a *connection) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "add-user --user USER --password-file FILE",
+		Short:   "Add an account, which all file servers know",
+		Example: "  csi-proxyctl node smb add-user --user alice --domain CORP --password-file -",
+		Args:    cobra.NoArgs,
+	}
+	user := c.Flags().String("user", "", "`name` of the account, without a domain")
+	domains := c.Flags().StringArray("domain", nil, "`domain` before the name, besides the name alone; may be repeated")
+	file := c.Flags().String("password-file", "", "`file` with the password, one line; -: standard input")
+	required(c, "user")
+	required(c, "password-file")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		password, err := readPassword(*file, c.InOrStdin())
+		if err != nil {
+			return failure{err}
+		}
+		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
+			_, err := client.AddSMBUser(ctx, &admin.AddSMBUserRequest{User: *user, Domains: *domains, Password: password})
 			return err
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"google.golang.org/grpc"
@@ -31,14 +32,36 @@ type Client struct {
 	conn *grpc.ClientConn
 }
 
-// Dial connects to the agent that serves a socket directory; empty: the one in CSI_PROXY_SOCKET_DIR. It fails within
-// two seconds when none answers, with an error that names the endpoint and says what to do.
+// Dial connects to the agent of this machine: on Windows at its pipe, elsewhere in a socket directory; empty: the one in
+// CSI_PROXY_SOCKET_DIR. It fails within two seconds when none answers, with an error that names the endpoint and says
+// what to do.
 func Dial(ctx context.Context, socketDir string) (*Client, error) {
-	if runtime.GOOS != "windows" && socketDir == "" && os.Getenv(dial.SocketDirVariable) == "" {
-		return nil, errors.New("no socket directory: give --socket-dir DIR or set " + dial.SocketDirVariable +
+	if err := CheckPlace(socketDir); err != nil {
+		return nil, err
+	}
+	return open(ctx, pipe, dial.Options{SocketDir: socketDir})
+}
+
+// CheckPlace tells whether it is known where to look for the agent: on Windows always, elsewhere in a socket directory,
+// given or in CSI_PROXY_SOCKET_DIR.
+func CheckPlace(socketDir string) error {
+	switch {
+	case runtime.GOOS == "windows" && socketDir != "":
+		return errors.New("there is no socket directory on Windows: the agent serves named pipes; leave --socket-dir out")
+	case runtime.GOOS != "windows" && socketDir == "" && os.Getenv(dial.SocketDirVariable) == "":
+		return errors.New("no socket directory: give --socket-dir DIR or set " + dial.SocketDirVariable +
 			"; an agent with an emulated node has its sockets in STATE_DIR/run unless told otherwise")
 	}
-	conn, err := dial.Open(ctx, pipe, dial.Options{SocketDir: socketDir})
+	return nil
+}
+
+// DialPath connects to the agent whose admin endpoint has a path: that of a socket, or a pipe's.
+func DialPath(ctx context.Context, path string) (*Client, error) {
+	return open(ctx, path, dial.Options{})
+}
+
+func open(ctx context.Context, target string, o dial.Options) (*Client, error) {
+	conn, err := dial.Open(ctx, target, o)
 	if err != nil {
 		return nil, unreachable(err)
 	}
@@ -52,12 +75,41 @@ func unreachable(err error) error {
 	case !errors.As(err, &at):
 		return err
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("no agent is running: nothing answers at %s; start one with csi-proxy, or give the --socket-dir of the one that runs", at.Address)
+		return &Error{Text: fmt.Sprintf("no agent is running: nothing answers at %s; start one with csi-proxy%s", at.Address, orElse()), Err: err}
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("not allowed to use %s: only the user that runs the agent may", at.Address)
+		return &Error{Text: fmt.Sprintf("not allowed to use %s: only %s may", at.Address, admitted()), Err: err}
 	default:
-		return fmt.Errorf("cannot reach the agent at %s: %w", at.Address, at.Err)
+		return &Error{Text: fmt.Sprintf("cannot reach the agent at %s: %v", at.Address, at.Err), Err: err}
 	}
+}
+
+// Error is an error as a person should read it, over the one that a program should look at: a *dial.Error, or one that
+// gRPC's status package understands.
+type Error struct {
+	Text string
+	Err  error
+}
+
+// Error is the text.
+func (e *Error) Error() string { return e.Text }
+
+// Unwrap gives what went wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// orElse is what else may help when no agent is found.
+func orElse() string {
+	if runtime.GOOS == "windows" {
+		return ""
+	}
+	return ", or give the --socket-dir of the one that runs"
+}
+
+// admitted says who may use the admin endpoint.
+func admitted() string {
+	if runtime.GOOS == "windows" {
+		return "administrators and SYSTEM"
+	}
+	return "the user that runs the agent"
 }
 
 // Close ends the connection.
@@ -69,8 +121,8 @@ func Explain(err error) error {
 	if !ok || err == nil {
 		return err
 	}
-	if s.Code() == codes.Unimplemented {
-		return errors.New("the agent has no emulated node: it works on a real one, which this cannot change")
+	if s.Code() == codes.Unimplemented && strings.Contains(s.Message(), "EmulatedNode") {
+		return &Error{Text: "the agent has no emulated node: it works on a real one, which this cannot change", Err: err}
 	}
-	return errors.New(s.Message())
+	return &Error{Text: s.Message(), Err: err}
 }

@@ -18,6 +18,7 @@ func (a *Agent) adminEndpoint() server.Endpoint {
 			server.Unary("ListAPIs", server.LimitRead, a.listAPIs),
 			server.Unary("GetTree", server.LimitRead, a.getTree),
 			server.Unary("ListJournal", 2*journalPatience, a.listJournal),
+			server.Unary("Inspect", server.LimitWrite, a.inspect),
 		},
 	}}
 	if a.emulated != nil {

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/metrics"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/node"
 )
@@ -29,16 +31,21 @@ type Agent struct {
 	owned    bool             // the agent opened the emulated node
 	journal  *journal.Journal // nil when the node is a real one
 	faults   *faults.Set      // nil when the node is a real one
-	sockets  *server.SocketDir
+	place    server.Transport
 	admin    *server.Server
+	paths    func(endpoint string) string
 	failed   chan error
+	failure  atomic.Pointer[error] // what failed was told first
+	metrics  *metrics.Metrics      // nil: nothing is counted
 
 	lifecycle sync.Mutex // held while the agent stops or restarts
 	stopped   bool
 
-	mu   sync.RWMutex // guards what a restart replaces; both are nil meanwhile
-	api  *server.Server
-	node *node.Node
+	mu        sync.RWMutex // guards what a restart replaces
+	api       *server.Server
+	node      *node.Node // nil, as api and local, while the node is away
+	local     *server.Local
+	endpoints []string // the names of the API's, also then
 }
 
 // Start starts an agent. When it returns, every endpoint accepts calls; when it fails, nothing is left open. The
@@ -63,15 +70,18 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 	} else {
 		a.emulated, _ = config.Kernel.(*emulated.Node)
 	}
+	a.count()
 	a.watch()
-	if a.sockets, err = server.OpenSocketDir(config.SocketDir); err != nil {
+	place := server.Place{SocketDir: config.SocketDir, PipePrefix: config.PipePrefix, PipeSecurity: config.PipeSecurity, OwnUser: a.emulated != nil}
+	if a.place, err = place.Open(); err != nil {
 		return nil, err
 	}
+	a.paths = a.place.Path
 	err = a.open()
 	if err != nil {
 		return nil, err
 	}
-	if a.admin, err = server.Start(a.sockets, []server.Endpoint{a.adminEndpoint()}, server.Options{Failed: a.fail, Logger: a.config.Logger, Record: a.record()}); err != nil {
+	if a.admin, err = server.Start(a.place.Private(), []server.Endpoint{a.adminEndpoint()}, server.Options{Failed: a.fail, Logger: a.config.Logger, Record: a.record(), Limits: a.config.Limits}); err != nil {
 		_ = a.api.Stop(ended())
 		return nil, err
 	}
@@ -84,18 +94,31 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 
 // open makes the node's operations and serves them.
 func (a *Agent) open() error {
+	calls, operations := a.counters()
 	n, err := node.New(a.config.Kernel, node.Config{
 		WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor, RequirePrivacy: a.config.RequirePrivacy,
+		Observer: operations, Hold: server.Hold,
 	})
 	if err != nil {
 		return err
 	}
-	api, err := server.Start(a.sockets, a.config.APIs.Apply(server.APIs(n)), server.Options{Metrics: a.config.Metrics, Failed: a.fail, Logger: a.config.Logger, Record: a.record()})
+	endpoints := a.config.APIs.Apply(server.APIs(n))
+	disturb := a.disturbance(endpoints)
+	api, err := server.Start(a.place, endpoints, server.Options{
+		Metrics: calls, Failed: a.fail, Logger: a.config.Logger, Record: a.record(), Disturb: disturb,
+		Limits: a.config.Limits, CallTimeout: a.config.CallTimeout,
+	})
 	if err != nil {
 		return err
 	}
+	local := server.NewLocal(server.APIs(n), server.Options{
+		Metrics: calls, Logger: a.config.Logger, Record: a.record(), Disturb: disturb,
+	})
 	a.mu.Lock()
-	a.api, a.node = api, n
+	a.api, a.node, a.local, a.endpoints = api, n, local, nil
+	for _, e := range endpoints {
+		a.endpoints = append(a.endpoints, e.Name)
+	}
 	a.mu.Unlock()
 	return nil
 }
@@ -120,7 +143,7 @@ func (a *Agent) take() (*server.Server, *node.Node) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	api, n := a.api, a.node
-	a.api, a.node = nil, nil
+	a.api, a.node, a.local = nil, nil, nil
 	return api, n
 }
 
@@ -128,6 +151,7 @@ func (a *Agent) take() (*server.Server, *node.Node) {
 func (a *Agent) Failed() <-chan error { return a.failed }
 
 func (a *Agent) fail(err error) {
+	a.failure.CompareAndSwap(nil, &err)
 	select {
 	case a.failed <- err:
 	default:
@@ -137,8 +161,12 @@ func (a *Agent) fail(err error) {
 // Emulated is the emulated node, nil when the agent works on a real one.
 func (a *Agent) Emulated() *emulated.Node { return a.emulated }
 
-// SocketDir is the directory of the agent's sockets.
+// SocketDir is the directory of the agent's sockets, empty on Windows.
 func (a *Agent) SocketDir() string { return a.config.SocketDir }
+
+// Path is where clients find an endpoint: of AdminEndpoint, or of "csi-proxy-disk-v1". The clients' NewClientWithPipePath
+// takes it.
+func (a *Agent) Path(endpoint string) string { return a.paths(endpoint) }
 
 // Stop stops accepting calls, gives the running ones ten seconds, and then waits until nothing that they began is
 // running on the node any more. When the context ends first it goes without waiting, and says so in its error. Later
@@ -181,9 +209,9 @@ func (a *Agent) Stop(ctx context.Context) error {
 // release closes what the agent opened for itself, once.
 func (a *Agent) release() error {
 	var errs []error
-	if a.sockets != nil {
-		errs = append(errs, a.sockets.Close())
-		a.sockets = nil
+	if a.place != nil {
+		errs = append(errs, a.place.Close())
+		a.place = nil
 	}
 	if a.owned {
 		errs = append(errs, a.emulated.Close())

@@ -5,16 +5,19 @@ package agent
 import (
 	"errors"
 	"path/filepath"
+	"runtime"
+	"time"
 
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 // KubeletDir is kubelet's directory on a Windows node, the working directory when no other is given.
-const KubeletDir = `C:\var\lib\kubelet`
+const KubeletDir = node.KubeletDir
 
 // Config says what an agent works on and what it serves.
 type Config struct {
@@ -25,8 +28,14 @@ type Config struct {
 	StateDir string
 	// Emulated are the options of the emulated node, when Kernel is nil.
 	Emulated emulated.Options
-	// SocketDir is where the sockets are made; empty: the directory run in StateDir.
+	// SocketDir is where the sockets are made, off Windows; empty: the directory run in StateDir.
 	SocketDir string
+	// PipePrefix stands before the names of the pipes, on Windows: tests run several agents on one machine, and all its
+	// pipes share one namespace. A driver's clients know the names without it only.
+	PipePrefix string
+	// PipeSecurity is the security descriptor of the API's pipes in SDDL, on Windows; empty: SYSTEM and administrators,
+	// and for an emulated node the user that runs it. The admin endpoint does not follow it.
+	PipeSecurity string
 	// WorkingDirs are the Windows directories below which operations are allowed; none: KubeletDir.
 	WorkingDirs []string
 	// RequirePrivacy asks for encryption on SMB global mappings.
@@ -37,8 +46,14 @@ type Config struct {
 	Interceptor kernel.Interceptor
 	// Crash ends the process at once, for faults of an emulated node that ask for it; nil: they are refused.
 	Crash func()
-	// Metrics counts the API calls; it may be nil.
-	Metrics *server.Metrics
+	// Metrics counts and times calls, operations and kernel calls; see Agent.Metrics.
+	Metrics bool
+	// Limits bound what clients cost; the zero value: the defaults. The admin endpoint has its own, of the same size.
+	Limits server.Limits
+	// CallTimeout is how long every call of the API may take, see server.CheckCallTimeout; 0: as long as its method says.
+	CallTimeout time.Duration
+	// Audit is told of every call, after what is in the journal of an emulated node; it may be nil.
+	Audit server.Record
 	// Logger gets the agent's lines; the zero value: klog's own.
 	Logger klog.Logger
 }
@@ -48,10 +63,7 @@ func (c Config) complete() (Config, error) {
 	if c.Kernel == nil && c.StateDir == "" {
 		return c, errors.New("an agent needs a kernel or the state directory of an emulated node")
 	}
-	if c.SocketDir == "" {
-		if c.StateDir == "" {
-			return c, errors.New("an agent needs a socket directory")
-		}
+	if c.SocketDir == "" && c.StateDir != "" && runtime.GOOS != "windows" {
 		c.SocketDir = filepath.Join(c.StateDir, "run")
 	}
 	if len(c.WorkingDirs) == 0 {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
@@ -22,7 +23,7 @@ func (a *Agent) emulatedNodeService() server.Service {
 	n := a.emulated
 	return server.Service{
 		Name: admin.EmulatedNode_ServiceDesc.ServiceName,
-		Methods: []server.Method{
+		Methods: slices.Concat(networkMethods(n), systemMethods(n), []server.Method{
 			server.Unary("AttachDisk", server.LimitWrite, func(_ context.Context, r *admin.AttachDiskRequest) (*admin.AttachDiskResponse, error) {
 				spec, err := diskSpec(r)
 				if err != nil {
@@ -41,6 +42,9 @@ func (a *Agent) emulatedNodeService() server.Service {
 			server.Unary("SetDiskState", server.LimitWrite, func(_ context.Context, r *admin.SetDiskStateRequest) (*admin.SetDiskStateResponse, error) {
 				return &admin.SetDiskStateResponse{}, controlError(n.SetDiskOnline(r.GetDiskNumber(), r.GetOnline()))
 			}),
+			server.Unary("SetDiskReadOnly", server.LimitWrite, func(_ context.Context, r *admin.SetDiskReadOnlyRequest) (*admin.SetDiskReadOnlyResponse, error) {
+				return &admin.SetDiskReadOnlyResponse{}, controlError(n.SetDiskReadOnly(r.GetDiskNumber(), r.GetReadOnly()))
+			}),
 			server.Unary("GetPath", server.LimitRead, func(_ context.Context, r *admin.GetPathRequest) (*admin.GetPathResponse, error) {
 				path, err := n.HostPath(r.GetWindowsPath())
 				return &admin.GetPathResponse{HostPath: path}, controlError(err)
@@ -49,23 +53,13 @@ func (a *Agent) emulatedNodeService() server.Service {
 				target, err := n.Readlink(r.GetWindowsPath())
 				return &admin.ReadlinkResponse{Target: target}, controlError(err)
 			}),
-			server.Unary("SetSMBPassword", server.LimitWrite, func(_ context.Context, r *admin.SetSMBPasswordRequest) (*admin.SetSMBPasswordResponse, error) {
-				return &admin.SetSMBPasswordResponse{}, controlError(n.SetSMBPassword(r.GetUser(), r.GetPassword()))
-			}),
-			server.Unary("SetSMBServerState", server.LimitWrite, func(_ context.Context, r *admin.SetSMBServerStateRequest) (*admin.SetSMBServerStateResponse, error) {
-				change := n.StopSMBServer
-				if r.GetRunning() {
-					change = n.StartSMBServer
-				}
-				return &admin.SetSMBServerStateResponse{}, controlError(change(r.GetServer()))
-			}),
 			server.Unary("AddFault", server.LimitWrite, a.addFault),
 			server.Unary("ListFaults", server.LimitRead, a.listFaults),
 			server.Unary("RemoveFault", server.LimitWrite, a.removeFault),
 			server.Unary("Reboot", server.LimitLong, func(ctx context.Context, _ *admin.RebootRequest) (*admin.RebootResponse, error) {
 				return &admin.RebootResponse{}, a.Restart(context.WithoutCancel(ctx))
 			}),
-		},
+		}),
 	}
 }
 
@@ -74,7 +68,7 @@ func diskSpec(r *admin.AttachDiskRequest) (emulated.DiskSpec, error) {
 	spec := emulated.DiskSpec{
 		SizeBytes: r.GetSizeBytes(), SerialNumber: r.GetSerialNumber(), LUNAuto: r.Lun == nil,
 		Offline: r.GetOffline(), ReadOnly: r.GetReadOnly(), SectorSize: r.GetSectorSize(),
-		Image: r.GetImagePath(),
+		Image: r.GetImagePath(), Formatted: r.GetFormatted(),
 	}
 	bus, ok := emulated.BusType(cmp.Or(r.GetBusType(), "scsi"))
 	if !ok {
@@ -98,7 +92,7 @@ func diskSpec(r *admin.AttachDiskRequest) (emulated.DiskSpec, error) {
 }
 
 func invalid(format string, args ...any) error {
-	return &node.Error{Class: node.InvalidArgument, Reason: "INVALID_DISK", Message: fmt.Sprintf(format, args...)}
+	return &node.Error{Class: node.InvalidArgument, Reason: "INVALID_ARGUMENT", Message: fmt.Sprintf(format, args...)}
 }
 
 // controlError classifies an error of the emulated node's control.
@@ -108,9 +102,11 @@ func controlError(err error) error {
 	}
 	class, reason := node.FailedPrecondition, "NOT_POSSIBLE"
 	switch {
-	case is(err, emulated.ErrNoSuchDisk, emulated.ErrNoSuchSMB, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, fs.ErrNotExist):
+	case is(err, emulated.ErrNoSuchDisk, emulated.ErrNoSuchSMB, emulated.ErrNoSuchISCSI, emulated.ErrNoSuchService, emulated.ErrNoSuchSwitch,
+		win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, fs.ErrNotExist):
 		class, reason = node.NotFound, "NOT_FOUND"
-	case is(err, emulated.ErrInvalidSpec, win32.ERROR_INVALID_PARAMETER, win32.ERROR_INVALID_NAME):
+	case is(err, emulated.ErrInvalidSpec, emulated.ErrInvalidSMB, emulated.ErrInvalidService, emulated.ErrInvalidSwitch, emulated.ErrInvalidClock,
+		win32.ERROR_INVALID_PARAMETER, win32.ERROR_INVALID_NAME):
 		class, reason = node.InvalidArgument, "INVALID_ARGUMENT"
 	}
 	return &node.Error{Class: class, Reason: reason, Message: err.Error(), Err: err}

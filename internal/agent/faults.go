@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
@@ -50,38 +52,78 @@ func (a *Agent) removeFault(_ context.Context, r *admin.RemoveFaultRequest) (*ad
 }
 
 // faultOf is the fault that a message describes; Fault.Check says what else is wrong with it.
-func faultOf(m *admin.Fault) (faults.Fault, error) {
-	f := faults.Fault{Function: m.GetFunction(), Code: m.GetControlCode(), Skip: int(m.GetSkip()), Times: int(m.GetTimes())}
+func faultOf(m *admin.Fault) (f faults.Fault, err error) {
+	f = faults.Fault{
+		Function: m.GetFunction(), Code: m.GetControlCode(), Object: m.GetObject(), Method: m.GetMethod(),
+		Skip: int(m.GetSkip()), Times: int(m.GetTimes()),
+	}
 	switch effect := m.GetEffect().(type) {
 	case *admin.Fault_Fail:
 		f.Error, f.After = win32.Errno(effect.Fail.GetWin32Code()), effect.Fail.GetAfter()
-	case *admin.Fault_Delay:
-		for _, d := range []*durationpb.Duration{effect.Delay.GetMin(), effect.Delay.GetMax()} {
-			if err := d.CheckValid(); err != nil {
-				return f, fmt.Errorf("%w: a delay needs both of its ends: %w", faults.ErrInvalid, err)
-			}
+	case *admin.Fault_Status:
+		code := effect.Status.GetCode()
+		if code < 0 {
+			code = math.MaxInt32 // no code either; Check says so
 		}
-		f.Delay = faults.Delay{Min: effect.Delay.GetMin().AsDuration(), Max: effect.Delay.GetMax().AsDuration()}
+		f.Status = faults.APIError{Code: codes.Code(code), Message: effect.Status.GetMessage(), Reason: effect.Status.GetReason()}
+		f.After = effect.Status.GetAfter()
+	case *admin.Fault_Cut:
+		f.Cut, f.After = true, effect.Cut.GetAfter()
+	case *admin.Fault_Delay:
+		f.Delay, err = delayOf(effect.Delay)
 	case *admin.Fault_Hang:
 		f.Hang = true
 	case *admin.Fault_Crash:
 		f.Crash, f.After = true, effect.Crash.GetAfter()
 	}
-	return f, nil
+	return f, err
+}
+
+func delayOf(m *admin.Delay) (d faults.Delay, err error) {
+	for _, end := range []*durationpb.Duration{m.GetMin(), m.GetMax()} {
+		if err := end.CheckValid(); err != nil {
+			return d, fmt.Errorf("%w: a delay needs both of its ends: %w", faults.ErrInvalid, err)
+		}
+	}
+	d = faults.Delay{Min: m.GetMin().AsDuration(), Max: m.GetMax().AsDuration(), Mean: m.GetMean().AsDuration()}
+	for _, q := range m.GetQuantiles() {
+		d.Quantiles = append(d.Quantiles, faults.Quantile{Share: q.GetShare(), At: q.GetDelay().AsDuration()})
+	}
+	return d, nil
 }
 
 // faultMessage is a fault as the admin API sends it.
 func faultMessage(f faults.Fault) *admin.Fault {
-	m := &admin.Fault{Function: f.Function, ControlCode: f.Code, Skip: uint32(f.Skip), Times: uint32(f.Times)}
+	m := &admin.Fault{
+		Function: f.Function, ControlCode: f.Code, Object: f.Object, Method: f.Method,
+		Skip: uint32(f.Skip), Times: uint32(f.Times),
+	}
 	switch {
 	case f.Error != 0:
 		m.Effect = &admin.Fault_Fail{Fail: &admin.Failure{Win32Code: uint32(f.Error), After: f.After}}
-	case f.Delay != faults.Delay{}:
-		m.Effect = &admin.Fault_Delay{Delay: &admin.Delay{Min: durationpb.New(f.Delay.Min), Max: durationpb.New(f.Delay.Max)}}
+	case f.Status != faults.APIError{}:
+		m.Effect = &admin.Fault_Status{Status: &admin.Status{
+			Code: int32(f.Status.Code), Message: f.Status.Message, Reason: f.Status.Reason, After: f.After,
+		}}
+	case f.Cut:
+		m.Effect = &admin.Fault_Cut{Cut: &admin.Cut{After: f.After}}
 	case f.Hang:
 		m.Effect = &admin.Fault_Hang{Hang: &admin.Hang{}}
 	case f.Crash:
 		m.Effect = &admin.Fault_Crash{Crash: &admin.Crash{After: f.After}}
+	case !f.Panic:
+		m.Effect = &admin.Fault_Delay{Delay: delayMessage(f.Delay)}
+	}
+	return m
+}
+
+func delayMessage(d faults.Delay) *admin.Delay {
+	m := &admin.Delay{Min: durationpb.New(d.Min), Max: durationpb.New(d.Max)}
+	if d.Mean != 0 {
+		m.Mean = durationpb.New(d.Mean)
+	}
+	for _, q := range d.Quantiles {
+		m.Quantiles = append(m.Quantiles, &admin.Quantile{Share: q.Share, Delay: durationpb.New(q.At)})
 	}
 	return m
 }

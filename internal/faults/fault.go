@@ -6,34 +6,59 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// maxDelay bounds a delay: what is meant to last longer is a hang.
-const maxDelay = time.Hour
-
-// A Fault is one disturbance of the calls of one kernel function. At most one of Error, Panic, Delay, Hang and Crash is
-// set.
+// A Fault is one disturbance, of the calls of one kernel function or of API calls: Function or Method is set. Of the
+// effects exactly one is.
 type Fault struct {
 	Function string // as in kernel.Call
 	Code     uint32 // the control code or information class; 0: any
-	Skip     int    // how many such calls pass first
-	Times    int    // how many are disturbed then; 0: all
+	Object   string // a part of the object, in any case; empty: any
 
-	Error win32.Errno // the call fails with it
-	Panic bool
-	Delay Delay // the call waits first
-	Hang  bool  // the call waits until the fault is removed
-	Crash bool  // the process dies
+	Method string // a mask of API methods, see methods.Parse
 
-	After bool // Error and Crash: the call takes effect first
+	Skip  int // how many such calls pass first
+	Times int // how many are disturbed then; 0: all
+
+	Error  win32.Errno // a kernel call fails with it
+	Panic  bool        // a kernel call panics
+	Status APIError    // an API call fails with it
+	Cut    bool        // the connection of an API call is cut
+	Delay  Delay       // the call waits first
+	Hang   bool        // the call waits until the fault is removed
+	Crash  bool        // the process dies
+
+	After bool // Error, Status, Cut and Crash: the call takes effect first
 }
 
-// A Delay is a duration from a uniform distribution; a fixed one when both ends are the same.
-type Delay struct{ Min, Max time.Duration }
+// An APIError is the gRPC status of an API call that fails. The zero value is none.
+type APIError struct {
+	Code    codes.Code
+	Message string
+	Reason  string // of the google.rpc.ErrorInfo; empty: there is none
+}
+
+// Err is the status as the error of a call.
+func (s APIError) Err() error {
+	plain := status.New(s.Code, s.Message)
+	if s.Reason == "" {
+		return plain.Err()
+	}
+	detailed, err := plain.WithDetails(&errdetails.ErrorInfo{Domain: "csi-proxy", Reason: s.Reason})
+	if err != nil {
+		return plain.Err()
+	}
+	return detailed.Err()
+}
 
 var (
 	// ErrInvalid is in the chain of every error of Check.
@@ -45,26 +70,51 @@ var (
 // Check tells what is wrong with a fault: one that could never take effect would let a test pass for no reason. Its
 // errors are ErrInvalid.
 func (f Fault) Check() error {
+	problem := f.problem()
+	if problem == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrInvalid, problem)
+}
+
+func (f Fault) problem() string {
 	effects := 0
-	for _, set := range []bool{f.Error != 0, f.Panic, f.Delay != Delay{}, f.Hang, f.Crash} {
+	for _, set := range []bool{f.Error != 0, f.Panic, f.Status != APIError{}, f.Cut, f.Delay.set(), f.Hang, f.Crash} {
 		if set {
 			effects++
 		}
 	}
+	_, maskErr := methods.Parse(f.Method)
 	switch {
-	case !known(f.Function):
-		return fmt.Errorf("%w: there is no kernel function %q", ErrInvalid, f.Function)
+	case (f.Function == "") == (f.Method == ""):
+		return "it needs a kernel function or an API method"
+	case f.Function != "" && !known(f.Function):
+		return fmt.Sprintf("there is no kernel function %q", f.Function)
+	case f.Method != "" && maskErr != nil:
+		return maskErr.Error()
+	case f.Method != "" && (f.Code != 0 || f.Object != ""):
+		return "API calls have no control code and no object"
 	case effects != 1:
-		return fmt.Errorf("%w: it has %d effects, not one", ErrInvalid, effects)
+		return fmt.Sprintf("it has %d effects, not one", effects)
+	case f.Method != "" && (f.Error != 0 || f.Panic):
+		return "an API call fails with a gRPC status, not as a kernel call does"
+	case f.Function != "" && (f.Cut || f.Status != (APIError{})):
+		return "only API calls have a gRPC status and a connection"
+	case f.Status != (APIError{}) && (f.Status.Code == codes.OK || f.Status.Code > codes.Unauthenticated):
+		return fmt.Sprintf("there is no gRPC error code %d", f.Status.Code)
 	case f.Skip < 0 || f.Times < 0:
-		return fmt.Errorf("%w: it counts below zero", ErrInvalid)
-	case f.Delay.Min < 0 || f.Delay.Max < f.Delay.Min || f.Delay.Max > maxDelay:
-		return fmt.Errorf("%w: the delay is not a span from 0 to %v", ErrInvalid, maxDelay)
-	case f.After && f.Error == 0 && !f.Crash:
-		return fmt.Errorf("%w: only failures and crashes can come after the call", ErrInvalid)
+		return "it counts below zero"
+	case f.After && f.Error == 0 && f.Status == (APIError{}) && !f.Cut && !f.Crash:
+		return "only failures, cuts and crashes can come after the call"
 	}
-	return nil
+	return f.Delay.problem()
 }
 
 // known tells whether calls of a function pass an interceptor.
 func known(function string) bool { return slices.Contains(kernel.Functions(), function) }
+
+// of tells whether a fault is for a kernel call.
+func (f Fault) of(call kernel.Call) bool {
+	return f.Function == call.Function && (f.Code == 0 || f.Code == call.Code) &&
+		(f.Object == "" || strings.Contains(strings.ToLower(call.Object), strings.ToLower(f.Object)))
+}

@@ -5,20 +5,24 @@ package faults
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// A Set is the faults of one node. Its Intercept is the kernel.Interceptor.
+// A Set is the faults of one node. Its Intercept is the kernel.Interceptor; Around stands around API calls.
 type Set struct {
 	crash func()      // ends the process; nil where that is not wanted
 	any   atomic.Bool // there may be faults: without, a call costs no lock
+	paths []string    // of the API methods that are served
 
 	mu     sync.Mutex
 	lastID uint64
@@ -29,8 +33,9 @@ type Set struct {
 type active struct {
 	id        uint64
 	fault     Fault // as it was added
-	skip      int   // how many calls still pass
-	left      int   // how many are still disturbed, when Times is not 0
+	mask      methods.Mask
+	skip      int // how many calls still pass
+	left      int // how many are still disturbed, when Times is not 0
 	disturbed uint64
 	holding   uint64
 	reached   chan struct{} // closed when a call hangs for the first time
@@ -50,7 +55,7 @@ type Status struct {
 func New(crash func()) *Set { return &Set{crash: crash} }
 
 // Add begins a disturbance. Of several that apply to a call, the one that was added first takes it. The channel is
-// closed when the first call hangs. Errors: those of Fault.Check, ErrNoCrash.
+// closed when the first call hangs. Errors: those of Fault.Check, ErrInvalid for a method that is not served, ErrNoCrash.
 func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
 	if err := f.Check(); err != nil {
 		return 0, nil, err
@@ -58,13 +63,24 @@ func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
 	if f.Crash && s.crash == nil {
 		return 0, nil, ErrNoCrash
 	}
+	mask, _ := methods.Parse(f.Method) // Check has looked at it
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if f.Method != "" && !slices.ContainsFunc(s.paths, mask.Match) {
+		return 0, nil, fmt.Errorf("%w: no method that is served is %q", ErrInvalid, f.Method)
+	}
 	s.lastID++
-	a := &active{id: s.lastID, fault: f, skip: f.Skip, left: f.Times, reached: make(chan struct{}), over: make(chan struct{})}
+	a := &active{id: s.lastID, fault: f, mask: mask, skip: f.Skip, left: f.Times, reached: make(chan struct{}), over: make(chan struct{})}
 	s.faults = append(s.faults, a)
 	s.any.Store(true)
 	return a.id, a.reached, nil
+}
+
+// Serve says which API methods there are, by their paths on the wire: faults for others are refused.
+func (s *Set) Serve(paths []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paths = slices.Clone(paths)
 }
 
 // Remove ends a disturbance and lets the calls that it holds go on. It tells whether there was one.
@@ -105,12 +121,12 @@ func (s *Set) List() []Status {
 	return list
 }
 
+// Active tells that there may be faults.
+func (s *Set) Active() bool { return s.any.Load() }
+
 // Intercept is the kernel.Interceptor.
 func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) error {
-	if !s.any.Load() {
-		return do()
-	}
-	a := s.take(call)
+	a := s.take(func(a *active) bool { return a.fault.of(call) })
 	if a == nil {
 		return do()
 	}
@@ -118,8 +134,8 @@ func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) er
 	switch {
 	case f.Panic:
 		panic(fmt.Sprintf("injected into %s", call.Function)) //nolint:forbidigo // the very thing that is asked for
-	case f.Hang, f.Delay != Delay{}:
-		if s.hold(a) {
+	case a.holds():
+		if s.hold(context.Background(), a) == aborted {
 			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_OPERATION_ABORTED}
 		}
 		return do()
@@ -135,12 +151,47 @@ func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) er
 	return &kernel.Error{Function: call.Function, Object: call.Object, Code: f.Error}
 }
 
+// Around stands around an API call of a path on the wire. Its error is a gRPC status or that of do. Cut says that the
+// connection is to be closed without an answer.
+func (s *Set) Around(ctx context.Context, path string, do func() error) (cut bool, err error) {
+	a := s.take(func(a *active) bool { return a.mask.Match(path) })
+	if a == nil {
+		return false, do()
+	}
+	f := a.fault
+	if a.holds() {
+		switch s.hold(ctx, a) {
+		case aborted:
+			return false, status.Error(codes.Unavailable, "the call hung until the agent or its node stopped")
+		case gaveUp:
+			return false, status.FromContextError(ctx.Err()).Err()
+		}
+		return false, do()
+	}
+	if f.After {
+		if err := do(); err != nil && (f.Status != APIError{}) {
+			return false, err
+		}
+	}
+	switch {
+	case f.Crash:
+		s.crash()
+		return true, status.Error(codes.Unavailable, "the agent crashed")
+	case f.Cut:
+		return true, status.Error(codes.Unavailable, "the connection was cut")
+	}
+	return false, f.Status.Err()
+}
+
 // take finds the fault for a call and counts the call.
-func (s *Set) take(call kernel.Call) *active {
+func (s *Set) take(fits func(*active) bool) *active {
+	if !s.any.Load() {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, a := range s.faults {
-		if a.fault.Function != call.Function || (a.fault.Code != 0 && a.fault.Code != call.Code) || a.spent() {
+		if !fits(a) || a.spent() {
 			continue
 		}
 		if a.skip > 0 {
@@ -166,10 +217,19 @@ func (s *Set) take(call kernel.Call) *active {
 func (a *active) spent() bool { return a.fault.Times > 0 && a.left == 0 && a.disturbed > 0 }
 
 // holds tells that calls wait.
-func (a *active) holds() bool { return a.fault.Hang || a.fault.Delay != Delay{} }
+func (a *active) holds() bool { return a.fault.Hang || a.fault.Delay.set() }
 
-// hold lets a call wait until its delay or the fault is over, and tells whether it was aborted.
-func (s *Set) hold(a *active) (aborted bool) {
+// release is why a call waits no more.
+type release int
+
+const (
+	goOn    release = iota // its delay or the fault is over
+	aborted                // it is to fail
+	gaveUp                 // its caller waits no more
+)
+
+// hold lets a call wait until its delay, the fault or the context is over.
+func (s *Set) hold(ctx context.Context, a *active) (why release) {
 	var elapsed <-chan time.Time
 	if a.fault.Hang {
 		s.mu.Lock()
@@ -178,14 +238,15 @@ func (s *Set) hold(a *active) (aborted bool) {
 		}
 		s.mu.Unlock()
 	} else {
-		span := a.fault.Delay.Max - a.fault.Delay.Min
-		timer := time.NewTimer(a.fault.Delay.Min + rand.N(span+1)) //nolint:gosec // nobody needs to be kept from guessing it
+		timer := time.NewTimer(a.fault.Delay.draw())
 		defer timer.Stop()
 		elapsed = timer.C
 	}
 	select {
 	case <-a.over:
 	case <-elapsed:
+	case <-ctx.Done():
+		why = gaveUp
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +255,10 @@ func (s *Set) hold(a *active) (aborted bool) {
 		s.faults = slices.DeleteFunc(s.faults, func(other *active) bool { return other == a })
 		s.any.Store(len(s.faults) > 0)
 	}
-	return a.aborted
+	if a.aborted {
+		why = aborted
+	}
+	return why
 }
 
 func closed(c <-chan struct{}) bool {

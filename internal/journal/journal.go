@@ -3,7 +3,6 @@
 package journal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/redact"
 )
 
 // An Entry is one call: a kernel call where Function is set, else one of the API.
@@ -23,10 +23,12 @@ type Entry struct {
 	RequestID string
 	Err       error
 
-	Endpoint string        // of the API call
-	Method   string        // its full method
-	Request  proto.Message // masked; nil: none was read
-	TooLarge int           // bytes of a request that was not kept
+	Endpoint      string        // of the API call
+	Method        string        // its full method
+	Request       proto.Message // masked; nil: none was read
+	TooLarge      int           // bytes of a request that was not kept
+	Response      proto.Message // not masked yet; nil: there was none, or it was not kept
+	LargeResponse int           // bytes of a response that was not kept
 
 	kernel.Call
 }
@@ -37,37 +39,38 @@ var errPanic = errors.New("panic")
 // A Journal keeps the newest entries and those of the calls that run. It is safe for concurrent use.
 type Journal struct {
 	requestID func(context.Context) string
+	masks     redact.Masks
 
 	mu      sync.Mutex
-	ring    []Entry // the entry with the sequence number n is at n modulo its length
+	ring    []*running // the call with the sequence number n is at n modulo its length; none of them changes any more
 	newest  uint64
-	running map[*Entry]struct{}
+	running list
 	changed chan struct{} // closed at the next entry; nil when nobody waits
 	closed  bool
 }
 
 // New makes a journal of a number of entries. The function finds the request id in the context of a kernel call.
 func New(size int, requestID func(context.Context) string) *Journal {
-	return &Journal{requestID: requestID, ring: make([]Entry, size), running: map[*Entry]struct{}{}}
+	return &Journal{requestID: requestID, ring: make([]*running, size)}
 }
 
 // begin takes up a call that runs.
-func (j *Journal) begin(e *Entry) {
-	e.Begin = time.Now()
+func (j *Journal) begin(r *running) {
+	r.entry.Begin = time.Now()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.running[e] = struct{}{}
+	j.running.add(r)
 }
 
 // end makes an entry of a call that ran.
-func (j *Journal) end(e *Entry, err error) {
-	took := time.Since(e.Begin)
+func (j *Journal) end(r *running, response proto.Message, err error) {
+	took := time.Since(r.entry.Begin)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	delete(j.running, e)
+	j.running.remove(r)
 	j.newest++
-	e.Sequence, e.Duration, e.Err = j.newest, took, err
-	j.ring[j.newest%uint64(len(j.ring))] = *e
+	r.entry.Sequence, r.entry.Duration, r.entry.Response, r.entry.Err = j.newest, took, response, err
+	j.ring[j.newest%uint64(len(j.ring))] = r
 	j.wake()
 }
 
@@ -81,71 +84,56 @@ func (j *Journal) wake() {
 // An APICall is an API call that runs.
 type APICall struct {
 	journal *Journal
-	entry   *Entry
+	running running
 }
 
 // BeginAPI takes up an API call.
-func (j *Journal) BeginAPI(requestID, endpoint, method string) APICall {
-	e := &Entry{RequestID: requestID, Endpoint: endpoint, Method: method}
-	j.begin(e)
-	return APICall{j, e}
+func (j *Journal) BeginAPI(requestID, endpoint, method string) *APICall {
+	c := &APICall{journal: j, running: running{entry: Entry{RequestID: requestID, Endpoint: endpoint, Method: method}}}
+	j.begin(&c.running)
+	return c
 }
 
-// Request takes a masked copy of the call's request, once it is known.
-func (c APICall) Request(request proto.Message) {
-	kept, tooLarge := mask(request)
+// Request takes the call's request, masked, once it is known. Nobody may change the message any more.
+func (c *APICall) Request(request proto.Message) {
+	kept, tooLarge := c.journal.masks.Mask(request)
 	c.journal.mu.Lock()
 	defer c.journal.mu.Unlock()
-	c.entry.Request, c.entry.TooLarge = kept, tooLarge
+	c.running.entry.Request, c.running.entry.TooLarge = kept, tooLarge
 }
 
-// End takes the call's outcome, once.
-func (c APICall) End(err error) { c.journal.end(c.entry, err) }
+// End takes the call's outcome, once. Nobody may change the response any more; nil: there is none.
+func (c *APICall) End(response proto.Message, err error) {
+	if response != nil {
+		if size := proto.Size(response); size > redact.MaxSize { // the list of a large node's disks; thousands may come
+			c.journal.mu.Lock()
+			c.running.entry.LargeResponse = size
+			c.journal.mu.Unlock()
+			response = nil
+		}
+	}
+	c.journal.end(&c.running, response, err)
+}
 
 // Intercept is the kernel.Interceptor.
 func (j *Journal) Intercept(ctx context.Context, call kernel.Call, do func() error) error {
-	e := &Entry{RequestID: j.requestID(ctx), Call: call}
-	j.begin(e)
+	call.Input = slices.Clone(call.Input[:min(len(call.Input), redact.MaxSize)])
+	r := &running{entry: Entry{RequestID: j.requestID(ctx), Call: call}}
+	j.begin(r)
 	err := errPanic
-	defer func() { j.end(e, err) }()
+	defer func() { j.end(r, nil, err) }()
 	err = do()
 	return err
 }
 
-// Since returns the entries after a sequence number, at most so many, and the newest number. Older ones may be gone.
-func (j *Journal) Since(after uint64, limit int) (entries []Entry, newest uint64) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if size := uint64(len(j.ring)); j.newest > size {
-		after = max(after, j.newest-size)
-	}
-	for n := after + 1; n <= j.newest && n > after && len(entries) < limit; n++ {
-		entries = append(entries, j.ring[n%uint64(len(j.ring))])
-	}
-	return entries, j.newest
-}
-
-// Running returns the entries of the calls that have not ended, by their begin, with their durations until now.
-func (j *Journal) Running() []Entry {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	entries := make([]Entry, 0, len(j.running))
-	for e := range j.running {
-		entry := *e
-		entry.Duration = time.Since(e.Begin)
-		entries = append(entries, entry)
-	}
-	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Or(a.Begin.Compare(b.Begin), cmp.Compare(a.RequestID, b.RequestID)) })
-	return entries
-}
-
-// Wait returns when there is an entry after a sequence number, the context ends or the journal is closed.
-func (j *Journal) Wait(ctx context.Context, after uint64) {
+// Wait returns when there is an entry after a sequence number, the context ends or the journal is closed, and tells
+// whether there is one.
+func (j *Journal) Wait(ctx context.Context, after uint64) bool {
 	for {
 		j.mu.Lock()
-		if j.newest > after || j.closed {
+		if there := j.newest > after; there || j.closed {
 			j.mu.Unlock()
-			return
+			return there
 		}
 		if j.changed == nil {
 			j.changed = make(chan struct{})
@@ -155,7 +143,7 @@ func (j *Journal) Wait(ctx context.Context, after uint64) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 }

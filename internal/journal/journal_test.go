@@ -35,6 +35,15 @@ func flush(j *journal.Journal, object string, err error) error {
 	return j.Intercept(context.Background(), kernel.Call{Function: "Flush", Object: object}, func() error { return err })
 }
 
+func find(t *testing.T, j *journal.Journal, q journal.Query) journal.Found {
+	t.Helper()
+	found, err := j.Find(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
 // numbers are the sequence numbers of entries.
 func numbers(entries []journal.Entry) (numbers []uint64) {
 	for _, e := range entries {
@@ -67,9 +76,9 @@ func TestRing(t *testing.T) {
 			for range test.calls {
 				_ = flush(j, "x", nil)
 			}
-			entries, newest := j.Since(test.after, test.limit)
-			if d := cmp.Diff(test.want, numbers(entries)); d != "" || newest != test.newest {
-				t.Errorf("newest %d, want %d; %s", newest, test.newest, d)
+			found := find(t, j, journal.Query{After: test.after, Limit: test.limit})
+			if d := cmp.Diff(test.want, numbers(found.Entries)); d != "" || found.Newest != test.newest {
+				t.Errorf("newest %d, want %d; %s", found.Newest, test.newest, d)
 			}
 		})
 	}
@@ -89,8 +98,8 @@ func TestEntries(t *testing.T) {
 		if !errors.Is(err, failed) {
 			t.Errorf("got the error %v", err)
 		}
-		call.End(status.Error(codes.Unavailable, "not now\nsays it"))
-		entries, _ := j.Since(0, 9)
+		call.End(nil, status.Error(codes.Unavailable, "not now\nsays it"))
+		entries := find(t, j, journal.Query{Limit: 9}).Entries
 		var lines []string
 		for _, m := range journal.Messages(entries) {
 			lines = append(lines, journal.Line(m))
@@ -111,9 +120,9 @@ func TestPanicIsAnEntry(t *testing.T) {
 		defer func() { _ = recover() }()
 		_ = j.Intercept(t.Context(), kernel.Call{Function: "Flush"}, func() error { panic("hush") })
 	}()
-	entries, _ := j.Since(0, 9)
-	if len(entries) != 1 || entries[0].Err == nil || len(j.Running()) != 0 {
-		t.Errorf("got %v, running %v", entries, j.Running())
+	entries := find(t, j, journal.Query{Limit: 9}).Entries
+	if len(entries) != 1 || entries[0].Err == nil || len(find(t, j, journal.Query{}).Running) != 0 {
+		t.Errorf("got %v, running %v", entries, find(t, j, journal.Query{}).Running)
 	}
 }
 
@@ -128,7 +137,7 @@ func TestRunning(t *testing.T) {
 		call := j.BeginAPI("id2", "e", "/m")
 		call.Request(&disk.GetDiskStatsRequest{DiskNumber: 7})
 		var lines []string
-		for _, m := range journal.Messages(j.Running()) {
+		for _, m := range journal.Messages(find(t, j, journal.Query{}).Running) {
 			lines = append(lines, journal.Line(m))
 		}
 		want := []string{"00:00:00.000000 running -   Flush (1m0s)", "00:01:00.000000 running id2 m {\"disk_number\":7} (0s)"}
@@ -136,9 +145,9 @@ func TestRunning(t *testing.T) {
 			t.Error(d)
 		}
 		close(release)
-		call.End(nil)
+		call.End(nil, nil)
 		synctest.Wait()
-		if running := j.Running(); len(running) != 0 {
+		if running := find(t, j, journal.Query{}).Running; len(running) != 0 {
 			t.Errorf("still running: %v", running)
 		}
 	})
@@ -181,8 +190,8 @@ func request(t *testing.T, m proto.Message) string {
 	j := newJournal(1)
 	call := j.BeginAPI("id", "e", "/m")
 	call.Request(m)
-	call.End(nil)
-	entries, _ := j.Since(0, 1)
+	call.End(nil, nil)
+	entries := find(t, j, journal.Query{Limit: 1}).Entries
 	return journal.Messages(entries)[0].GetApi().GetRequest()
 }
 
@@ -211,7 +220,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 	j := newJournal(1)
 	j.BeginAPI("id", "e", "/m").Request(unknown)
-	if kept := j.Running()[0].Request.ProtoReflect().GetUnknown(); len(kept) != 0 {
+	if kept := find(t, j, journal.Query{}).Running[0].Request.ProtoReflect().GetUnknown(); len(kept) != 0 {
 		t.Errorf("%q is kept", kept)
 	}
 	r := &smb.NewSmbGlobalMappingRequest{Password: hush}
@@ -233,8 +242,8 @@ func FuzzRequests(f *testing.F) {
 		j := newJournal(1)
 		call := j.BeginAPI("id", "e", "/m")
 		call.Request(r)
-		call.End(nil)
-		entries, _ := j.Since(0, 1)
+		call.End(nil, nil)
+		entries := find(t, j, journal.Query{Limit: 1}).Entries
 		m := journal.Messages(entries)[0]
 		if _, err := proto.Marshal(m); err != nil {
 			t.Errorf("the entry cannot be sent: %v", err)

@@ -10,6 +10,9 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 )
 
+// maxLineResponse is what is left of a response on a line; lists of disks are longer than anybody reads.
+const maxLineResponse = 200
+
 // Line is an entry as a person reads it, without a line end. Kernel calls are indented, as they come before the API call
 // that they were made for. What callers sent cannot break the line or speak to the terminal.
 func Line(e *admin.JournalEntry) string {
@@ -33,6 +36,7 @@ func Line(e *admin.JournalEntry) string {
 		parts = append(parts, "  "+plain(call.Kernel.GetFunction()))
 		add(call.Kernel.GetControlCode())
 		add(call.Kernel.GetObject())
+		add(call.Kernel.GetArguments())
 		if text := call.Kernel.GetError(); text != "" {
 			add("failed: " + text)
 		}
@@ -41,6 +45,9 @@ func Line(e *admin.JournalEntry) string {
 		add(call.Api.GetRequest())
 		add(call.Api.GetCode())
 		add(call.Api.GetMessage())
+		if response := call.Api.GetResponse(); response != "" && response != "{}" {
+			add("-> " + clip(response, maxLineResponse))
+		}
 	}
 	return head + strings.Join(parts, " ") + fmt.Sprintf(" (%v)", e.GetDuration().AsDuration())
 }

@@ -3,20 +3,18 @@
 package journal
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/redact"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -49,6 +47,12 @@ func (e *Entry) message() *admin.JournalEntry {
 	if e.Sequence != 0 {
 		call.Code = status.Code(e.Err).String()
 	}
+	switch {
+	case e.LargeResponse > 0:
+		call.Response = requestText(nil, e.LargeResponse)
+	case e.Response != nil:
+		call.Response = clip(requestText((&redact.Masks{}).Mask(e.Response)), maxJSON)
+	}
 	if e.Err != nil {
 		call.Message = clip(status.Convert(e.Err).Message(), maxText)
 	}
@@ -64,6 +68,7 @@ func (e *Entry) kernelCall() *admin.KernelCall {
 	case e.Code != 0:
 		call.ControlCode = fmt.Sprintf("0x%08x", e.Code)
 	}
+	call.Arguments = clip(e.arguments(), maxText)
 	if e.Err != nil {
 		var code win32.Errno
 		if errors.As(e.Err, &code) {
@@ -76,7 +81,18 @@ func (e *Entry) kernelCall() *admin.KernelCall {
 	return call
 }
 
-// requestText is a request as JSON on one line.
+// arguments are what a kernel call was given besides its object.
+func (e *Entry) arguments() string {
+	switch {
+	case e.Function == "DeviceIoControl":
+		return win32.DescribeInput(e.Code, e.Input)
+	case len(e.Input) > 0:
+		return fmt.Sprintf("%x", e.Input)
+	}
+	return e.Argument
+}
+
+// requestText is a message as JSON on one line.
 func requestText(request proto.Message, tooLarge int) string {
 	if tooLarge > 0 {
 		return fmt.Sprintf("(%d bytes)", tooLarge)
@@ -84,15 +100,11 @@ func requestText(request proto.Message, tooLarge int) string {
 	if request == nil {
 		return ""
 	}
-	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(request)
+	text, err := redact.JSON(request)
 	if err != nil {
 		return "(not valid)"
 	}
-	var line bytes.Buffer // protojson puts spaces where it likes
-	if err := json.Compact(&line, text); err != nil {
-		return "(not valid)"
-	}
-	return line.String()
+	return string(text)
 }
 
 // clip makes a text fit for a message: valid UTF-8 of bounded length.

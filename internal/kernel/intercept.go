@@ -9,6 +9,8 @@ type Call struct {
 	Function string // the Kernel or Handle method: "DeviceIoControl", "SetVolumeMountPoint"
 	Object   string // the path that the call, or its handle's opening, named; never a secret
 	Code     uint32 // the control code or information class, 0 where there is none
+	Argument string // what else the call names: a volume, a file system; never a secret
+	Input    []byte // of a control code or an information class, to be read until the call returns
 }
 
 // Interceptor stands around every kernel call: it may look, wait, fail instead of calling do, or fail after it. The
@@ -50,6 +52,11 @@ type intercepted struct {
 
 func (k *intercepted) do(function, object string, f func() error) error {
 	return k.around(k.ctx, Call{Function: function, Object: object}, f)
+}
+
+// doWith is do for a call that names something else besides its object.
+func (k *intercepted) doWith(function, object, argument string, f func() error) error {
+	return k.around(k.ctx, Call{Function: function, Object: object, Argument: argument}, f)
 }
 
 func (k *intercepted) DiskInterfaces() (paths []string, err error) {
@@ -110,7 +117,7 @@ func (k *intercepted) VolumeNameForMountPoint(mountPoint string) (name string, e
 }
 
 func (k *intercepted) SetVolumeMountPoint(mountPoint, volumeName string) error {
-	return k.do("SetVolumeMountPoint", mountPoint, func() error { return k.kernel.SetVolumeMountPoint(mountPoint, volumeName) })
+	return k.doWith("SetVolumeMountPoint", mountPoint, volumeName, func() error { return k.kernel.SetVolumeMountPoint(mountPoint, volumeName) })
 }
 
 func (k *intercepted) DeleteVolumeMountPoint(mountPoint string) error {
@@ -128,7 +135,7 @@ func (k *intercepted) DiskFreeSpace(root string) (total, free uint64, err error)
 }
 
 func (k *intercepted) FormatVolume(volumeName, fileSystem string) error {
-	return k.do("FormatVolume", volumeName, func() error { return k.kernel.FormatVolume(volumeName, fileSystem) })
+	return k.doWith("FormatVolume", volumeName, fileSystem, func() error { return k.kernel.FormatVolume(volumeName, fileSystem) })
 }
 
 type interceptedHandle struct {
@@ -137,33 +144,33 @@ type interceptedHandle struct {
 	object string
 }
 
-func (h *interceptedHandle) do(function string, code uint32, f func() error) error {
-	return h.k.around(h.k.ctx, Call{Function: function, Object: h.object, Code: code}, f)
+func (h *interceptedHandle) do(function string, code uint32, in []byte, f func() error) error {
+	return h.k.around(h.k.ctx, Call{Function: function, Object: h.object, Code: code, Input: in}, f)
 }
 
 func (h *interceptedHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
-	err = h.do("DeviceIoControl", code, func() (err error) { n, err = h.handle.DeviceIoControl(code, in, out); return err })
+	err = h.do("DeviceIoControl", code, in, func() (err error) { n, err = h.handle.DeviceIoControl(code, in, out); return err })
 	return n, err
 }
 
 func (h *interceptedHandle) ReadAt(p []byte, offset int64) (n int, err error) {
-	err = h.do("ReadAt", 0, func() (err error) { n, err = h.handle.ReadAt(p, offset); return err })
+	err = h.do("ReadAt", 0, nil, func() (err error) { n, err = h.handle.ReadAt(p, offset); return err })
 	return n, err
 }
 
-func (h *interceptedHandle) Flush() error { return h.do("Flush", 0, h.handle.Flush) }
+func (h *interceptedHandle) Flush() error { return h.do("Flush", 0, nil, h.handle.Flush) }
 
 func (h *interceptedHandle) FinalPath(volumeName uint32) (path string, err error) {
-	err = h.do("FinalPath", volumeName, func() (err error) { path, err = h.handle.FinalPath(volumeName); return err })
+	err = h.do("FinalPath", volumeName, nil, func() (err error) { path, err = h.handle.FinalPath(volumeName); return err })
 	return path, err
 }
 
 func (h *interceptedHandle) Information(class uint32, out []byte) error {
-	return h.do("Information", class, func() error { return h.handle.Information(class, out) })
+	return h.do("Information", class, nil, func() error { return h.handle.Information(class, out) })
 }
 
 func (h *interceptedHandle) SetInformation(class uint32, in []byte) error {
-	return h.do("SetInformation", class, func() error { return h.handle.SetInformation(class, in) })
+	return h.do("SetInformation", class, in, func() error { return h.handle.SetInformation(class, in) })
 }
 
 // Close is not intercepted: it cannot fail in a way that anyone could act on, and must always happen.

@@ -28,6 +28,8 @@ type Options struct {
 	BackupBytes int64
 	// Header is what a file begins with, and what marks each opening of one that exists; it may be nil.
 	Header func(time.Time) string
+	// Lost is the line about lines that could not be written; nil: a sentence.
+	Lost func(lines int, cause error) string
 }
 
 // A File is a log file that replaces itself. Its methods may be called from several goroutines; each Write ends up
@@ -178,7 +180,13 @@ func (f *File) confess() error {
 		text = "\n"
 	}
 	if f.lost > 0 {
-		text += fmt.Sprintf("log file: %d lines before this one are lost: %v\n", f.lost, f.cause)
+		lost := f.options.Lost
+		if lost == nil {
+			lost = func(lines int, cause error) string {
+				return fmt.Sprintf("log file: %d lines before this one are lost: %v\n", lines, cause)
+			}
+		}
+		text += lost(f.lost, f.cause)
 	}
 	if _, err := f.append([]byte(text)); err != nil {
 		return err

@@ -3,73 +3,140 @@
 package server
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"k8s.io/klog/v2"
 )
 
-// requestIDHeader is the response header with the id that the call has in the agent's log.
+// requestIDHeader is the response header with the id that the call has in the agent's log. An answer has it when the
+// log may have a line about the call: when the call failed, and at level 2. A header costs a frame of its own, which
+// for the others would be a tenth of the whole call.
 const requestIDHeader = "x-request-id"
 
-// newRequestID makes the id of one call. The caller's own is not taken: it would let one client forge the trace of
-// another.
-func newRequestID() string {
-	var id [8]byte
-	_, _ = rand.Read(id[:]) // never fails, see crypto/rand
-	return hex.EncodeToString(id[:])
+// passage is what every unary call of one endpoint passes.
+type passage struct {
+	endpoint Endpoint
+	ids      *requestIDs
+	logger   klog.Logger
+	record   Record      // may be nil
+	disturb  Disturbance // may be nil
+	metrics  methods
+	limits   map[string]time.Duration // by method
+	clients  *clients                 // nil when the only client is this process itself
 }
 
-// identify is the interceptor that gives the call its id: in the context's logger and in a response header.
-func identify(logger klog.Logger) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		id := newRequestID()
-		_ = grpc.SetHeader(ctx, metadata.Pairs(requestIDHeader, id)) // fails only when headers were sent already
-		return next(withRequestID(ctx, logger, id), request)
+func newPassage(e Endpoint, ids *requestIDs, o Options) *passage {
+	p := &passage{
+		endpoint: e, ids: ids, logger: o.Logger, record: o.Record, disturb: o.Disturb, metrics: o.Metrics.of(e),
+		limits: map[string]time.Duration{healthpb.Health_Check_FullMethodName: LimitRead},
 	}
-}
-
-func withRequestID(ctx context.Context, logger klog.Logger, id string) context.Context {
-	return klog.NewContext(context.WithValue(ctx, requestIDKey{}, id), klog.LoggerWithValues(logger, "requestID", id))
-}
-
-// audit is the interceptor that writes one line for each call: failures always, the rest at level 2. It counts them
-// too. Requests are never written, they may hold secrets.
-func audit(e Endpoint, metrics *Metrics) grpc.UnaryServerInterceptor {
-	observe := metrics.of(e)
-	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		begin := time.Now()
-		response, err := next(ctx, request)
-		took := time.Since(begin)
-		observe(info.FullMethod, status.Code(err), took)
-		report(ctx, e, info.FullMethod, took, err)
-		return response, err
+	for _, service := range e.Services {
+		for _, m := range service.Methods {
+			p.limits[service.path(m)] = cmp.Or(o.CallTimeout, m.Limit)
+		}
 	}
+	return p
 }
 
-// report writes the audit line of a call that is over.
+// pass is the interceptor of unary calls. It is one, as a chain of several costs a closure and a piece of stack for
+// each: those who tell of the call stand around those who change its outcome, so that they tell what the caller sees.
+func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	begin := time.Now()
+	ctx, cancel := p.bounded(ctx, info.FullMethod)
+	defer cancel()
+	c := &call{Context: ctx, id: p.ids.next(), logger: p.logger}
+	if p.record != nil {
+		c.recorded = p.record(RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod, Client: client(ctx)})
+	}
+	counted := p.metrics.begin(info.FullMethod)
+	if p.disturb != nil && p.endpoint.Group != "" && p.disturb.Active() {
+		next = disturbed(p.disturb, info.FullMethod, next)
+	}
+	response, err := p.admit(c, request, info, next)
+	took := time.Since(begin)
+	counted.end(status.Code(err), took)
+	if err != nil || p.logger.V(2).Enabled() {
+		_ = grpc.SetHeader(c, metadata.Pairs(requestIDHeader, c.id)) // fails only when headers were sent already
+		report(c, p.endpoint, info.FullMethod, took, err)
+	}
+	if c.recorded != nil {
+		c.recorded.End(response, err)
+	}
+	return response, err
+}
+
+// admit waits for the call's turn and runs the handler.
+func (p *passage) admit(c *call, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if client := processOf(c); client != nil && p.clients != nil {
+		if err := p.clients.enter(c, client, &c.slot); err != nil {
+			return nil, toStatus(err)
+		}
+		defer c.slot.Release()
+	}
+	return c.handle(request, info, next)
+}
+
+// handle runs the handler. A panic ends the call alone, and every error is made a gRPC status.
+func (c *call) handle(request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (response any, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			response, err = nil, panicked(c, info.FullMethod, cause)
+		}
+	}()
+	if response, err = next(c, request); err != nil {
+		return nil, toStatus(err)
+	}
+	return response, nil
+}
+
+// report writes the audit line of a call that is over: failures always, the rest at level 2. Requests are never
+// written, they may hold secrets.
 func report(ctx context.Context, e Endpoint, method string, took time.Duration, err error) {
 	logger := klog.FromContext(ctx)
-	fields := func() []any {
-		return []any{"endpoint", e.Name, "method", method, "client", client(ctx), "duration", took.Round(time.Microsecond), "code", status.Code(err).String()}
+	if err != nil {
+		told, leftOut := mayTell(ctx)
+		if !told {
+			return
+		}
+		if leftOut > 0 {
+			logger.Info("failures of this client's calls were left out of the log, there were too many", "client", client(ctx), "calls", leftOut)
+		}
 	}
+	fields := []any{"endpoint", e.Name, "method", method, "client", client(ctx), "duration", took.Round(time.Microsecond), "code", status.Code(err).String()}
 	switch status.Code(err) {
 	case codes.OK:
-		if logger = logger.V(2); logger.Enabled() { // or the fields would be made for nothing, with every call
-			logger.Info("call served", fields()...)
-		}
+		logger.V(2).Info("call served", fields...)
 	case codes.Internal, codes.DataLoss, codes.Unknown:
-		logger.Error(err, "call failed", fields()...)
+		logger.Error(err, "call failed", fields...)
 	default:
-		logger.Info("call failed", append(fields(), "err", status.Convert(err).Message())...)
+		logger.Info("call failed", append(fields, "err", status.Convert(err).Message())...)
 	}
+}
+
+// mayTell tells whether a line about the client's calls may be written, and how many were not.
+func mayTell(ctx context.Context) (ok bool, leftOut int) {
+	if p := processOf(ctx); p != nil {
+		return p.lines.take()
+	}
+	return true, 0
+}
+
+// processOf is the process that a call came from, nil when it is this one.
+func processOf(ctx context.Context) *process {
+	if p, ok := peer.FromContext(ctx); ok {
+		if at, ok := p.Addr.(connAddr); ok {
+			return at.conn.process
+		}
+	}
+	return nil
 }
 
 // client names the calling process as far as the transport can tell.
@@ -78,17 +145,4 @@ func client(ctx context.Context) string {
 		return p.Addr.String()
 	}
 	return ""
-}
-
-// limit is the interceptor that gives the call its method's deadline. A shorter one of the caller's wins.
-func limit(limits map[string]time.Duration) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		most, ok := limits[info.FullMethod]
-		if !ok {
-			most = LimitRead // health
-		}
-		ctx, cancel := context.WithTimeout(ctx, most)
-		defer cancel()
-		return next(ctx, request)
-	}
 }

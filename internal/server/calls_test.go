@@ -218,14 +218,14 @@ func TestMalformedRequest(t *testing.T) {
 	f := start(t, func(context.Context, string) (bool, error) { return true, nil })
 	var answer []byte
 	err := f.conn.Invoke(t.Context(), "/v1.Filesystem/PathExists", []byte("\x0a\x02\xff\xfe"), &answer, grpc.ForceCodec(raw{}))
-	if status.Code(err) != codes.Internal { // which is gRPC's own answer
-		t.Errorf("got %v, want Internal", err)
+	if status.Code(err) != codes.InvalidArgument || info(t, err).GetReason() != "MALFORMED_REQUEST" {
+		t.Errorf("got %v, want InvalidArgument with the reason MALFORMED_REQUEST", err)
 	}
 	if err := f.server.Stop(t.Context()); err != nil { // gRPC answers before the handler is done
 		t.Fatal(err)
 	}
-	if !strings.Contains(f.log.String(), "call failed") {
-		t.Error("the failure is not in the log")
+	if log := f.log.String(); !strings.Contains(log, "call failed") || regexp.MustCompile("(?m)^E").MatchString(log) {
+		t.Errorf("the failure is not in the log, or is there as one of the agent:\n%s", log)
 	}
 }
 

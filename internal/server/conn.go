@@ -13,14 +13,15 @@ import (
 // drops those when it is closed.
 type listener struct {
 	net.Listener
+	clients *clients
 
 	mu     sync.Mutex
 	closed bool
 	conns  map[*conn]struct{}
 }
 
-func track(l net.Listener) *listener {
-	return &listener{Listener: l, conns: map[*conn]struct{}{}}
+func track(l net.Listener, cs *clients) *listener {
+	return &listener{Listener: l, clients: cs, conns: map[*conn]struct{}{}}
 }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -29,14 +30,23 @@ func (l *listener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	c := &conn{Conn: accepted, owner: l, addr: peerAddr(accepted)}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+	if !l.take(c) {
 		_ = accepted.Close()
 		return nil, net.ErrClosed
 	}
-	l.conns[c] = struct{}{}
+	l.clients.admit(c)
 	return c, nil
+}
+
+// take keeps hold of a connection, unless the listener is closed.
+func (l *listener) take(c *conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.conns[c] = struct{}{}
+	return true
 }
 
 // Close stops accepting and drops the connections that never sent a byte.
@@ -67,13 +77,20 @@ func (l *listener) drop(match func(*conn) bool) {
 // conn is one client's connection.
 type conn struct {
 	net.Conn
-	owner *listener
-	addr  net.Addr
-	spoke atomic.Bool // the client has sent something
+	owner   *listener
+	addr    net.Addr
+	process *process
+	spoke   atomic.Bool // the client has sent something
 }
 
 // RemoteAddr names the client process, which tells more than the unnamed socket it calls from.
-func (c *conn) RemoteAddr() net.Addr { return c.addr }
+func (c *conn) RemoteAddr() net.Addr { return connAddr{c.addr, c} }
+
+// connAddr is the address of a connection that leads back to it.
+type connAddr struct {
+	net.Addr
+	conn *conn
+}
 
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
@@ -87,5 +104,6 @@ func (c *conn) Close() error {
 	c.owner.mu.Lock()
 	delete(c.owner.conns, c)
 	c.owner.mu.Unlock()
+	c.owner.clients.leave(c)
 	return c.Conn.Close()
 }

@@ -19,6 +19,17 @@ type Endpoint struct {
 	Services []Service
 }
 
+// Paths are the full paths of the endpoint's methods on the wire: "/v1.Disk/ListDiskIDs".
+func (e Endpoint) Paths() []string {
+	var paths []string
+	for _, service := range e.Services {
+		for _, method := range service.Methods {
+			paths = append(paths, service.path(method))
+		}
+	}
+	return paths
+}
+
 // A Service is one gRPC service as data: its name on the wire and a row for each method. It takes the place of a
 // generated grpc.ServiceDesc, so that the methods of an old version can lead to the handlers of a newer one and every
 // interceptor still sees the path that was called.
@@ -49,7 +60,7 @@ func Unary[Request, Response any](name string, limit time.Duration, handle func(
 	return Method{Name: name, Limit: limit, call: func(ctx context.Context, decode func(any) error) (any, error) {
 		request := new(Request)
 		if err := decode(request); err != nil {
-			return nil, err // gRPC has answered already: Internal for bytes that are no message
+			return nil, err // a status already
 		}
 		response, err := handle(ctx, request)
 		if err != nil {
@@ -81,7 +92,7 @@ func (s Service) description() *grpc.ServiceDesc {
 		desc.Methods = append(desc.Methods, grpc.MethodDesc{
 			MethodName: m.Name,
 			Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
-				call := func(ctx context.Context, _ any) (any, error) { return m.call(ctx, telling(ctx, decode)) }
+				call := func(ctx context.Context, _ any) (any, error) { return m.call(ctx, telling(ctx, reading(decode))) }
 				if intercept == nil {
 					return call(ctx, nil)
 				}

@@ -3,7 +3,6 @@
 package server
 
 import (
-	"path"
 	"sync"
 	"time"
 
@@ -11,61 +10,101 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Metrics counts the calls of one agent. The nil value counts nothing.
+// Metrics counts the calls of one agent, and is a prometheus.Collector. The nil value counts nothing. Its labels are the
+// names of the methods that are served, so callers have no part in them.
 type Metrics struct {
-	calls   *prometheus.CounterVec
-	seconds *prometheus.HistogramVec
+	calls    *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	inFlight *prometheus.GaugeVec
 }
 
-// NewMetrics registers the counters. It panics when the registry has them already, as two agents cannot share one.
-func NewMetrics(registry prometheus.Registerer) *Metrics {
-	m := &Metrics{
+// NewMetrics counts nothing yet.
+func NewMetrics() *Metrics {
+	labels := []string{"group", "version", "method"}
+	return &Metrics{
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "csi_proxy_calls_total",
 			Help: "API calls that ended, by API group, version, method and gRPC code.",
-		}, []string{"group", "version", "method", "code"}),
+		}, append(labels, "code")),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "csi_proxy_call_duration_seconds",
 			Help:    "How long API calls took.",
 			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 15, 30, 60, 120},
-		}, []string{"group", "version", "method"}),
+		}, labels),
+		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "csi_proxy_calls_in_flight",
+			Help: "API calls that have not been answered.",
+		}, labels),
 	}
-	registry.MustRegister(m.calls, m.seconds)
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
+	for _, c := range []prometheus.Collector{m.calls, m.seconds, m.inFlight} {
+		c.Describe(to)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	for _, c := range []prometheus.Collector{m.calls, m.seconds, m.inFlight} {
+		c.Collect(to)
+	}
+}
+
+// methodMetrics are what counts the calls of one method. The nil value counts nothing.
+type methodMetrics struct {
+	calls    *prometheus.CounterVec // by code
+	ok       prometheus.Counter     // looked up once, since most calls succeed
+	seconds  prometheus.Observer
+	inFlight prometheus.Gauge
+}
+
+// methods are what counts the calls of an endpoint, by the methods' full paths. A method's first call makes its.
+type methods map[string]func() *methodMetrics
+
+// of returns what counts the calls of an endpoint. What is not in its tables, such as health checks, is not counted.
+func (m *Metrics) of(e Endpoint) methods {
+	all := methods{}
+	if m == nil || e.Group == "" {
+		return all
+	}
+	for _, service := range e.Services {
+		for _, method := range service.Methods {
+			all[service.path(method)] = sync.OnceValue(func() *methodMetrics {
+				labels := prometheus.Labels{"group": e.Group, "version": e.Version, "method": method.Name}
+				calls := m.calls.MustCurryWith(labels)
+				return &methodMetrics{
+					calls: calls, ok: calls.WithLabelValues(codes.OK.String()),
+					seconds: m.seconds.With(labels), inFlight: m.inFlight.With(labels),
+				}
+			})
+		}
+	}
+	return all
+}
+
+// begin counts a call that begins, and returns what counts its end.
+func (all methods) begin(path string) *methodMetrics {
+	first := all[path]
+	if first == nil {
+		return nil
+	}
+	m := first()
+	m.inFlight.Inc()
 	return m
 }
 
-// of returns what counts the calls of an endpoint. The counters of a method that succeeds are looked up once.
-func (m *Metrics) of(e Endpoint) func(method string, code codes.Code, took time.Duration) {
-	if m == nil || e.Group == "" {
-		return func(string, codes.Code, time.Duration) {}
+// end counts a call that is over.
+func (m *methodMetrics) end(code codes.Code, took time.Duration) {
+	if m == nil {
+		return
 	}
-	known := map[string]*methodMetrics{} // of health, which has no row, nothing is kept
-	for _, service := range e.Services {
-		for _, method := range service.Methods {
-			known[service.path(method)] = &methodMetrics{}
-		}
+	m.inFlight.Dec()
+	m.seconds.Observe(took.Seconds())
+	if code == codes.OK {
+		m.ok.Inc()
+	} else {
+		m.calls.WithLabelValues(code.String()).Inc()
 	}
-	return func(method string, code codes.Code, took time.Duration) {
-		k := known[method]
-		if k == nil {
-			k = &methodMetrics{}
-		}
-		k.first.Do(func() {
-			k.seconds = m.seconds.WithLabelValues(e.Group, e.Version, path.Base(method))
-		})
-		k.seconds.Observe(took.Seconds())
-		if code != codes.OK {
-			m.calls.WithLabelValues(e.Group, e.Version, path.Base(method), code.String()).Inc()
-			return
-		}
-		k.success.Do(func() { k.ok = m.calls.WithLabelValues(e.Group, e.Version, path.Base(method), code.String()) })
-		k.ok.Inc()
-	}
-}
-
-// methodMetrics are what counts the calls of one method, from its first call on.
-type methodMetrics struct {
-	first, success sync.Once
-	seconds        prometheus.Observer
-	ok             prometheus.Counter
 }

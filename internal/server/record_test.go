@@ -6,6 +6,10 @@ package server_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,70 +18,99 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-func TestRecord(t *testing.T) {
-	type event struct {
-		Call    server.RecordedCall
-		Request *api.PathExistsRequest
-		Code    codes.Code
+// event is what a recorder was told of one call.
+type event struct {
+	Call     server.RecordedCall
+	Messages []proto.Message // the request, then the response
+	Codes    []codes.Code    // one for each time that the call's end was told
+}
+
+func (e *event) Request(message any) { e.Messages = append(e.Messages, message.(proto.Message)) }
+
+func (e *event) End(response any, err error) {
+	if response != nil {
+		e.Messages = append(e.Messages, response.(proto.Message))
 	}
-	var events []event
-	options := server.Options{Record: func(c server.RecordedCall) (func(any), func(error)) {
-		e := event{Call: c}
-		return func(m any) { e.Request = m.(*api.PathExistsRequest) }, func(err error) {
-			e.Code = status.Code(err)
-			events = append(events, e)
-		}
-	}}
-	var handled []string
-	handle := func(ctx context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
-		handled = append(handled, server.RequestID(ctx))
-		if r.GetPath() == "panic" {
-			panic("hush")
-		}
-		return &api.PathExistsResponse{Exists: true}, nil
-	}
+	e.Codes = append(e.Codes, status.Code(err))
+}
+
+// serveExists serves one method with options and a logger that writes nothing but failures.
+func serveExists(t *testing.T, o server.Options, handle func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error)) (*server.Server, api.FilesystemClient) {
+	t.Helper()
 	dir := openDir(t, t.TempDir())
-	srv, err := server.Start(dir, []server.Endpoint{{Name: endpointName, Services: []server.Service{{
+	s, err := server.Start(dir, []server.Endpoint{{Name: endpointName, Services: []server.Service{{
 		Name: "v1.Filesystem", Methods: []server.Method{server.Unary("PathExists", server.LimitRead, handle)},
-	}}}}, options)
+	}}}}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = s.Stop(t.Context()) })
 	conn, err := grpc.NewClient("unix:"+dir.Path(endpointName), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close() }()
+	t.Cleanup(func() { _ = conn.Close() })
+	return s, api.NewFilesystemClient(conn)
+}
 
-	want := []event{}
-	for _, c := range []struct {
-		request *api.PathExistsRequest
-		code    codes.Code
-	}{{&api.PathExistsRequest{Path: "a"}, codes.OK}, {&api.PathExistsRequest{Path: "panic"}, codes.Internal}} {
+func TestRecord(t *testing.T) {
+	var events []*event
+	var handled []string
+	s, client := serveExists(t, server.Options{Record: func(c server.RecordedCall) server.CallRecord {
+		if strings.HasPrefix(c.Client, fmt.Sprintf("pid %d ", os.Getpid())) || runtime.GOOS != "linux" {
+			c.Client = "us"
+		}
+		e := &event{Call: c}
+		events = append(events, e)
+		return e
+	}}, func(ctx context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
+		outlives := context.WithoutCancel(ctx)
+		handled = append(handled, server.RequestID(outlives))
+		if r.GetPath() == "panic" {
+			panic("hush")
+		}
+		return &api.PathExistsResponse{Exists: true}, nil
+	})
+	var headers [][]string
+	for _, path := range []string{"a", "panic"} {
 		var header metadata.MD
-		_, err := api.NewFilesystemClient(conn).PathExists(t.Context(), c.request, grpc.Header(&header))
-		if status.Code(err) != c.code {
-			t.Fatalf("got %v", err)
-		}
-		id := header.Get("x-request-id")[0]
-		want = append(want, event{
-			Call:    server.RecordedCall{RequestID: id, Endpoint: endpointName, Method: "/v1.Filesystem/PathExists"},
-			Request: c.request, Code: c.code,
-		})
-		if got := handled[len(handled)-1]; got != id {
-			t.Errorf("the handler had the id %q, the caller %q", got, id)
-		}
+		_, _ = client.PathExists(t.Context(), &api.PathExistsRequest{Path: path}, grpc.Header(&header))
+		headers = append(headers, header.Get("x-request-id"))
 	}
-	if err := srv.Stop(t.Context()); err != nil { // so that the last call has been told of
+	if err := s.Stop(t.Context()); err != nil { // so that the last call has been told of
 		t.Fatal(err)
+	}
+	if len(handled) != 2 || handled[0] == handled[1] || handled[0] == "" {
+		t.Fatalf("the handler had the ids %q", handled)
+	}
+	call := func(id string) server.RecordedCall {
+		return server.RecordedCall{RequestID: id, Endpoint: endpointName, Method: "/v1.Filesystem/PathExists", Client: "us"}
+	}
+	want := []*event{
+		{call(handled[0]), []proto.Message{&api.PathExistsRequest{Path: "a"}, &api.PathExistsResponse{Exists: true}}, []codes.Code{codes.OK}},
+		{call(handled[1]), []proto.Message{&api.PathExistsRequest{Path: "panic"}}, []codes.Code{codes.Internal}},
 	}
 	if d := cmp.Diff(want, events, protocmp.Transform()); d != "" {
 		t.Error(d)
+	}
+	if d := cmp.Diff([][]string{nil, {handled[1]}}, headers); d != "" {
+		t.Errorf("the ids that the callers got: %s", d)
+	}
+}
+
+func TestNotRecorded(t *testing.T) {
+	_, client := serveExists(t, server.Options{Record: func(server.RecordedCall) server.CallRecord { return nil }},
+		func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error) {
+			return &api.PathExistsResponse{Exists: true}, nil
+		})
+	if r, err := client.PathExists(t.Context(), &api.PathExistsRequest{}); err != nil || !r.GetExists() {
+		t.Errorf("got %v, %v", r, err)
 	}
 }

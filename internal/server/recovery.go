@@ -8,21 +8,10 @@ import (
 	"runtime"
 	"strings"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"k8s.io/klog/v2"
 )
-
-// recoverCall is the interceptor that lets a panic end one call instead of the agent.
-func recoverCall(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (response any, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			response, err = nil, panicked(ctx, info.FullMethod, cause)
-		}
-	}()
-	return next(ctx, request)
-}
 
 // panicked logs where a call panicked and returns what the caller gets. The panic's value is written only when the
 // runtime made it, and the stack without arguments: either may hold what the caller sent.

@@ -8,8 +8,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net"
+	"os"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -244,6 +248,9 @@ func TestDeadListenerIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustSay(t, <-failed, transport.Path("b"), "stopped accepting")
+	if !s.Accepts("a") || s.Accepts("b") || s.Accepts("c") {
+		t.Errorf("accepting: got a %t, b %t, c %t, want a alone", s.Accepts("a"), s.Accepts("b"), s.Accepts("c"))
+	}
 	if err := s.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -261,5 +268,30 @@ func TestStartOpensAllOrNone(t *testing.T) {
 	if c, err := net.Dial("unix", transport.Path("a")); err == nil {
 		_ = c.Close()
 		t.Error("the first endpoint is still open")
+	}
+}
+
+// Whoever stops a server right after its start finds no socket left: not even that of an endpoint that had no time to
+// accept.
+func TestStopRightAfterStartLeavesNoSocket(t *testing.T) {
+	dir := openDir(t, t.TempDir())
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that Stop comes before the goroutines that accept
+	var endpoints []server.Endpoint
+	for i := range 23 {
+		endpoints = append(endpoints, server.Endpoint{Name: fmt.Sprintf("endpoint-%d", i)})
+	}
+	for range 20 {
+		s, err := server.Start(dir, endpoints, server.Options{Failed: func(err error) { t.Error(err) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range endpoints {
+			if _, err := os.Lstat(dir.Path(e.Name)); !errors.Is(err, fs.ErrNotExist) {
+				t.Fatalf("after Stop: %s: %v", e.Name, err)
+			}
+		}
 	}
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package server
 
 import (
@@ -47,7 +49,7 @@ func OpenSocketDir(path string) (*SocketDir, error) {
 	if err := tryLock(lock); err != nil {
 		holder, _ := io.ReadAll(io.LimitReader(lock, 32))
 		_ = lock.Close()
-		if errors.Is(err, errLocked) {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("another csi-proxy (process %s) serves the socket directory %s; stop it or give another -socket-dir",
 				strings.TrimSpace(string(holder)), path)
 		}
@@ -69,7 +71,7 @@ func guard(path string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("the socket directory %s is not a directory", path)
 	}
-	if !modeCounts || info.Mode().Perm()&0o077 == 0 {
+	if info.Mode().Perm()&0o077 == 0 {
 		return nil
 	}
 	if info.Mode().Perm()&0o022 != 0 {
@@ -125,7 +127,7 @@ func removeStale(path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot look at %s: %w", path, err)
 	}
-	if modeCounts && info.Mode().Type() != fs.ModeSocket {
+	if info.Mode().Type() != fs.ModeSocket {
 		return fmt.Errorf("%s is in the way: it is not a socket and not ours to remove", path)
 	}
 	live, err := net.Dial("unix", path)
@@ -133,7 +135,7 @@ func removeStale(path string) error {
 		_ = live.Close()
 		return fmt.Errorf("another process serves the socket %s; stop it or give another -socket-dir", path)
 	}
-	if modeCounts && !errors.Is(err, syscall.ECONNREFUSED) {
+	if !errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("cannot tell whether the socket %s is served: %w", path, err)
 	}
 	if err := os.Remove(path); err != nil {
@@ -142,5 +144,18 @@ func removeStale(path string) error {
 	return nil
 }
 
+// Private is the directory itself: its sockets are for the agent's own user, whatever they serve.
+func (d *SocketDir) Private() Transport { return d }
+
 // Close gives the directory up. The listeners must be closed before.
 func (d *SocketDir) Close() error { return d.lock.Close() }
+
+// tryLock locks a file until it is closed or the process ends (flock(2)).
+func tryLock(f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -58,15 +57,6 @@ func code(class node.Class) codes.Code {
 	default:
 		return codes.Internal
 	}
-}
-
-// mapError is the interceptor that makes a gRPC status of the error of a handler.
-func mapError(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	response, err := next(ctx, request)
-	if err != nil {
-		return nil, toStatus(err)
-	}
-	return response, nil
 }
 
 // toStatus is the one place where an error becomes a gRPC status: a code that a machine can act on, an ErrorInfo with

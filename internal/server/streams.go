@@ -14,9 +14,9 @@ import (
 
 // guardStream is the interceptor of the streams: health watches and reflection, which no driver's work depends on.
 // They end as soon as the server drains, or they would hold the agent's stop up to its limit.
-func guardStream(e Endpoint, logger klog.Logger, draining <-chan struct{}) grpc.StreamServerInterceptor {
+func guardStream(e Endpoint, ids *requestIDs, logger klog.Logger, draining <-chan struct{}) grpc.StreamServerInterceptor {
 	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
-		ctx, cancel := context.WithCancel(withRequestID(stream.Context(), logger, newRequestID()))
+		ctx, cancel := context.WithCancel(&call{Context: stream.Context(), id: ids.next(), logger: logger})
 		defer cancel()
 		begin := time.Now()
 		defer func() {

@@ -7,8 +7,6 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
-
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 )
 
 // A view collects the lines of a drawing.
@@ -19,64 +17,73 @@ type view struct {
 	partitions struct{ number, size int }
 }
 
-// Write draws the tree that the admin endpoint gave. The columns of all disks line up, and so do those of all
-// partitions.
-func Write(w io.Writer, tree *admin.GetTreeResponse) error {
+// Write draws a tree. The columns of all disks line up, and so do those of all partitions. What is missing follows it.
+func Write(w io.Writer, tree *Tree) error {
 	var v view
 	v.measure(tree)
-	if len(tree.GetDisks()) == 0 {
+	if len(tree.Disks) == 0 {
 		v.text.WriteString("This node has no disks.\n")
 	}
-	for i, d := range tree.GetDisks() {
+	for i, d := range tree.Disks {
 		if i > 0 {
 			v.text.WriteByte('\n')
 		}
 		v.disk(d)
 	}
+	for i, what := range tree.Missing {
+		if i == 0 {
+			v.text.WriteString("\nMissing:\n")
+		}
+		v.line("  ", printable(what))
+	}
 	_, err := io.WriteString(w, v.text.String())
 	return err
 }
 
-func (v *view) measure(tree *admin.GetTreeResponse) {
-	for _, d := range tree.GetDisks() {
-		v.disks.number = max(v.disks.number, width(fmt.Sprint(d.GetNumber())))
-		v.disks.size = max(v.disks.size, width(Size(d.GetSizeBytes())))
-		v.disks.style = max(v.disks.style, width(d.GetStyle()))
+func (v *view) measure(tree *Tree) {
+	for _, d := range tree.Disks {
+		v.disks.number = max(v.disks.number, width(fmt.Sprint(d.Number)))
+		v.disks.size = max(v.disks.size, width(diskSize(d)))
+		v.disks.style = max(v.disks.style, width(d.Style))
 		v.disks.state = max(v.disks.state, width(diskState(d)))
-		for _, p := range d.GetPartitions() {
-			v.partitions.number = max(v.partitions.number, width(fmt.Sprint(p.GetNumber())))
-			v.partitions.size = max(v.partitions.size, width(Size(p.GetSizeBytes())))
+		for _, p := range d.Partitions {
+			v.partitions.number = max(v.partitions.number, width(fmt.Sprint(p.Number)))
+			v.partitions.size = max(v.partitions.size, width(Size(p.SizeBytes)))
 		}
 	}
 }
 
-func (v *view) disk(d *admin.Disk) {
-	v.line("Disk ", left(fmt.Sprint(d.GetNumber()), v.disks.number), "  ", right(Size(d.GetSizeBytes()), v.disks.size), "  ",
-		left(orDash(d.GetStyle()), v.disks.style), "  ", left(diskState(d), v.disks.state), "  ", attachment(d))
+func (v *view) disk(d Disk) {
+	v.line("Disk ", left(fmt.Sprint(d.Number), v.disks.number), "  ", right(diskSize(d), v.disks.size), "  ",
+		left(orDash(d.Style), v.disks.style), "  ", left(diskState(d), v.disks.state), "  ", attachment(d))
 	rail := "   "
-	if len(d.GetPartitions()) > 0 {
+	if len(d.Partitions) > 0 {
 		rail = "│  "
 	}
 	if id := identity(d); id != "" {
 		v.line(rail, "   ", id)
 	}
-	v.children(len(d.GetPartitions()), "", func(i int, branch, below string) {
-		v.partition(d.GetPartitions()[i], branch, below)
+	v.children(len(d.Partitions), "", func(i int, branch, below string) {
+		v.partition(d.Partitions[i], branch, below)
 	})
 }
 
-func (v *view) partition(p *admin.Partition, branch, below string) {
-	v.line(branch, "Partition ", left(fmt.Sprint(p.GetNumber()), v.partitions.number), "  ", right(Size(p.GetSizeBytes()), v.partitions.size), "  ", p.GetKind())
-	if p.GetVolume() == nil {
+func (v *view) partition(p Partition, branch, below string) {
+	if p.Number == 0 && p.Volume != nil { // the partition is not known
+		v.volume(p.Volume, branch, below)
 		return
 	}
-	v.children(1, below, func(_ int, branch, below string) { v.volume(p.GetVolume(), branch, below) })
+	v.line(branch, "Partition ", left(fmt.Sprint(p.Number), v.partitions.number), "  ", right(Size(p.SizeBytes), v.partitions.size), "  ", p.Kind)
+	if p.Volume == nil {
+		return
+	}
+	v.children(1, below, func(_ int, branch, below string) { v.volume(p.Volume, branch, below) })
 }
 
-func (v *view) volume(vol *admin.Volume, branch, below string) {
-	v.line(branch, vol.GetId(), "  ", usage(vol))
-	v.children(len(vol.GetMountPoints()), below, func(i int, branch, _ string) {
-		v.line(branch, printable(vol.GetMountPoints()[i]))
+func (v *view) volume(vol *Volume, branch, below string) {
+	v.line(branch, vol.ID, "  ", usage(vol))
+	v.children(len(vol.MountPoints), below, func(i int, branch, _ string) {
+		v.line(branch, printable(vol.MountPoints[i]))
 	})
 }
 
@@ -97,28 +104,39 @@ func (v *view) line(parts ...string) {
 	v.text.WriteByte('\n')
 }
 
-func diskState(d *admin.Disk) string {
+// diskSize is the size of a disk, which has one unless it is not known.
+func diskSize(d Disk) string {
+	if d.SizeBytes == 0 {
+		return "-"
+	}
+	return Size(d.SizeBytes)
+}
+
+func diskState(d Disk) string {
 	state := "offline"
-	if d.GetOnline() {
+	if is(d.Online) {
 		state = "online"
 	}
-	if d.GetReadOnly() {
+	if d.Online == nil {
+		state = "-"
+	}
+	if is(d.ReadOnly) {
 		state += ", read-only"
 	}
-	if d.GetSystem() {
+	if is(d.System) {
 		state += ", system"
 	}
 	return state
 }
 
 // attachment tells how and where the disk is attached.
-func attachment(d *admin.Disk) string {
+func attachment(d Disk) string {
 	var parts []string
-	if d.GetBusType() != "" {
-		parts = append(parts, d.GetBusType())
+	if d.BusType != "" {
+		parts = append(parts, d.BusType)
 	}
 	for _, part := range []struct{ name, value string }{
-		{"adapter", d.GetAdapter()}, {"bus", d.GetBus()}, {"target", d.GetTarget()}, {"LUN", d.GetLun()},
+		{"adapter", d.Adapter}, {"bus", d.Bus}, {"target", d.Target}, {"LUN", d.LUN},
 	} {
 		if part.value != "" {
 			parts = append(parts, part.name+" "+part.value)
@@ -128,26 +146,30 @@ func attachment(d *admin.Disk) string {
 }
 
 // identity tells how drivers recognise the disk.
-func identity(d *admin.Disk) string {
+func identity(d Disk) string {
 	var parts []string
-	if d.GetSerialNumber() != "" {
-		parts = append(parts, "serial "+printable(d.GetSerialNumber()))
+	if d.SerialNumber != "" {
+		parts = append(parts, "serial "+printable(d.SerialNumber))
 	}
-	if d.GetPage83() != "" {
-		parts = append(parts, "page 83 "+printable(d.GetPage83()))
+	if d.Page83 != "" {
+		parts = append(parts, "page 83 "+printable(d.Page83))
 	}
 	return strings.Join(parts, "  ")
 }
 
 // usage tells how full a volume is.
-func usage(v *admin.Volume) string {
-	if v.GetFileSystem() == "" {
+func usage(v *Volume) string {
+	if !v.Formatted {
 		return "no file system"
 	}
-	if v.GetTotalBytes() <= 0 {
-		return v.GetFileSystem()
+	name := v.FileSystem
+	if name == "" {
+		name = "formatted"
 	}
-	return fmt.Sprintf("%s  %s of %s used", v.GetFileSystem(), Size(v.GetUsedBytes()), Size(v.GetTotalBytes()))
+	if v.TotalBytes <= 0 {
+		return name
+	}
+	return fmt.Sprintf("%s  %s of %s used", name, Size(v.UsedBytes), Size(v.TotalBytes))
 }
 
 // printable keeps a device's own text from steering the terminal.

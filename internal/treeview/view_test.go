@@ -45,7 +45,7 @@ Disk 1   10 GiB  RAW  online
 Disk 12   512 B  RAW  offline, read-only
 `
 	var got strings.Builder
-	if err := treeview.Write(&got, tree); err != nil {
+	if err := treeview.Write(&got, treeview.FromAdmin(tree)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(got.String(), want[1:]); diff != "" {
@@ -55,7 +55,7 @@ Disk 12   512 B  RAW  offline, read-only
 
 func TestWriteOfNoDisks(t *testing.T) {
 	var got strings.Builder
-	if err := treeview.Write(&got, &admin.GetTreeResponse{}); err != nil {
+	if err := treeview.Write(&got, &treeview.Tree{}); err != nil {
 		t.Fatal(err)
 	}
 	if got.String() != "This node has no disks.\n" {

@@ -5,6 +5,7 @@ package winpath
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Fold maps a name to upper case in such a way that names which fold to the same text are the same name on NTFS. NTFS
@@ -18,10 +19,9 @@ import (
 // the same text can be different files.
 func Fold(name string) string { return strings.Map(foldRune, name) }
 
-// folded are the lower-case letters that Fold maps.
+// folded are the lower-case letters that Fold maps, besides those of ASCII.
 var folded = &unicode.RangeTable{
 	R16: []unicode.Range16{
-		{Lo: 'a', Hi: 'z', Stride: 1},
 		{Lo: 0x00E0, Hi: 0x017E, Stride: 1}, // Latin-1, Latin Extended-A
 		{Lo: 0x03AC, Hi: 0x03CE, Stride: 1}, // Greek
 		{Lo: 0x0430, Hi: 0x0513, Stride: 1}, // Cyrillic
@@ -29,10 +29,15 @@ var folded = &unicode.RangeTable{
 		{Lo: 0x1E00, Hi: 0x1EF9, Stride: 1}, // Latin Extended Additional, Vietnamese
 		{Lo: 0xFF41, Hi: 0xFF5A, Stride: 1}, // full-width Latin
 	},
-	LatinOffset: 1,
 }
 
 func foldRune(r rune) rune {
+	switch {
+	case 'a' <= r && r <= 'z':
+		return r - 'a' + 'A'
+	case r < utf8.RuneSelf:
+		return r
+	}
 	if !unicode.Is(folded, r) {
 		return r
 	}

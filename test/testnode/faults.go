@@ -33,7 +33,16 @@ func (f *Faults) Add(fault Fault) {
 
 // Hang makes the next call of a function wait until release is called; reached is closed when it does.
 func (f *Faults) Hang(function string) (reached <-chan struct{}, release func()) {
-	id, reached, err := f.set.Add(Fault{Function: function, Times: 1, Hang: true})
+	return f.hang(Fault{Function: function, Times: 1, Hang: true})
+}
+
+// HangAll makes all calls of a function wait until release is called; reached is closed when the first does.
+func (f *Faults) HangAll(function string) (reached <-chan struct{}, release func()) {
+	return f.hang(Fault{Function: function, Hang: true})
+}
+
+func (f *Faults) hang(fault Fault) (reached <-chan struct{}, release func()) {
+	id, reached, err := f.set.Add(fault)
 	if err != nil {
 		panic(err) //nolint:forbidigo // no test goes on with this
 	}

@@ -4,13 +4,10 @@ package testnode
 
 import (
 	"context"
+	"crypto/rand"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
@@ -19,8 +16,10 @@ import (
 	smb "github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1"
 	system "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
 // Node is a running agent on the default emulated node.
@@ -50,6 +49,14 @@ type Options struct {
 	WorkingDirs []string
 	// PlainSMB does not ask for encryption on SMB mappings.
 	PlainSMB bool
+	// Metrics makes the agent count; see agent.Agent.Metrics.
+	Metrics bool
+	// Limits bound what clients cost; see agent.Config.
+	Limits server.Limits
+	// CallTimeout is how long every call may take; see agent.Config.
+	CallTimeout time.Duration
+	// Audit is told of every call; see agent.Config.
+	Audit server.Record
 }
 
 // Start starts the agent and stops it when the test ends.
@@ -62,8 +69,9 @@ func Start(t testing.TB, o Options) *Node {
 	n := &Node{t: t, StateDir: o.StateDir, Faults: NewFaults()}
 	var err error
 	n.Agent, err = agent.Start(t.Context(), agent.Config{
-		StateDir: o.StateDir, Emulated: o.Emulated, Interceptor: n.Faults.Intercept,
+		StateDir: o.StateDir, Emulated: o.Emulated, Interceptor: n.Faults.Intercept, PipePrefix: "test-" + rand.Text() + "-",
 		WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
+		Metrics: o.Metrics, Limits: o.Limits, CallTimeout: o.CallTimeout, Audit: o.Audit,
 	})
 	if err != nil {
 		t.Fatalf("starting the agent: %v", err)
@@ -104,9 +112,20 @@ func (n *Node) stop() {
 	}
 }
 
-// Socket is the path of an API's socket.
+// Socket is the path of an API's socket, or of its pipe on Windows.
 func (n *Node) Socket(group, version string) string {
-	return filepath.Join(n.Agent.SocketDir(), "csi-proxy-"+group+"-"+version+".sock")
+	return n.Agent.Path("csi-proxy-" + group + "-" + version)
+}
+
+// Admin connects to the node's admin endpoint, until the test ends.
+func (n *Node) Admin(t testing.TB) *adminclient.Client {
+	t.Helper()
+	client, err := adminclient.DialPath(t.Context(), n.Agent.Path(agent.AdminEndpoint))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
 }
 
 func dial[T interface{ Close() error }](t testing.TB, n *Node, group, version string, newClient func(string) (T, error)) T {
@@ -159,13 +178,7 @@ func (n *Node) ReadFile(windowsPath string) string {
 // Tree is the node's storage as the admin endpoint shows it.
 func (n *Node) Tree() *admin.GetTreeResponse {
 	n.t.Helper()
-	conn, err := grpc.NewClient("unix:"+filepath.Join(n.Agent.SocketDir(), agent.AdminEndpoint+".sock"),
-		grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	tree, err := admin.NewAdminClient(conn).GetTree(n.t.Context(), &admin.GetTreeRequest{})
+	tree, err := n.Admin(n.t).GetTree(n.t.Context(), &admin.GetTreeRequest{})
 	if err != nil {
 		n.t.Fatal(err)
 	}

@@ -29,6 +29,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// DanglingKind is what leads nowhere, by what is missing there.
+type DanglingKind int32
+
+const (
+	// Not said.
+	DanglingKind_DANGLING_KIND_UNSPECIFIED DanglingKind = 0
+	// A mount point whose volume is not present.
+	DanglingKind_DANGLING_KIND_MOUNT_POINT DanglingKind = 1
+	// A link to a path of this node that does not exist.
+	DanglingKind_DANGLING_KIND_LINK DanglingKind = 2
+	// A link to a share that is not mapped.
+	DanglingKind_DANGLING_KIND_SHARE DanglingKind = 3
+)
+
+// Enum value maps for DanglingKind.
+var (
+	DanglingKind_name = map[int32]string{
+		0: "DANGLING_KIND_UNSPECIFIED",
+		1: "DANGLING_KIND_MOUNT_POINT",
+		2: "DANGLING_KIND_LINK",
+		3: "DANGLING_KIND_SHARE",
+	}
+	DanglingKind_value = map[string]int32{
+		"DANGLING_KIND_UNSPECIFIED": 0,
+		"DANGLING_KIND_MOUNT_POINT": 1,
+		"DANGLING_KIND_LINK":        2,
+		"DANGLING_KIND_SHARE":       3,
+	}
+)
+
+func (x DanglingKind) Enum() *DanglingKind {
+	p := new(DanglingKind)
+	*p = x
+	return p
+}
+
+func (x DanglingKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DanglingKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_admin_v1alpha1_admin_proto_enumTypes[0].Descriptor()
+}
+
+func (DanglingKind) Type() protoreflect.EnumType {
+	return &file_admin_v1alpha1_admin_proto_enumTypes[0]
+}
+
+func (x DanglingKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DanglingKind.Descriptor instead.
+func (DanglingKind) EnumDescriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{0}
+}
+
 // ListAPIsRequest is empty.
 type ListAPIsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -594,7 +651,20 @@ type ListJournalRequest struct {
 	// How many entries are returned at most, at most 500; 0: 500.
 	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
 	// When there is no such entry yet, wait for one. The answer is empty when none came within half a minute.
-	Wait          bool `protobuf:"varint,3,opt,name=wait,proto3" json:"wait,omitempty"`
+	Wait bool `protobuf:"varint,3,opt,name=wait,proto3" json:"wait,omitempty"`
+	// Only API calls of these methods, and kernel calls made for them: a mask as in Fault.method. Empty: all.
+	Method string `protobuf:"bytes,4,opt,name=method,proto3" json:"method,omitempty"`
+	// Only kernel calls of this function, in any case. Empty: all calls.
+	Function string `protobuf:"bytes,5,opt,name=function,proto3" json:"function,omitempty"`
+	// Only calls that name this text, in any case: a kernel call in its object or its arguments, an API call in its
+	// request. Empty: all.
+	Object string `protobuf:"bytes,6,opt,name=object,proto3" json:"object,omitempty"`
+	// Only the API call with this id and the kernel calls made for it. Empty: all.
+	RequestId string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Only calls that failed.
+	Failed bool `protobuf:"varint,8,opt,name=failed,proto3" json:"failed,omitempty"`
+	// Only calls that began then or later. Unset: all.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -650,6 +720,48 @@ func (x *ListJournalRequest) GetWait() bool {
 	return false
 }
 
+func (x *ListJournalRequest) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *ListJournalRequest) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *ListJournalRequest) GetObject() string {
+	if x != nil {
+		return x.Object
+	}
+	return ""
+}
+
+func (x *ListJournalRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *ListJournalRequest) GetFailed() bool {
+	if x != nil {
+		return x.Failed
+	}
+	return false
+}
+
+func (x *ListJournalRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
 // ListJournalResponse is a part of the journal.
 type ListJournalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -658,7 +770,10 @@ type ListJournalResponse struct {
 	// The sequence number of the newest entry that there is, returned or not; 0: nothing has happened.
 	Newest uint64 `protobuf:"varint,2,opt,name=newest,proto3" json:"newest,omitempty"`
 	// The calls that have not ended, by their begin. Their sequence number is 0.
-	Running       []*JournalEntry `protobuf:"bytes,3,rep,name=running,proto3" json:"running,omitempty"`
+	Running []*JournalEntry `protobuf:"bytes,3,rep,name=running,proto3" json:"running,omitempty"`
+	// Every entry up to this number has been looked at, whether it was asked for or not: what the next request gives as
+	// after.
+	Searched      uint64 `protobuf:"varint,4,opt,name=searched,proto3" json:"searched,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -712,6 +827,13 @@ func (x *ListJournalResponse) GetRunning() []*JournalEntry {
 		return x.Running
 	}
 	return nil
+}
+
+func (x *ListJournalResponse) GetSearched() uint64 {
+	if x != nil {
+		return x.Searched
+	}
+	return 0
 }
 
 // JournalEntry is one call. Long texts are cut.
@@ -851,7 +973,9 @@ type APICall struct {
 	// The gRPC code by name: "OK", "NotFound".
 	Code string `protobuf:"bytes,4,opt,name=code,proto3" json:"code,omitempty"`
 	// The error's message.
-	Message       string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	// The response as JSON, with secrets masked; empty when there was none.
+	Response      string `protobuf:"bytes,6,opt,name=response,proto3" json:"response,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -921,6 +1045,13 @@ func (x *APICall) GetMessage() string {
 	return ""
 }
 
+func (x *APICall) GetResponse() string {
+	if x != nil {
+		return x.Response
+	}
+	return ""
+}
+
 // KernelCall is a call of one Win32 facility.
 type KernelCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -933,7 +1064,10 @@ type KernelCall struct {
 	// The Win32 code that the call failed with; 0: none.
 	Win32Code uint32 `protobuf:"varint,4,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
 	// The error in words.
-	Error         string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	Error string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	// What else the call was given, decoded where it is a buffer that the agent knows: "volumeName=\\\\?\\Volume{…}\\". Empty:
+	// nothing, or nothing that may be shown.
+	Arguments     string `protobuf:"bytes,6,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1003,44 +1137,34 @@ func (x *KernelCall) GetError() string {
 	return ""
 }
 
-// Fault is a disturbance of the calls of one kernel function.
-type Fault struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The function as the journal names it.
-	Function string `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
-	// Only calls with this control code or class; 0: all.
-	ControlCode uint32 `protobuf:"varint,2,opt,name=control_code,json=controlCode,proto3" json:"control_code,omitempty"`
-	// How many such calls pass first.
-	Skip uint32 `protobuf:"varint,3,opt,name=skip,proto3" json:"skip,omitempty"`
-	// How many are disturbed then; 0: all.
-	Times uint32 `protobuf:"varint,4,opt,name=times,proto3" json:"times,omitempty"`
-	// What happens to them.
-	//
-	// Types that are valid to be assigned to Effect:
-	//
-	//	*Fault_Fail
-	//	*Fault_Delay
-	//	*Fault_Hang
-	//	*Fault_Crash
-	Effect        isFault_Effect `protobuf_oneof:"effect"`
+func (x *KernelCall) GetArguments() string {
+	if x != nil {
+		return x.Arguments
+	}
+	return ""
+}
+
+// InspectRequest is empty.
+type InspectRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Fault) Reset() {
-	*x = Fault{}
+func (x *InspectRequest) Reset() {
+	*x = InspectRequest{}
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Fault) String() string {
+func (x *InspectRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Fault) ProtoMessage() {}
+func (*InspectRequest) ProtoMessage() {}
 
-func (x *Fault) ProtoReflect() protoreflect.Message {
+func (x *InspectRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1052,139 +1176,43 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Fault.ProtoReflect.Descriptor instead.
-func (*Fault) Descriptor() ([]byte, []int) {
+// Deprecated: Use InspectRequest.ProtoReflect.Descriptor instead.
+func (*InspectRequest) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{13}
 }
 
-func (x *Fault) GetFunction() string {
-	if x != nil {
-		return x.Function
-	}
-	return ""
-}
-
-func (x *Fault) GetControlCode() uint32 {
-	if x != nil {
-		return x.ControlCode
-	}
-	return 0
-}
-
-func (x *Fault) GetSkip() uint32 {
-	if x != nil {
-		return x.Skip
-	}
-	return 0
-}
-
-func (x *Fault) GetTimes() uint32 {
-	if x != nil {
-		return x.Times
-	}
-	return 0
-}
-
-func (x *Fault) GetEffect() isFault_Effect {
-	if x != nil {
-		return x.Effect
-	}
-	return nil
-}
-
-func (x *Fault) GetFail() *Failure {
-	if x != nil {
-		if x, ok := x.Effect.(*Fault_Fail); ok {
-			return x.Fail
-		}
-	}
-	return nil
-}
-
-func (x *Fault) GetDelay() *Delay {
-	if x != nil {
-		if x, ok := x.Effect.(*Fault_Delay); ok {
-			return x.Delay
-		}
-	}
-	return nil
-}
-
-func (x *Fault) GetHang() *Hang {
-	if x != nil {
-		if x, ok := x.Effect.(*Fault_Hang); ok {
-			return x.Hang
-		}
-	}
-	return nil
-}
-
-func (x *Fault) GetCrash() *Crash {
-	if x != nil {
-		if x, ok := x.Effect.(*Fault_Crash); ok {
-			return x.Crash
-		}
-	}
-	return nil
-}
-
-type isFault_Effect interface {
-	isFault_Effect()
-}
-
-type Fault_Fail struct {
-	// They fail.
-	Fail *Failure `protobuf:"bytes,5,opt,name=fail,proto3,oneof"`
-}
-
-type Fault_Delay struct {
-	// They take longer.
-	Delay *Delay `protobuf:"bytes,6,opt,name=delay,proto3,oneof"`
-}
-
-type Fault_Hang struct {
-	// They wait until RemoveFault, or fail with ERROR_OPERATION_ABORTED at a reboot.
-	Hang *Hang `protobuf:"bytes,7,opt,name=hang,proto3,oneof"`
-}
-
-type Fault_Crash struct {
-	// The agent dies as if it was killed.
-	Crash *Crash `protobuf:"bytes,8,opt,name=crash,proto3,oneof"`
-}
-
-func (*Fault_Fail) isFault_Effect() {}
-
-func (*Fault_Delay) isFault_Effect() {}
-
-func (*Fault_Hang) isFault_Effect() {}
-
-func (*Fault_Crash) isFault_Effect() {}
-
-// Failure is an error of a kernel call.
-type Failure struct {
+// InspectResponse is the condition of a node.
+type InspectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The Win32 error code, not 0.
-	Win32Code uint32 `protobuf:"varint,1,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
-	// The call takes effect nevertheless.
-	After         bool `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
+	// Mount points and links below the working directories that lead nowhere, by path. Mounted volumes and shares are not
+	// searched, and of the directories only as many levels as kubelet's own.
+	Dangling []*Dangling `protobuf:"bytes,1,rep,name=dangling,proto3" json:"dangling,omitempty"`
+	// The SMB global mappings of the node, whoever made them.
+	SmbMappings []*SMBMapping `protobuf:"bytes,2,rep,name=smb_mappings,json=smbMappings,proto3" json:"smb_mappings,omitempty"`
+	// The iSCSI sessions; none while the service MSiSCSI does not run.
+	IscsiSessions []*ISCSISession `protobuf:"bytes,3,rep,name=iscsi_sessions,json=iscsiSessions,proto3" json:"iscsi_sessions,omitempty"`
+	// The agent's operations that have not ended, the oldest first.
+	Operations []*Operation `protobuf:"bytes,4,rep,name=operations,proto3" json:"operations,omitempty"`
+	// What could not be looked at, and why, one sentence each.
+	Missing       []string `protobuf:"bytes,5,rep,name=missing,proto3" json:"missing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Failure) Reset() {
-	*x = Failure{}
+func (x *InspectResponse) Reset() {
+	*x = InspectResponse{}
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Failure) String() string {
+func (x *InspectResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Failure) ProtoMessage() {}
+func (*InspectResponse) ProtoMessage() {}
 
-func (x *Failure) ProtoReflect() protoreflect.Message {
+func (x *InspectResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1196,50 +1224,73 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Failure.ProtoReflect.Descriptor instead.
-func (*Failure) Descriptor() ([]byte, []int) {
+// Deprecated: Use InspectResponse.ProtoReflect.Descriptor instead.
+func (*InspectResponse) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{14}
 }
 
-func (x *Failure) GetWin32Code() uint32 {
+func (x *InspectResponse) GetDangling() []*Dangling {
 	if x != nil {
-		return x.Win32Code
+		return x.Dangling
 	}
-	return 0
+	return nil
 }
 
-func (x *Failure) GetAfter() bool {
+func (x *InspectResponse) GetSmbMappings() []*SMBMapping {
 	if x != nil {
-		return x.After
+		return x.SmbMappings
 	}
-	return false
+	return nil
 }
 
-// Delay is a duration from a uniform distribution, before the call. With both ends the same it is fixed.
-type Delay struct {
+func (x *InspectResponse) GetIscsiSessions() []*ISCSISession {
+	if x != nil {
+		return x.IscsiSessions
+	}
+	return nil
+}
+
+func (x *InspectResponse) GetOperations() []*Operation {
+	if x != nil {
+		return x.Operations
+	}
+	return nil
+}
+
+func (x *InspectResponse) GetMissing() []string {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+// Dangling is a mount point or link that leads nowhere.
+type Dangling struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At least this, not negative.
-	Min *durationpb.Duration `protobuf:"bytes,1,opt,name=min,proto3" json:"min,omitempty"`
-	// At most this, an hour or less.
-	Max           *durationpb.Duration `protobuf:"bytes,2,opt,name=max,proto3" json:"max,omitempty"`
+	// Where it is.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Where it leads: a volume's id, a path, or a share.
+	Target string `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
+	// What it is.
+	Kind          DanglingKind `protobuf:"varint,3,opt,name=kind,proto3,enum=csiproxy.admin.v1alpha1.DanglingKind" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Delay) Reset() {
-	*x = Delay{}
+func (x *Dangling) Reset() {
+	*x = Dangling{}
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Delay) String() string {
+func (x *Dangling) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Delay) ProtoMessage() {}
+func (*Dangling) ProtoMessage() {}
 
-func (x *Delay) ProtoReflect() protoreflect.Message {
+func (x *Dangling) ProtoReflect() protoreflect.Message {
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1251,46 +1302,57 @@ func (x *Delay) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Delay.ProtoReflect.Descriptor instead.
-func (*Delay) Descriptor() ([]byte, []int) {
+// Deprecated: Use Dangling.ProtoReflect.Descriptor instead.
+func (*Dangling) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
 }
 
-func (x *Delay) GetMin() *durationpb.Duration {
+func (x *Dangling) GetPath() string {
 	if x != nil {
-		return x.Min
+		return x.Path
 	}
-	return nil
+	return ""
 }
 
-func (x *Delay) GetMax() *durationpb.Duration {
+func (x *Dangling) GetTarget() string {
 	if x != nil {
-		return x.Max
+		return x.Target
 	}
-	return nil
+	return ""
 }
 
-// Hang is empty.
-type Hang struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+func (x *Dangling) GetKind() DanglingKind {
+	if x != nil {
+		return x.Kind
+	}
+	return DanglingKind_DANGLING_KIND_UNSPECIFIED
+}
+
+// SMBMapping is one SMB global mapping.
+type SMBMapping struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The share: \\server\share.
+	RemotePath string `protobuf:"bytes,1,opt,name=remote_path,json=remotePath,proto3" json:"remote_path,omitempty"`
+	// Its condition in words: "OK", "disconnected", "unavailable".
+	Status        string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Hang) Reset() {
-	*x = Hang{}
+func (x *SMBMapping) Reset() {
+	*x = SMBMapping{}
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Hang) String() string {
+func (x *SMBMapping) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Hang) ProtoMessage() {}
+func (*SMBMapping) ProtoMessage() {}
 
-func (x *Hang) ProtoReflect() protoreflect.Message {
+func (x *SMBMapping) ProtoReflect() protoreflect.Message {
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1302,34 +1364,50 @@ func (x *Hang) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Hang.ProtoReflect.Descriptor instead.
-func (*Hang) Descriptor() ([]byte, []int) {
+// Deprecated: Use SMBMapping.ProtoReflect.Descriptor instead.
+func (*SMBMapping) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
 }
 
-// Crash is the end of the process, with exit code 137 and nothing tidied up.
-type Crash struct {
+func (x *SMBMapping) GetRemotePath() string {
+	if x != nil {
+		return x.RemotePath
+	}
+	return ""
+}
+
+func (x *SMBMapping) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+// ISCSISession is a login to a target.
+type ISCSISession struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// After the call took effect, not before.
-	After         bool `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"`
+	// The target's iSCSI qualified name.
+	Target string `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	// Whether a connection stands; otherwise the initiator tries to make one.
+	Connected     bool `protobuf:"varint,2,opt,name=connected,proto3" json:"connected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Crash) Reset() {
-	*x = Crash{}
+func (x *ISCSISession) Reset() {
+	*x = ISCSISession{}
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Crash) String() string {
+func (x *ISCSISession) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Crash) ProtoMessage() {}
+func (*ISCSISession) ProtoMessage() {}
 
-func (x *Crash) ProtoReflect() protoreflect.Message {
+func (x *ISCSISession) ProtoReflect() protoreflect.Message {
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1341,41 +1419,52 @@ func (x *Crash) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Crash.ProtoReflect.Descriptor instead.
-func (*Crash) Descriptor() ([]byte, []int) {
+// Deprecated: Use ISCSISession.ProtoReflect.Descriptor instead.
+func (*ISCSISession) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
 }
 
-func (x *Crash) GetAfter() bool {
+func (x *ISCSISession) GetTarget() string {
 	if x != nil {
-		return x.After
+		return x.Target
+	}
+	return ""
+}
+
+func (x *ISCSISession) GetConnected() bool {
+	if x != nil {
+		return x.Connected
 	}
 	return false
 }
 
-// AddFaultRequest describes the fault.
-type AddFaultRequest struct {
+// Operation is work that the agent does on the node for one or more calls. It goes on when they have given up.
+type Operation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The fault.
-	Fault         *Fault `protobuf:"bytes,1,opt,name=fault,proto3" json:"fault,omitempty"`
+	// What it does, and on what: "MountVolume(…)".
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// How long it has been under way.
+	Age *durationpb.Duration `protobuf:"bytes,2,opt,name=age,proto3" json:"age,omitempty"`
+	// It has not begun: it waits for others to be done with the same disk, volume or path.
+	Waiting       bool `protobuf:"varint,3,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *AddFaultRequest) Reset() {
-	*x = AddFaultRequest{}
+func (x *Operation) Reset() {
+	*x = Operation{}
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *AddFaultRequest) String() string {
+func (x *Operation) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*AddFaultRequest) ProtoMessage() {}
+func (*Operation) ProtoMessage() {}
 
-func (x *AddFaultRequest) ProtoReflect() protoreflect.Message {
+func (x *Operation) ProtoReflect() protoreflect.Message {
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1387,1275 +1476,30 @@ func (x *AddFaultRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use AddFaultRequest.ProtoReflect.Descriptor instead.
-func (*AddFaultRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use Operation.ProtoReflect.Descriptor instead.
+func (*Operation) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{18}
 }
 
-func (x *AddFaultRequest) GetFault() *Fault {
+func (x *Operation) GetName() string {
 	if x != nil {
-		return x.Fault
-	}
-	return nil
-}
-
-// AddFaultResponse names the fault.
-type AddFaultResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id, never 0.
-	Id            uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AddFaultResponse) Reset() {
-	*x = AddFaultResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AddFaultResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AddFaultResponse) ProtoMessage() {}
-
-func (x *AddFaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AddFaultResponse.ProtoReflect.Descriptor instead.
-func (*AddFaultResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *AddFaultResponse) GetId() uint64 {
-	if x != nil {
-		return x.Id
-	}
-	return 0
-}
-
-// ListFaultsRequest is empty.
-type ListFaultsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListFaultsRequest) Reset() {
-	*x = ListFaultsRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListFaultsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListFaultsRequest) ProtoMessage() {}
-
-func (x *ListFaultsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListFaultsRequest.ProtoReflect.Descriptor instead.
-func (*ListFaultsRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{20}
-}
-
-// ListFaultsResponse lists faults.
-type ListFaultsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order in which they were added.
-	Faults        []*FaultStatus `protobuf:"bytes,1,rep,name=faults,proto3" json:"faults,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListFaultsResponse) Reset() {
-	*x = ListFaultsResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListFaultsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListFaultsResponse) ProtoMessage() {}
-
-func (x *ListFaultsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListFaultsResponse.ProtoReflect.Descriptor instead.
-func (*ListFaultsResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{21}
-}
-
-func (x *ListFaultsResponse) GetFaults() []*FaultStatus {
-	if x != nil {
-		return x.Faults
-	}
-	return nil
-}
-
-// FaultStatus is a fault and what it did.
-type FaultStatus struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id that AddFault gave it.
-	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The fault as it was added.
-	Fault *Fault `protobuf:"bytes,2,opt,name=fault,proto3" json:"fault,omitempty"`
-	// How many calls it has disturbed.
-	Disturbed uint64 `protobuf:"varint,3,opt,name=disturbed,proto3" json:"disturbed,omitempty"`
-	// How many calls it holds now.
-	Holding       uint64 `protobuf:"varint,4,opt,name=holding,proto3" json:"holding,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FaultStatus) Reset() {
-	*x = FaultStatus{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[22]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FaultStatus) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FaultStatus) ProtoMessage() {}
-
-func (x *FaultStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[22]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FaultStatus.ProtoReflect.Descriptor instead.
-func (*FaultStatus) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{22}
-}
-
-func (x *FaultStatus) GetId() uint64 {
-	if x != nil {
-		return x.Id
-	}
-	return 0
-}
-
-func (x *FaultStatus) GetFault() *Fault {
-	if x != nil {
-		return x.Fault
-	}
-	return nil
-}
-
-func (x *FaultStatus) GetDisturbed() uint64 {
-	if x != nil {
-		return x.Disturbed
-	}
-	return 0
-}
-
-func (x *FaultStatus) GetHolding() uint64 {
-	if x != nil {
-		return x.Holding
-	}
-	return 0
-}
-
-// RemoveFaultRequest names the fault.
-type RemoveFaultRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id; 0: all of them.
-	Id            uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RemoveFaultRequest) Reset() {
-	*x = RemoveFaultRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RemoveFaultRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RemoveFaultRequest) ProtoMessage() {}
-
-func (x *RemoveFaultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RemoveFaultRequest.ProtoReflect.Descriptor instead.
-func (*RemoveFaultRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{23}
-}
-
-func (x *RemoveFaultRequest) GetId() uint64 {
-	if x != nil {
-		return x.Id
-	}
-	return 0
-}
-
-// RemoveFaultResponse is empty.
-type RemoveFaultResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RemoveFaultResponse) Reset() {
-	*x = RemoveFaultResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[24]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RemoveFaultResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RemoveFaultResponse) ProtoMessage() {}
-
-func (x *RemoveFaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[24]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RemoveFaultResponse.ProtoReflect.Descriptor instead.
-func (*RemoveFaultResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{24}
-}
-
-// AttachDiskRequest describes the disk.
-type AttachDiskRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The size, a multiple of the sector size.
-	SizeBytes int64 `protobuf:"varint,1,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// The serial number; empty: the disk has none.
-	SerialNumber string `protobuf:"bytes,2,opt,name=serial_number,json=serialNumber,proto3" json:"serial_number,omitempty"`
-	// The device identifiers of page 0x83, in the disk's order.
-	Identifiers []*Identifier `protobuf:"bytes,3,rep,name=identifiers,proto3" json:"identifiers,omitempty"`
-	// How the disk is attached, as STORAGE_BUS_TYPE names it without "BusType": "Sas", "Nvme", in any case. Empty: SCSI.
-	BusType string `protobuf:"bytes,4,opt,name=bus_type,json=busType,proto3" json:"bus_type,omitempty"`
-	// The adapter (SCSI port) number, at most 255 like all parts of the address.
-	Adapter uint32 `protobuf:"varint,5,opt,name=adapter,proto3" json:"adapter,omitempty"`
-	// The SCSI bus (path) id.
-	Bus uint32 `protobuf:"varint,6,opt,name=bus,proto3" json:"bus,omitempty"`
-	// The SCSI target id.
-	Target uint32 `protobuf:"varint,7,opt,name=target,proto3" json:"target,omitempty"`
-	// The logical unit number; unset: the lowest free one of the target.
-	Lun *uint32 `protobuf:"varint,8,opt,name=lun,proto3,oneof" json:"lun,omitempty"`
-	// The disk arrives offline.
-	Offline bool `protobuf:"varint,9,opt,name=offline,proto3" json:"offline,omitempty"`
-	// The disk arrives read-only.
-	ReadOnly bool `protobuf:"varint,10,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	// 512 or 4096; 0: 512.
-	SectorSize uint32 `protobuf:"varint,11,opt,name=sector_size,json=sectorSize,proto3" json:"sector_size,omitempty"`
-	// A file on the agent's host with the disk's bytes, such as DetachDisk left; it is moved into the node. Empty: the
-	// disk is blank. With it, size_bytes 0 is the size of the file.
-	ImagePath     string `protobuf:"bytes,12,opt,name=image_path,json=imagePath,proto3" json:"image_path,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AttachDiskRequest) Reset() {
-	*x = AttachDiskRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[25]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AttachDiskRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AttachDiskRequest) ProtoMessage() {}
-
-func (x *AttachDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[25]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AttachDiskRequest.ProtoReflect.Descriptor instead.
-func (*AttachDiskRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{25}
-}
-
-func (x *AttachDiskRequest) GetSizeBytes() int64 {
-	if x != nil {
-		return x.SizeBytes
-	}
-	return 0
-}
-
-func (x *AttachDiskRequest) GetSerialNumber() string {
-	if x != nil {
-		return x.SerialNumber
+		return x.Name
 	}
 	return ""
 }
 
-func (x *AttachDiskRequest) GetIdentifiers() []*Identifier {
+func (x *Operation) GetAge() *durationpb.Duration {
 	if x != nil {
-		return x.Identifiers
+		return x.Age
 	}
 	return nil
 }
 
-func (x *AttachDiskRequest) GetBusType() string {
+func (x *Operation) GetWaiting() bool {
 	if x != nil {
-		return x.BusType
-	}
-	return ""
-}
-
-func (x *AttachDiskRequest) GetAdapter() uint32 {
-	if x != nil {
-		return x.Adapter
-	}
-	return 0
-}
-
-func (x *AttachDiskRequest) GetBus() uint32 {
-	if x != nil {
-		return x.Bus
-	}
-	return 0
-}
-
-func (x *AttachDiskRequest) GetTarget() uint32 {
-	if x != nil {
-		return x.Target
-	}
-	return 0
-}
-
-func (x *AttachDiskRequest) GetLun() uint32 {
-	if x != nil && x.Lun != nil {
-		return *x.Lun
-	}
-	return 0
-}
-
-func (x *AttachDiskRequest) GetOffline() bool {
-	if x != nil {
-		return x.Offline
+		return x.Waiting
 	}
 	return false
-}
-
-func (x *AttachDiskRequest) GetReadOnly() bool {
-	if x != nil {
-		return x.ReadOnly
-	}
-	return false
-}
-
-func (x *AttachDiskRequest) GetSectorSize() uint32 {
-	if x != nil {
-		return x.SectorSize
-	}
-	return 0
-}
-
-func (x *AttachDiskRequest) GetImagePath() string {
-	if x != nil {
-		return x.ImagePath
-	}
-	return ""
-}
-
-// Identifier is one designator of vital product data page 0x83, associated with the device (SPC-4, 7.8.6).
-type Identifier struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// How the bytes are to be read: 1 binary, 2 ASCII, 3 UTF-8.
-	CodeSet uint32 `protobuf:"varint,1,opt,name=code_set,json=codeSet,proto3" json:"code_set,omitempty"`
-	// What kind of name it is: 1 T10 vendor id, 2 EUI-64, 3 NAA, 8 SCSI name string.
-	Type uint32 `protobuf:"varint,2,opt,name=type,proto3" json:"type,omitempty"`
-	// The designator itself.
-	Identifier    []byte `protobuf:"bytes,3,opt,name=identifier,proto3" json:"identifier,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Identifier) Reset() {
-	*x = Identifier{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[26]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Identifier) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Identifier) ProtoMessage() {}
-
-func (x *Identifier) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[26]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Identifier.ProtoReflect.Descriptor instead.
-func (*Identifier) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{26}
-}
-
-func (x *Identifier) GetCodeSet() uint32 {
-	if x != nil {
-		return x.CodeSet
-	}
-	return 0
-}
-
-func (x *Identifier) GetType() uint32 {
-	if x != nil {
-		return x.Type
-	}
-	return 0
-}
-
-func (x *Identifier) GetIdentifier() []byte {
-	if x != nil {
-		return x.Identifier
-	}
-	return nil
-}
-
-// AttachDiskResponse names the new disk.
-type AttachDiskResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its disk number.
-	DiskNumber    uint32 `protobuf:"varint,1,opt,name=disk_number,json=diskNumber,proto3" json:"disk_number,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AttachDiskResponse) Reset() {
-	*x = AttachDiskResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[27]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AttachDiskResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AttachDiskResponse) ProtoMessage() {}
-
-func (x *AttachDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[27]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AttachDiskResponse.ProtoReflect.Descriptor instead.
-func (*AttachDiskResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{27}
-}
-
-func (x *AttachDiskResponse) GetDiskNumber() uint32 {
-	if x != nil {
-		return x.DiskNumber
-	}
-	return 0
-}
-
-// DetachDiskRequest names the disk.
-type DetachDiskRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The disk number.
-	DiskNumber    uint32 `protobuf:"varint,1,opt,name=disk_number,json=diskNumber,proto3" json:"disk_number,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DetachDiskRequest) Reset() {
-	*x = DetachDiskRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[28]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DetachDiskRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DetachDiskRequest) ProtoMessage() {}
-
-func (x *DetachDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[28]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DetachDiskRequest.ProtoReflect.Descriptor instead.
-func (*DetachDiskRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{28}
-}
-
-func (x *DetachDiskRequest) GetDiskNumber() uint32 {
-	if x != nil {
-		return x.DiskNumber
-	}
-	return 0
-}
-
-// DetachDiskResponse tells where the content went.
-type DetachDiskResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The host path of the image file, which the emulated node uses no more.
-	ImagePath     string `protobuf:"bytes,1,opt,name=image_path,json=imagePath,proto3" json:"image_path,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DetachDiskResponse) Reset() {
-	*x = DetachDiskResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[29]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DetachDiskResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DetachDiskResponse) ProtoMessage() {}
-
-func (x *DetachDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[29]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DetachDiskResponse.ProtoReflect.Descriptor instead.
-func (*DetachDiskResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{29}
-}
-
-func (x *DetachDiskResponse) GetImagePath() string {
-	if x != nil {
-		return x.ImagePath
-	}
-	return ""
-}
-
-// GrowDiskRequest names the disk and its new size.
-type GrowDiskRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The disk number.
-	DiskNumber uint32 `protobuf:"varint,1,opt,name=disk_number,json=diskNumber,proto3" json:"disk_number,omitempty"`
-	// The new total, not the difference.
-	SizeBytes     int64 `protobuf:"varint,2,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GrowDiskRequest) Reset() {
-	*x = GrowDiskRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[30]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GrowDiskRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GrowDiskRequest) ProtoMessage() {}
-
-func (x *GrowDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[30]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GrowDiskRequest.ProtoReflect.Descriptor instead.
-func (*GrowDiskRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{30}
-}
-
-func (x *GrowDiskRequest) GetDiskNumber() uint32 {
-	if x != nil {
-		return x.DiskNumber
-	}
-	return 0
-}
-
-func (x *GrowDiskRequest) GetSizeBytes() int64 {
-	if x != nil {
-		return x.SizeBytes
-	}
-	return 0
-}
-
-// GrowDiskResponse is empty.
-type GrowDiskResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GrowDiskResponse) Reset() {
-	*x = GrowDiskResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[31]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GrowDiskResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GrowDiskResponse) ProtoMessage() {}
-
-func (x *GrowDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[31]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GrowDiskResponse.ProtoReflect.Descriptor instead.
-func (*GrowDiskResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{31}
-}
-
-// SetDiskStateRequest names the disk and the wanted state.
-type SetDiskStateRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The disk number.
-	DiskNumber uint32 `protobuf:"varint,1,opt,name=disk_number,json=diskNumber,proto3" json:"disk_number,omitempty"`
-	// Online or offline.
-	Online        bool `protobuf:"varint,2,opt,name=online,proto3" json:"online,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetDiskStateRequest) Reset() {
-	*x = SetDiskStateRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[32]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetDiskStateRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetDiskStateRequest) ProtoMessage() {}
-
-func (x *SetDiskStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[32]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetDiskStateRequest.ProtoReflect.Descriptor instead.
-func (*SetDiskStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{32}
-}
-
-func (x *SetDiskStateRequest) GetDiskNumber() uint32 {
-	if x != nil {
-		return x.DiskNumber
-	}
-	return 0
-}
-
-func (x *SetDiskStateRequest) GetOnline() bool {
-	if x != nil {
-		return x.Online
-	}
-	return false
-}
-
-// SetDiskStateResponse is empty.
-type SetDiskStateResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetDiskStateResponse) Reset() {
-	*x = SetDiskStateResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[33]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetDiskStateResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetDiskStateResponse) ProtoMessage() {}
-
-func (x *SetDiskStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[33]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetDiskStateResponse.ProtoReflect.Descriptor instead.
-func (*SetDiskStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{33}
-}
-
-// GetPathRequest names the path.
-type GetPathRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// A Windows path of the emulated node: \var\lib\kubelet is on drive C.
-	WindowsPath   string `protobuf:"bytes,1,opt,name=windows_path,json=windowsPath,proto3" json:"windows_path,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetPathRequest) Reset() {
-	*x = GetPathRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[34]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetPathRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetPathRequest) ProtoMessage() {}
-
-func (x *GetPathRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[34]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetPathRequest.ProtoReflect.Descriptor instead.
-func (*GetPathRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{34}
-}
-
-func (x *GetPathRequest) GetWindowsPath() string {
-	if x != nil {
-		return x.WindowsPath
-	}
-	return ""
-}
-
-// GetPathResponse is the answer.
-type GetPathResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The path on the host that runs the agent.
-	HostPath      string `protobuf:"bytes,1,opt,name=host_path,json=hostPath,proto3" json:"host_path,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetPathResponse) Reset() {
-	*x = GetPathResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[35]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetPathResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetPathResponse) ProtoMessage() {}
-
-func (x *GetPathResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[35]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetPathResponse.ProtoReflect.Descriptor instead.
-func (*GetPathResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{35}
-}
-
-func (x *GetPathResponse) GetHostPath() string {
-	if x != nil {
-		return x.HostPath
-	}
-	return ""
-}
-
-// ReadlinkRequest names the link or mount point.
-type ReadlinkRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// A Windows path of the emulated node.
-	WindowsPath   string `protobuf:"bytes,1,opt,name=windows_path,json=windowsPath,proto3" json:"windows_path,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ReadlinkRequest) Reset() {
-	*x = ReadlinkRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[36]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ReadlinkRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ReadlinkRequest) ProtoMessage() {}
-
-func (x *ReadlinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[36]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ReadlinkRequest.ProtoReflect.Descriptor instead.
-func (*ReadlinkRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{36}
-}
-
-func (x *ReadlinkRequest) GetWindowsPath() string {
-	if x != nil {
-		return x.WindowsPath
-	}
-	return ""
-}
-
-// ReadlinkResponse is the answer.
-type ReadlinkResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The target as a person reads it (the print name).
-	Target        string `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ReadlinkResponse) Reset() {
-	*x = ReadlinkResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[37]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ReadlinkResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ReadlinkResponse) ProtoMessage() {}
-
-func (x *ReadlinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[37]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ReadlinkResponse.ProtoReflect.Descriptor instead.
-func (*ReadlinkResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{37}
-}
-
-func (x *ReadlinkResponse) GetTarget() string {
-	if x != nil {
-		return x.Target
-	}
-	return ""
-}
-
-// SetSMBPasswordRequest names the account and its new password.
-type SetSMBPasswordRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The account, with or without a domain that it has.
-	User string `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
-	// The new password, taken as it is. It is not logged.
-	Password      string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetSMBPasswordRequest) Reset() {
-	*x = SetSMBPasswordRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[38]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetSMBPasswordRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetSMBPasswordRequest) ProtoMessage() {}
-
-func (x *SetSMBPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[38]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetSMBPasswordRequest.ProtoReflect.Descriptor instead.
-func (*SetSMBPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{38}
-}
-
-func (x *SetSMBPasswordRequest) GetUser() string {
-	if x != nil {
-		return x.User
-	}
-	return ""
-}
-
-func (x *SetSMBPasswordRequest) GetPassword() string {
-	if x != nil {
-		return x.Password
-	}
-	return ""
-}
-
-// SetSMBPasswordResponse is empty.
-type SetSMBPasswordResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetSMBPasswordResponse) Reset() {
-	*x = SetSMBPasswordResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[39]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetSMBPasswordResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetSMBPasswordResponse) ProtoMessage() {}
-
-func (x *SetSMBPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[39]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetSMBPasswordResponse.ProtoReflect.Descriptor instead.
-func (*SetSMBPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{39}
-}
-
-// SetSMBServerStateRequest names the file server and the wanted state.
-type SetSMBServerStateRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The file server as remote paths name it: "fs.emulated".
-	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
-	// Running or stopped.
-	Running       bool `protobuf:"varint,2,opt,name=running,proto3" json:"running,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetSMBServerStateRequest) Reset() {
-	*x = SetSMBServerStateRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[40]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetSMBServerStateRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetSMBServerStateRequest) ProtoMessage() {}
-
-func (x *SetSMBServerStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[40]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetSMBServerStateRequest.ProtoReflect.Descriptor instead.
-func (*SetSMBServerStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{40}
-}
-
-func (x *SetSMBServerStateRequest) GetServer() string {
-	if x != nil {
-		return x.Server
-	}
-	return ""
-}
-
-func (x *SetSMBServerStateRequest) GetRunning() bool {
-	if x != nil {
-		return x.Running
-	}
-	return false
-}
-
-// SetSMBServerStateResponse is empty.
-type SetSMBServerStateResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetSMBServerStateResponse) Reset() {
-	*x = SetSMBServerStateResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[41]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetSMBServerStateResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetSMBServerStateResponse) ProtoMessage() {}
-
-func (x *SetSMBServerStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[41]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetSMBServerStateResponse.ProtoReflect.Descriptor instead.
-func (*SetSMBServerStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{41}
-}
-
-// RebootRequest is empty.
-type RebootRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RebootRequest) Reset() {
-	*x = RebootRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[42]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RebootRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RebootRequest) ProtoMessage() {}
-
-func (x *RebootRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[42]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RebootRequest.ProtoReflect.Descriptor instead.
-func (*RebootRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{42}
-}
-
-// RebootResponse is empty.
-type RebootResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RebootResponse) Reset() {
-	*x = RebootResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[43]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RebootResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RebootResponse) ProtoMessage() {}
-
-func (x *RebootResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[43]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RebootResponse.ProtoReflect.Descriptor instead.
-func (*RebootResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 var File_admin_v1alpha1_admin_proto protoreflect.FileDescriptor
@@ -2707,15 +1551,23 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"totalBytes\x12\x1d\n" +
 	"\n" +
 	"used_bytes\x18\x04 \x01(\x03R\tusedBytes\x12!\n" +
-	"\fmount_points\x18\x05 \x03(\tR\vmountPoints\"T\n" +
+	"\fmount_points\x18\x05 \x03(\tR\vmountPoints\"\x89\x02\n" +
 	"\x12ListJournalRequest\x12\x14\n" +
 	"\x05after\x18\x01 \x01(\x04R\x05after\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x12\n" +
-	"\x04wait\x18\x03 \x01(\bR\x04wait\"\xaf\x01\n" +
+	"\x04wait\x18\x03 \x01(\bR\x04wait\x12\x16\n" +
+	"\x06method\x18\x04 \x01(\tR\x06method\x12\x1a\n" +
+	"\bfunction\x18\x05 \x01(\tR\bfunction\x12\x16\n" +
+	"\x06object\x18\x06 \x01(\tR\x06object\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\a \x01(\tR\trequestId\x12\x16\n" +
+	"\x06failed\x18\b \x01(\bR\x06failed\x120\n" +
+	"\x05since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\xcb\x01\n" +
 	"\x13ListJournalResponse\x12?\n" +
 	"\aentries\x18\x01 \x03(\v2%.csiproxy.admin.v1alpha1.JournalEntryR\aentries\x12\x16\n" +
 	"\x06newest\x18\x02 \x01(\x04R\x06newest\x12?\n" +
-	"\arunning\x18\x03 \x03(\v2%.csiproxy.admin.v1alpha1.JournalEntryR\arunning\"\xaf\x02\n" +
+	"\arunning\x18\x03 \x03(\v2%.csiproxy.admin.v1alpha1.JournalEntryR\arunning\x12\x1a\n" +
+	"\bsearched\x18\x04 \x01(\x04R\bsearched\"\xaf\x02\n" +
 	"\fJournalEntry\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x120\n" +
 	"\x05begin\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05begin\x125\n" +
@@ -2724,13 +1576,14 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"request_id\x18\x04 \x01(\tR\trequestId\x124\n" +
 	"\x03api\x18\x05 \x01(\v2 .csiproxy.admin.v1alpha1.APICallH\x00R\x03api\x12=\n" +
 	"\x06kernel\x18\x06 \x01(\v2#.csiproxy.admin.v1alpha1.KernelCallH\x00R\x06kernelB\x06\n" +
-	"\x04call\"\x85\x01\n" +
+	"\x04call\"\xa1\x01\n" +
 	"\aAPICall\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
 	"\x06method\x18\x02 \x01(\tR\x06method\x12\x18\n" +
 	"\arequest\x18\x03 \x01(\tR\arequest\x12\x12\n" +
 	"\x04code\x18\x04 \x01(\tR\x04code\x12\x18\n" +
-	"\amessage\x18\x05 \x01(\tR\amessage\"\x98\x01\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\x12\x1a\n" +
+	"\bresponse\x18\x06 \x01(\tR\bresponse\"\xb6\x01\n" +
 	"\n" +
 	"KernelCall\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x16\n" +
@@ -2738,125 +1591,43 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\fcontrol_code\x18\x03 \x01(\tR\vcontrolCode\x12\x1d\n" +
 	"\n" +
 	"win32_code\x18\x04 \x01(\rR\twin32Code\x12\x14\n" +
-	"\x05error\x18\x05 \x01(\tR\x05error\"\xd7\x02\n" +
-	"\x05Fault\x12\x1a\n" +
-	"\bfunction\x18\x01 \x01(\tR\bfunction\x12!\n" +
-	"\fcontrol_code\x18\x02 \x01(\rR\vcontrolCode\x12\x12\n" +
-	"\x04skip\x18\x03 \x01(\rR\x04skip\x12\x14\n" +
-	"\x05times\x18\x04 \x01(\rR\x05times\x126\n" +
-	"\x04fail\x18\x05 \x01(\v2 .csiproxy.admin.v1alpha1.FailureH\x00R\x04fail\x126\n" +
-	"\x05delay\x18\x06 \x01(\v2\x1e.csiproxy.admin.v1alpha1.DelayH\x00R\x05delay\x123\n" +
-	"\x04hang\x18\a \x01(\v2\x1d.csiproxy.admin.v1alpha1.HangH\x00R\x04hang\x126\n" +
-	"\x05crash\x18\b \x01(\v2\x1e.csiproxy.admin.v1alpha1.CrashH\x00R\x05crashB\b\n" +
-	"\x06effect\">\n" +
-	"\aFailure\x12\x1d\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\x12\x1c\n" +
+	"\targuments\x18\x06 \x01(\tR\targuments\"\x10\n" +
+	"\x0eInspectRequest\"\xc4\x02\n" +
+	"\x0fInspectResponse\x12=\n" +
+	"\bdangling\x18\x01 \x03(\v2!.csiproxy.admin.v1alpha1.DanglingR\bdangling\x12F\n" +
+	"\fsmb_mappings\x18\x02 \x03(\v2#.csiproxy.admin.v1alpha1.SMBMappingR\vsmbMappings\x12L\n" +
+	"\x0eiscsi_sessions\x18\x03 \x03(\v2%.csiproxy.admin.v1alpha1.ISCSISessionR\riscsiSessions\x12B\n" +
 	"\n" +
-	"win32_code\x18\x01 \x01(\rR\twin32Code\x12\x14\n" +
-	"\x05after\x18\x02 \x01(\bR\x05after\"a\n" +
-	"\x05Delay\x12+\n" +
-	"\x03min\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x03min\x12+\n" +
-	"\x03max\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03max\"\x06\n" +
-	"\x04Hang\"\x1d\n" +
-	"\x05Crash\x12\x14\n" +
-	"\x05after\x18\x01 \x01(\bR\x05after\"G\n" +
-	"\x0fAddFaultRequest\x124\n" +
-	"\x05fault\x18\x01 \x01(\v2\x1e.csiproxy.admin.v1alpha1.FaultR\x05fault\"\"\n" +
-	"\x10AddFaultResponse\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\"\x13\n" +
-	"\x11ListFaultsRequest\"R\n" +
-	"\x12ListFaultsResponse\x12<\n" +
-	"\x06faults\x18\x01 \x03(\v2$.csiproxy.admin.v1alpha1.FaultStatusR\x06faults\"\x8b\x01\n" +
-	"\vFaultStatus\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\x124\n" +
-	"\x05fault\x18\x02 \x01(\v2\x1e.csiproxy.admin.v1alpha1.FaultR\x05fault\x12\x1c\n" +
-	"\tdisturbed\x18\x03 \x01(\x04R\tdisturbed\x12\x18\n" +
-	"\aholding\x18\x04 \x01(\x04R\aholding\"$\n" +
-	"\x12RemoveFaultRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\"\x15\n" +
-	"\x13RemoveFaultResponse\"\x93\x03\n" +
-	"\x11AttachDiskRequest\x12\x1d\n" +
+	"operations\x18\x04 \x03(\v2\".csiproxy.admin.v1alpha1.OperationR\n" +
+	"operations\x12\x18\n" +
+	"\amissing\x18\x05 \x03(\tR\amissing\"q\n" +
+	"\bDangling\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
+	"\x06target\x18\x02 \x01(\tR\x06target\x129\n" +
+	"\x04kind\x18\x03 \x01(\x0e2%.csiproxy.admin.v1alpha1.DanglingKindR\x04kind\"E\n" +
 	"\n" +
-	"size_bytes\x18\x01 \x01(\x03R\tsizeBytes\x12#\n" +
-	"\rserial_number\x18\x02 \x01(\tR\fserialNumber\x12E\n" +
-	"\videntifiers\x18\x03 \x03(\v2#.csiproxy.admin.v1alpha1.IdentifierR\videntifiers\x12\x19\n" +
-	"\bbus_type\x18\x04 \x01(\tR\abusType\x12\x18\n" +
-	"\aadapter\x18\x05 \x01(\rR\aadapter\x12\x10\n" +
-	"\x03bus\x18\x06 \x01(\rR\x03bus\x12\x16\n" +
-	"\x06target\x18\a \x01(\rR\x06target\x12\x15\n" +
-	"\x03lun\x18\b \x01(\rH\x00R\x03lun\x88\x01\x01\x12\x18\n" +
-	"\aoffline\x18\t \x01(\bR\aoffline\x12\x1b\n" +
-	"\tread_only\x18\n" +
-	" \x01(\bR\breadOnly\x12\x1f\n" +
-	"\vsector_size\x18\v \x01(\rR\n" +
-	"sectorSize\x12\x1d\n" +
-	"\n" +
-	"image_path\x18\f \x01(\tR\timagePathB\x06\n" +
-	"\x04_lun\"[\n" +
-	"\n" +
-	"Identifier\x12\x19\n" +
-	"\bcode_set\x18\x01 \x01(\rR\acodeSet\x12\x12\n" +
-	"\x04type\x18\x02 \x01(\rR\x04type\x12\x1e\n" +
-	"\n" +
-	"identifier\x18\x03 \x01(\fR\n" +
-	"identifier\"5\n" +
-	"\x12AttachDiskResponse\x12\x1f\n" +
-	"\vdisk_number\x18\x01 \x01(\rR\n" +
-	"diskNumber\"4\n" +
-	"\x11DetachDiskRequest\x12\x1f\n" +
-	"\vdisk_number\x18\x01 \x01(\rR\n" +
-	"diskNumber\"3\n" +
-	"\x12DetachDiskResponse\x12\x1d\n" +
-	"\n" +
-	"image_path\x18\x01 \x01(\tR\timagePath\"Q\n" +
-	"\x0fGrowDiskRequest\x12\x1f\n" +
-	"\vdisk_number\x18\x01 \x01(\rR\n" +
-	"diskNumber\x12\x1d\n" +
-	"\n" +
-	"size_bytes\x18\x02 \x01(\x03R\tsizeBytes\"\x12\n" +
-	"\x10GrowDiskResponse\"N\n" +
-	"\x13SetDiskStateRequest\x12\x1f\n" +
-	"\vdisk_number\x18\x01 \x01(\rR\n" +
-	"diskNumber\x12\x16\n" +
-	"\x06online\x18\x02 \x01(\bR\x06online\"\x16\n" +
-	"\x14SetDiskStateResponse\"3\n" +
-	"\x0eGetPathRequest\x12!\n" +
-	"\fwindows_path\x18\x01 \x01(\tR\vwindowsPath\".\n" +
-	"\x0fGetPathResponse\x12\x1b\n" +
-	"\thost_path\x18\x01 \x01(\tR\bhostPath\"4\n" +
-	"\x0fReadlinkRequest\x12!\n" +
-	"\fwindows_path\x18\x01 \x01(\tR\vwindowsPath\"*\n" +
-	"\x10ReadlinkResponse\x12\x16\n" +
-	"\x06target\x18\x01 \x01(\tR\x06target\"G\n" +
-	"\x15SetSMBPasswordRequest\x12\x12\n" +
-	"\x04user\x18\x01 \x01(\tR\x04user\x12\x1a\n" +
-	"\bpassword\x18\x02 \x01(\tR\bpassword\"\x18\n" +
-	"\x16SetSMBPasswordResponse\"L\n" +
-	"\x18SetSMBServerStateRequest\x12\x16\n" +
-	"\x06server\x18\x01 \x01(\tR\x06server\x12\x18\n" +
-	"\arunning\x18\x02 \x01(\bR\arunning\"\x1b\n" +
-	"\x19SetSMBServerStateResponse\"\x0f\n" +
-	"\rRebootRequest\"\x10\n" +
-	"\x0eRebootResponse2\xb0\x02\n" +
+	"SMBMapping\x12\x1f\n" +
+	"\vremote_path\x18\x01 \x01(\tR\n" +
+	"remotePath\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\"D\n" +
+	"\fISCSISession\x12\x16\n" +
+	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1c\n" +
+	"\tconnected\x18\x02 \x01(\bR\tconnected\"f\n" +
+	"\tOperation\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
+	"\x03age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03age\x12\x18\n" +
+	"\awaiting\x18\x03 \x01(\bR\awaiting*}\n" +
+	"\fDanglingKind\x12\x1d\n" +
+	"\x19DANGLING_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\x19DANGLING_KIND_MOUNT_POINT\x10\x01\x12\x16\n" +
+	"\x12DANGLING_KIND_LINK\x10\x02\x12\x17\n" +
+	"\x13DANGLING_KIND_SHARE\x10\x032\x8e\x03\n" +
 	"\x05Admin\x12_\n" +
 	"\bListAPIs\x12(.csiproxy.admin.v1alpha1.ListAPIsRequest\x1a).csiproxy.admin.v1alpha1.ListAPIsResponse\x12\\\n" +
 	"\aGetTree\x12'.csiproxy.admin.v1alpha1.GetTreeRequest\x1a(.csiproxy.admin.v1alpha1.GetTreeResponse\x12h\n" +
-	"\vListJournal\x12+.csiproxy.admin.v1alpha1.ListJournalRequest\x1a,.csiproxy.admin.v1alpha1.ListJournalResponse2\xe5\t\n" +
-	"\fEmulatedNode\x12e\n" +
-	"\n" +
-	"AttachDisk\x12*.csiproxy.admin.v1alpha1.AttachDiskRequest\x1a+.csiproxy.admin.v1alpha1.AttachDiskResponse\x12e\n" +
-	"\n" +
-	"DetachDisk\x12*.csiproxy.admin.v1alpha1.DetachDiskRequest\x1a+.csiproxy.admin.v1alpha1.DetachDiskResponse\x12_\n" +
-	"\bGrowDisk\x12(.csiproxy.admin.v1alpha1.GrowDiskRequest\x1a).csiproxy.admin.v1alpha1.GrowDiskResponse\x12k\n" +
-	"\fSetDiskState\x12,.csiproxy.admin.v1alpha1.SetDiskStateRequest\x1a-.csiproxy.admin.v1alpha1.SetDiskStateResponse\x12\\\n" +
-	"\aGetPath\x12'.csiproxy.admin.v1alpha1.GetPathRequest\x1a(.csiproxy.admin.v1alpha1.GetPathResponse\x12_\n" +
-	"\bReadlink\x12(.csiproxy.admin.v1alpha1.ReadlinkRequest\x1a).csiproxy.admin.v1alpha1.ReadlinkResponse\x12q\n" +
-	"\x0eSetSMBPassword\x12..csiproxy.admin.v1alpha1.SetSMBPasswordRequest\x1a/.csiproxy.admin.v1alpha1.SetSMBPasswordResponse\x12z\n" +
-	"\x11SetSMBServerState\x121.csiproxy.admin.v1alpha1.SetSMBServerStateRequest\x1a2.csiproxy.admin.v1alpha1.SetSMBServerStateResponse\x12_\n" +
-	"\bAddFault\x12(.csiproxy.admin.v1alpha1.AddFaultRequest\x1a).csiproxy.admin.v1alpha1.AddFaultResponse\x12e\n" +
-	"\n" +
-	"ListFaults\x12*.csiproxy.admin.v1alpha1.ListFaultsRequest\x1a+.csiproxy.admin.v1alpha1.ListFaultsResponse\x12h\n" +
-	"\vRemoveFault\x12+.csiproxy.admin.v1alpha1.RemoveFaultRequest\x1a,.csiproxy.admin.v1alpha1.RemoveFaultResponse\x12Y\n" +
-	"\x06Reboot\x12&.csiproxy.admin.v1alpha1.RebootRequest\x1a'.csiproxy.admin.v1alpha1.RebootResponseBFZDgithub.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1;adminv1alpha1b\x06proto3"
+	"\vListJournal\x12+.csiproxy.admin.v1alpha1.ListJournalRequest\x1a,.csiproxy.admin.v1alpha1.ListJournalResponse\x12\\\n" +
+	"\aInspect\x12'.csiproxy.admin.v1alpha1.InspectRequest\x1a(.csiproxy.admin.v1alpha1.InspectResponseBFZDgithub.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1;adminv1alpha1b\x06proto3"
 
 var (
 	file_admin_v1alpha1_admin_proto_rawDescOnce sync.Once
@@ -2870,111 +1641,63 @@ func file_admin_v1alpha1_admin_proto_rawDescGZIP() []byte {
 	return file_admin_v1alpha1_admin_proto_rawDescData
 }
 
-var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_admin_v1alpha1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_admin_v1alpha1_admin_proto_goTypes = []any{
-	(*ListAPIsRequest)(nil),           // 0: csiproxy.admin.v1alpha1.ListAPIsRequest
-	(*ListAPIsResponse)(nil),          // 1: csiproxy.admin.v1alpha1.ListAPIsResponse
-	(*API)(nil),                       // 2: csiproxy.admin.v1alpha1.API
-	(*GetTreeRequest)(nil),            // 3: csiproxy.admin.v1alpha1.GetTreeRequest
-	(*GetTreeResponse)(nil),           // 4: csiproxy.admin.v1alpha1.GetTreeResponse
-	(*Disk)(nil),                      // 5: csiproxy.admin.v1alpha1.Disk
-	(*Partition)(nil),                 // 6: csiproxy.admin.v1alpha1.Partition
-	(*Volume)(nil),                    // 7: csiproxy.admin.v1alpha1.Volume
-	(*ListJournalRequest)(nil),        // 8: csiproxy.admin.v1alpha1.ListJournalRequest
-	(*ListJournalResponse)(nil),       // 9: csiproxy.admin.v1alpha1.ListJournalResponse
-	(*JournalEntry)(nil),              // 10: csiproxy.admin.v1alpha1.JournalEntry
-	(*APICall)(nil),                   // 11: csiproxy.admin.v1alpha1.APICall
-	(*KernelCall)(nil),                // 12: csiproxy.admin.v1alpha1.KernelCall
-	(*Fault)(nil),                     // 13: csiproxy.admin.v1alpha1.Fault
-	(*Failure)(nil),                   // 14: csiproxy.admin.v1alpha1.Failure
-	(*Delay)(nil),                     // 15: csiproxy.admin.v1alpha1.Delay
-	(*Hang)(nil),                      // 16: csiproxy.admin.v1alpha1.Hang
-	(*Crash)(nil),                     // 17: csiproxy.admin.v1alpha1.Crash
-	(*AddFaultRequest)(nil),           // 18: csiproxy.admin.v1alpha1.AddFaultRequest
-	(*AddFaultResponse)(nil),          // 19: csiproxy.admin.v1alpha1.AddFaultResponse
-	(*ListFaultsRequest)(nil),         // 20: csiproxy.admin.v1alpha1.ListFaultsRequest
-	(*ListFaultsResponse)(nil),        // 21: csiproxy.admin.v1alpha1.ListFaultsResponse
-	(*FaultStatus)(nil),               // 22: csiproxy.admin.v1alpha1.FaultStatus
-	(*RemoveFaultRequest)(nil),        // 23: csiproxy.admin.v1alpha1.RemoveFaultRequest
-	(*RemoveFaultResponse)(nil),       // 24: csiproxy.admin.v1alpha1.RemoveFaultResponse
-	(*AttachDiskRequest)(nil),         // 25: csiproxy.admin.v1alpha1.AttachDiskRequest
-	(*Identifier)(nil),                // 26: csiproxy.admin.v1alpha1.Identifier
-	(*AttachDiskResponse)(nil),        // 27: csiproxy.admin.v1alpha1.AttachDiskResponse
-	(*DetachDiskRequest)(nil),         // 28: csiproxy.admin.v1alpha1.DetachDiskRequest
-	(*DetachDiskResponse)(nil),        // 29: csiproxy.admin.v1alpha1.DetachDiskResponse
-	(*GrowDiskRequest)(nil),           // 30: csiproxy.admin.v1alpha1.GrowDiskRequest
-	(*GrowDiskResponse)(nil),          // 31: csiproxy.admin.v1alpha1.GrowDiskResponse
-	(*SetDiskStateRequest)(nil),       // 32: csiproxy.admin.v1alpha1.SetDiskStateRequest
-	(*SetDiskStateResponse)(nil),      // 33: csiproxy.admin.v1alpha1.SetDiskStateResponse
-	(*GetPathRequest)(nil),            // 34: csiproxy.admin.v1alpha1.GetPathRequest
-	(*GetPathResponse)(nil),           // 35: csiproxy.admin.v1alpha1.GetPathResponse
-	(*ReadlinkRequest)(nil),           // 36: csiproxy.admin.v1alpha1.ReadlinkRequest
-	(*ReadlinkResponse)(nil),          // 37: csiproxy.admin.v1alpha1.ReadlinkResponse
-	(*SetSMBPasswordRequest)(nil),     // 38: csiproxy.admin.v1alpha1.SetSMBPasswordRequest
-	(*SetSMBPasswordResponse)(nil),    // 39: csiproxy.admin.v1alpha1.SetSMBPasswordResponse
-	(*SetSMBServerStateRequest)(nil),  // 40: csiproxy.admin.v1alpha1.SetSMBServerStateRequest
-	(*SetSMBServerStateResponse)(nil), // 41: csiproxy.admin.v1alpha1.SetSMBServerStateResponse
-	(*RebootRequest)(nil),             // 42: csiproxy.admin.v1alpha1.RebootRequest
-	(*RebootResponse)(nil),            // 43: csiproxy.admin.v1alpha1.RebootResponse
-	(*timestamppb.Timestamp)(nil),     // 44: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),       // 45: google.protobuf.Duration
+	(DanglingKind)(0),             // 0: csiproxy.admin.v1alpha1.DanglingKind
+	(*ListAPIsRequest)(nil),       // 1: csiproxy.admin.v1alpha1.ListAPIsRequest
+	(*ListAPIsResponse)(nil),      // 2: csiproxy.admin.v1alpha1.ListAPIsResponse
+	(*API)(nil),                   // 3: csiproxy.admin.v1alpha1.API
+	(*GetTreeRequest)(nil),        // 4: csiproxy.admin.v1alpha1.GetTreeRequest
+	(*GetTreeResponse)(nil),       // 5: csiproxy.admin.v1alpha1.GetTreeResponse
+	(*Disk)(nil),                  // 6: csiproxy.admin.v1alpha1.Disk
+	(*Partition)(nil),             // 7: csiproxy.admin.v1alpha1.Partition
+	(*Volume)(nil),                // 8: csiproxy.admin.v1alpha1.Volume
+	(*ListJournalRequest)(nil),    // 9: csiproxy.admin.v1alpha1.ListJournalRequest
+	(*ListJournalResponse)(nil),   // 10: csiproxy.admin.v1alpha1.ListJournalResponse
+	(*JournalEntry)(nil),          // 11: csiproxy.admin.v1alpha1.JournalEntry
+	(*APICall)(nil),               // 12: csiproxy.admin.v1alpha1.APICall
+	(*KernelCall)(nil),            // 13: csiproxy.admin.v1alpha1.KernelCall
+	(*InspectRequest)(nil),        // 14: csiproxy.admin.v1alpha1.InspectRequest
+	(*InspectResponse)(nil),       // 15: csiproxy.admin.v1alpha1.InspectResponse
+	(*Dangling)(nil),              // 16: csiproxy.admin.v1alpha1.Dangling
+	(*SMBMapping)(nil),            // 17: csiproxy.admin.v1alpha1.SMBMapping
+	(*ISCSISession)(nil),          // 18: csiproxy.admin.v1alpha1.ISCSISession
+	(*Operation)(nil),             // 19: csiproxy.admin.v1alpha1.Operation
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 21: google.protobuf.Duration
 }
 var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
-	2,  // 0: csiproxy.admin.v1alpha1.ListAPIsResponse.apis:type_name -> csiproxy.admin.v1alpha1.API
-	5,  // 1: csiproxy.admin.v1alpha1.GetTreeResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
-	6,  // 2: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
-	7,  // 3: csiproxy.admin.v1alpha1.Partition.volume:type_name -> csiproxy.admin.v1alpha1.Volume
-	10, // 4: csiproxy.admin.v1alpha1.ListJournalResponse.entries:type_name -> csiproxy.admin.v1alpha1.JournalEntry
-	10, // 5: csiproxy.admin.v1alpha1.ListJournalResponse.running:type_name -> csiproxy.admin.v1alpha1.JournalEntry
-	44, // 6: csiproxy.admin.v1alpha1.JournalEntry.begin:type_name -> google.protobuf.Timestamp
-	45, // 7: csiproxy.admin.v1alpha1.JournalEntry.duration:type_name -> google.protobuf.Duration
-	11, // 8: csiproxy.admin.v1alpha1.JournalEntry.api:type_name -> csiproxy.admin.v1alpha1.APICall
-	12, // 9: csiproxy.admin.v1alpha1.JournalEntry.kernel:type_name -> csiproxy.admin.v1alpha1.KernelCall
-	14, // 10: csiproxy.admin.v1alpha1.Fault.fail:type_name -> csiproxy.admin.v1alpha1.Failure
-	15, // 11: csiproxy.admin.v1alpha1.Fault.delay:type_name -> csiproxy.admin.v1alpha1.Delay
-	16, // 12: csiproxy.admin.v1alpha1.Fault.hang:type_name -> csiproxy.admin.v1alpha1.Hang
-	17, // 13: csiproxy.admin.v1alpha1.Fault.crash:type_name -> csiproxy.admin.v1alpha1.Crash
-	45, // 14: csiproxy.admin.v1alpha1.Delay.min:type_name -> google.protobuf.Duration
-	45, // 15: csiproxy.admin.v1alpha1.Delay.max:type_name -> google.protobuf.Duration
-	13, // 16: csiproxy.admin.v1alpha1.AddFaultRequest.fault:type_name -> csiproxy.admin.v1alpha1.Fault
-	22, // 17: csiproxy.admin.v1alpha1.ListFaultsResponse.faults:type_name -> csiproxy.admin.v1alpha1.FaultStatus
-	13, // 18: csiproxy.admin.v1alpha1.FaultStatus.fault:type_name -> csiproxy.admin.v1alpha1.Fault
-	26, // 19: csiproxy.admin.v1alpha1.AttachDiskRequest.identifiers:type_name -> csiproxy.admin.v1alpha1.Identifier
-	0,  // 20: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
-	3,  // 21: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
-	8,  // 22: csiproxy.admin.v1alpha1.Admin.ListJournal:input_type -> csiproxy.admin.v1alpha1.ListJournalRequest
-	25, // 23: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.admin.v1alpha1.AttachDiskRequest
-	28, // 24: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.admin.v1alpha1.DetachDiskRequest
-	30, // 25: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.admin.v1alpha1.GrowDiskRequest
-	32, // 26: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.admin.v1alpha1.SetDiskStateRequest
-	34, // 27: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.admin.v1alpha1.GetPathRequest
-	36, // 28: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.admin.v1alpha1.ReadlinkRequest
-	38, // 29: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.admin.v1alpha1.SetSMBPasswordRequest
-	40, // 30: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.admin.v1alpha1.SetSMBServerStateRequest
-	18, // 31: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.admin.v1alpha1.AddFaultRequest
-	20, // 32: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.admin.v1alpha1.ListFaultsRequest
-	23, // 33: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.admin.v1alpha1.RemoveFaultRequest
-	42, // 34: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.admin.v1alpha1.RebootRequest
-	1,  // 35: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
-	4,  // 36: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
-	9,  // 37: csiproxy.admin.v1alpha1.Admin.ListJournal:output_type -> csiproxy.admin.v1alpha1.ListJournalResponse
-	27, // 38: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.admin.v1alpha1.AttachDiskResponse
-	29, // 39: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.admin.v1alpha1.DetachDiskResponse
-	31, // 40: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.admin.v1alpha1.GrowDiskResponse
-	33, // 41: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.admin.v1alpha1.SetDiskStateResponse
-	35, // 42: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.admin.v1alpha1.GetPathResponse
-	37, // 43: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.admin.v1alpha1.ReadlinkResponse
-	39, // 44: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.admin.v1alpha1.SetSMBPasswordResponse
-	41, // 45: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.admin.v1alpha1.SetSMBServerStateResponse
-	19, // 46: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.admin.v1alpha1.AddFaultResponse
-	21, // 47: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.admin.v1alpha1.ListFaultsResponse
-	24, // 48: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.admin.v1alpha1.RemoveFaultResponse
-	43, // 49: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.admin.v1alpha1.RebootResponse
-	35, // [35:50] is the sub-list for method output_type
-	20, // [20:35] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	3,  // 0: csiproxy.admin.v1alpha1.ListAPIsResponse.apis:type_name -> csiproxy.admin.v1alpha1.API
+	6,  // 1: csiproxy.admin.v1alpha1.GetTreeResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
+	7,  // 2: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
+	8,  // 3: csiproxy.admin.v1alpha1.Partition.volume:type_name -> csiproxy.admin.v1alpha1.Volume
+	20, // 4: csiproxy.admin.v1alpha1.ListJournalRequest.since:type_name -> google.protobuf.Timestamp
+	11, // 5: csiproxy.admin.v1alpha1.ListJournalResponse.entries:type_name -> csiproxy.admin.v1alpha1.JournalEntry
+	11, // 6: csiproxy.admin.v1alpha1.ListJournalResponse.running:type_name -> csiproxy.admin.v1alpha1.JournalEntry
+	20, // 7: csiproxy.admin.v1alpha1.JournalEntry.begin:type_name -> google.protobuf.Timestamp
+	21, // 8: csiproxy.admin.v1alpha1.JournalEntry.duration:type_name -> google.protobuf.Duration
+	12, // 9: csiproxy.admin.v1alpha1.JournalEntry.api:type_name -> csiproxy.admin.v1alpha1.APICall
+	13, // 10: csiproxy.admin.v1alpha1.JournalEntry.kernel:type_name -> csiproxy.admin.v1alpha1.KernelCall
+	16, // 11: csiproxy.admin.v1alpha1.InspectResponse.dangling:type_name -> csiproxy.admin.v1alpha1.Dangling
+	17, // 12: csiproxy.admin.v1alpha1.InspectResponse.smb_mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
+	18, // 13: csiproxy.admin.v1alpha1.InspectResponse.iscsi_sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
+	19, // 14: csiproxy.admin.v1alpha1.InspectResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
+	0,  // 15: csiproxy.admin.v1alpha1.Dangling.kind:type_name -> csiproxy.admin.v1alpha1.DanglingKind
+	21, // 16: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
+	1,  // 17: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
+	4,  // 18: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
+	9,  // 19: csiproxy.admin.v1alpha1.Admin.ListJournal:input_type -> csiproxy.admin.v1alpha1.ListJournalRequest
+	14, // 20: csiproxy.admin.v1alpha1.Admin.Inspect:input_type -> csiproxy.admin.v1alpha1.InspectRequest
+	2,  // 21: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
+	5,  // 22: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
+	10, // 23: csiproxy.admin.v1alpha1.Admin.ListJournal:output_type -> csiproxy.admin.v1alpha1.ListJournalResponse
+	15, // 24: csiproxy.admin.v1alpha1.Admin.Inspect:output_type -> csiproxy.admin.v1alpha1.InspectResponse
+	21, // [21:25] is the sub-list for method output_type
+	17, // [17:21] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_admin_proto_init() }
@@ -2986,25 +1709,19 @@ func file_admin_v1alpha1_admin_proto_init() {
 		(*JournalEntry_Api)(nil),
 		(*JournalEntry_Kernel)(nil),
 	}
-	file_admin_v1alpha1_admin_proto_msgTypes[13].OneofWrappers = []any{
-		(*Fault_Fail)(nil),
-		(*Fault_Delay)(nil),
-		(*Fault_Hang)(nil),
-		(*Fault_Crash)(nil),
-	}
-	file_admin_v1alpha1_admin_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_admin_proto_rawDesc), len(file_admin_v1alpha1_admin_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   44,
+			NumEnums:      1,
+			NumMessages:   19,
 			NumExtensions: 0,
-			NumServices:   2,
+			NumServices:   1,
 		},
 		GoTypes:           file_admin_v1alpha1_admin_proto_goTypes,
 		DependencyIndexes: file_admin_v1alpha1_admin_proto_depIdxs,
+		EnumInfos:         file_admin_v1alpha1_admin_proto_enumTypes,
 		MessageInfos:      file_admin_v1alpha1_admin_proto_msgTypes,
 	}.Build()
 	File_admin_v1alpha1_admin_proto = out.File

@@ -28,6 +28,7 @@ const (
 	Admin_ListAPIs_FullMethodName    = "/csiproxy.admin.v1alpha1.Admin/ListAPIs"
 	Admin_GetTree_FullMethodName     = "/csiproxy.admin.v1alpha1.Admin/GetTree"
 	Admin_ListJournal_FullMethodName = "/csiproxy.admin.v1alpha1.Admin/ListJournal"
+	Admin_Inspect_FullMethodName     = "/csiproxy.admin.v1alpha1.Admin/Inspect"
 )
 
 // AdminClient is the client API for Admin service.
@@ -45,6 +46,10 @@ type AdminClient interface {
 	// order in which they ended. Secrets are not in it. Its own calls are not either. With wait it is a way to follow the
 	// journal. FAILED_PRECONDITION: the agent keeps no journal, as its node is a real one.
 	ListJournal(ctx context.Context, in *ListJournalRequest, opts ...grpc.CallOption) (*ListJournalResponse, error)
+	// Inspect looks for what tends to go wrong on a node: mount points and links that lead nowhere, shares and iSCSI
+	// targets that are not connected, operations that hang. It changes nothing and asks no file server. What could not be
+	// looked at is named in missing; the rest is there.
+	Inspect(ctx context.Context, in *InspectRequest, opts ...grpc.CallOption) (*InspectResponse, error)
 }
 
 type adminClient struct {
@@ -85,6 +90,16 @@ func (c *adminClient) ListJournal(ctx context.Context, in *ListJournalRequest, o
 	return out, nil
 }
 
+func (c *adminClient) Inspect(ctx context.Context, in *InspectRequest, opts ...grpc.CallOption) (*InspectResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(InspectResponse)
+	err := c.cc.Invoke(ctx, Admin_Inspect_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServer is the server API for Admin service.
 // All implementations should embed UnimplementedAdminServer
 // for forward compatibility.
@@ -100,6 +115,10 @@ type AdminServer interface {
 	// order in which they ended. Secrets are not in it. Its own calls are not either. With wait it is a way to follow the
 	// journal. FAILED_PRECONDITION: the agent keeps no journal, as its node is a real one.
 	ListJournal(context.Context, *ListJournalRequest) (*ListJournalResponse, error)
+	// Inspect looks for what tends to go wrong on a node: mount points and links that lead nowhere, shares and iSCSI
+	// targets that are not connected, operations that hang. It changes nothing and asks no file server. What could not be
+	// looked at is named in missing; the rest is there.
+	Inspect(context.Context, *InspectRequest) (*InspectResponse, error)
 }
 
 // UnimplementedAdminServer should be embedded to have
@@ -117,6 +136,9 @@ func (UnimplementedAdminServer) GetTree(context.Context, *GetTreeRequest) (*GetT
 }
 func (UnimplementedAdminServer) ListJournal(context.Context, *ListJournalRequest) (*ListJournalResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListJournal not implemented")
+}
+func (UnimplementedAdminServer) Inspect(context.Context, *InspectRequest) (*InspectResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Inspect not implemented")
 }
 func (UnimplementedAdminServer) testEmbeddedByValue() {}
 
@@ -192,6 +214,24 @@ func _Admin_ListJournal_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_Inspect_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(InspectRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).Inspect(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_Inspect_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).Inspect(ctx, req.(*InspectRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Admin_ServiceDesc is the grpc.ServiceDesc for Admin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -211,575 +251,9 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "ListJournal",
 			Handler:    _Admin_ListJournal_Handler,
 		},
-	},
-	Streams:  []grpc.StreamDesc{},
-	Metadata: "admin/v1alpha1/admin.proto",
-}
-
-const (
-	EmulatedNode_AttachDisk_FullMethodName        = "/csiproxy.admin.v1alpha1.EmulatedNode/AttachDisk"
-	EmulatedNode_DetachDisk_FullMethodName        = "/csiproxy.admin.v1alpha1.EmulatedNode/DetachDisk"
-	EmulatedNode_GrowDisk_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/GrowDisk"
-	EmulatedNode_SetDiskState_FullMethodName      = "/csiproxy.admin.v1alpha1.EmulatedNode/SetDiskState"
-	EmulatedNode_GetPath_FullMethodName           = "/csiproxy.admin.v1alpha1.EmulatedNode/GetPath"
-	EmulatedNode_Readlink_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/Readlink"
-	EmulatedNode_SetSMBPassword_FullMethodName    = "/csiproxy.admin.v1alpha1.EmulatedNode/SetSMBPassword"
-	EmulatedNode_SetSMBServerState_FullMethodName = "/csiproxy.admin.v1alpha1.EmulatedNode/SetSMBServerState"
-	EmulatedNode_AddFault_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/AddFault"
-	EmulatedNode_ListFaults_FullMethodName        = "/csiproxy.admin.v1alpha1.EmulatedNode/ListFaults"
-	EmulatedNode_RemoveFault_FullMethodName       = "/csiproxy.admin.v1alpha1.EmulatedNode/RemoveFault"
-	EmulatedNode_Reboot_FullMethodName            = "/csiproxy.admin.v1alpha1.EmulatedNode/Reboot"
-)
-
-// EmulatedNodeClient is the client API for EmulatedNode service.
-//
-// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
-//
-// EmulatedNode does to an emulated node what hardware, a cloud or a person does to a real one. It is served only by an
-// agent with an emulated node.
-type EmulatedNodeClient interface {
-	// AttachDisk attaches a disk, which takes the lowest free number and is visible at once.
-	// INVALID_ARGUMENT: the size, an identifier or the address is impossible, or the address is taken.
-	AttachDisk(ctx context.Context, in *AttachDiskRequest, opts ...grpc.CallOption) (*AttachDiskResponse, error)
-	// DetachDisk pulls a disk out, whatever is mounted or open on it. Its content is kept and can be attached again.
-	// NOT_FOUND: there is no such disk. FAILED_PRECONDITION: it is the system disk.
-	DetachDisk(ctx context.Context, in *DetachDiskRequest, opts ...grpc.CallOption) (*DetachDiskResponse, error)
-	// GrowDisk makes a disk larger. The same size changes nothing. INVALID_ARGUMENT: smaller than it is.
-	// NOT_FOUND: there is no such disk.
-	GrowDisk(ctx context.Context, in *GrowDiskRequest, opts ...grpc.CallOption) (*GrowDiskResponse, error)
-	// SetDiskState takes a disk offline or online. The state that it has already is no error.
-	// NOT_FOUND: there is no such disk.
-	SetDiskState(ctx context.Context, in *SetDiskStateRequest, opts ...grpc.CallOption) (*SetDiskStateResponse, error)
-	// GetPath tells where on the host a path of the emulated node is, links and mount points followed as by a process on
-	// the node. The last component may be missing. NOT_FOUND: another one is, or leads nowhere.
-	GetPath(ctx context.Context, in *GetPathRequest, opts ...grpc.CallOption) (*GetPathResponse, error)
-	// Readlink reads the target of a link or mount point, which is not followed.
-	// NOT_FOUND: there is no such path. FAILED_PRECONDITION: it is neither link nor mount point.
-	Readlink(ctx context.Context, in *ReadlinkRequest, opts ...grpc.CallOption) (*ReadlinkResponse, error)
-	// SetSMBPassword changes the password of an account on the file servers. They refuse sessions that have another one at
-	// once. NOT_FOUND: there is no such account.
-	SetSMBPassword(ctx context.Context, in *SetSMBPasswordRequest, opts ...grpc.CallOption) (*SetSMBPasswordResponse, error)
-	// SetSMBServerState stops a file server, with whatever is open there, or starts it again. The state that it has
-	// already is no error. NOT_FOUND: there is no such file server.
-	SetSMBServerState(ctx context.Context, in *SetSMBServerStateRequest, opts ...grpc.CallOption) (*SetSMBServerStateResponse, error)
-	// AddFault begins to disturb the calls of one kernel function. Of several faults that apply to a call, the one that was
-	// added first takes it. They survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function, or the
-	// effect is missing or impossible. FAILED_PRECONDITION: a crash, of an agent that is part of another process.
-	AddFault(ctx context.Context, in *AddFaultRequest, opts ...grpc.CallOption) (*AddFaultResponse, error)
-	// ListFaults lists the faults that are there, with those that are spent but still hold calls.
-	ListFaults(ctx context.Context, in *ListFaultsRequest, opts ...grpc.CallOption) (*ListFaultsResponse, error)
-	// RemoveFault ends a fault and lets the calls that it holds go on. NOT_FOUND: it is not there (any more).
-	RemoveFault(ctx context.Context, in *RemoveFaultRequest, opts ...grpc.CallOption) (*RemoveFaultResponse, error)
-	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and what does not
-	// survive a reboot is gone. It returns when the API is served again. Its caller's deadline does not shorten it.
-	Reboot(ctx context.Context, in *RebootRequest, opts ...grpc.CallOption) (*RebootResponse, error)
-}
-
-type emulatedNodeClient struct {
-	cc grpc.ClientConnInterface
-}
-
-func NewEmulatedNodeClient(cc grpc.ClientConnInterface) EmulatedNodeClient {
-	return &emulatedNodeClient{cc}
-}
-
-func (c *emulatedNodeClient) AttachDisk(ctx context.Context, in *AttachDiskRequest, opts ...grpc.CallOption) (*AttachDiskResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AttachDiskResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_AttachDisk_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) DetachDisk(ctx context.Context, in *DetachDiskRequest, opts ...grpc.CallOption) (*DetachDiskResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DetachDiskResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_DetachDisk_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) GrowDisk(ctx context.Context, in *GrowDiskRequest, opts ...grpc.CallOption) (*GrowDiskResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GrowDiskResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_GrowDisk_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) SetDiskState(ctx context.Context, in *SetDiskStateRequest, opts ...grpc.CallOption) (*SetDiskStateResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SetDiskStateResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_SetDiskState_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) GetPath(ctx context.Context, in *GetPathRequest, opts ...grpc.CallOption) (*GetPathResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetPathResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_GetPath_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) Readlink(ctx context.Context, in *ReadlinkRequest, opts ...grpc.CallOption) (*ReadlinkResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ReadlinkResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_Readlink_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) SetSMBPassword(ctx context.Context, in *SetSMBPasswordRequest, opts ...grpc.CallOption) (*SetSMBPasswordResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SetSMBPasswordResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_SetSMBPassword_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) SetSMBServerState(ctx context.Context, in *SetSMBServerStateRequest, opts ...grpc.CallOption) (*SetSMBServerStateResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SetSMBServerStateResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_SetSMBServerState_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) AddFault(ctx context.Context, in *AddFaultRequest, opts ...grpc.CallOption) (*AddFaultResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AddFaultResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_AddFault_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) ListFaults(ctx context.Context, in *ListFaultsRequest, opts ...grpc.CallOption) (*ListFaultsResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListFaultsResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_ListFaults_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) RemoveFault(ctx context.Context, in *RemoveFaultRequest, opts ...grpc.CallOption) (*RemoveFaultResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RemoveFaultResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_RemoveFault_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) Reboot(ctx context.Context, in *RebootRequest, opts ...grpc.CallOption) (*RebootResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RebootResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_Reboot_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// EmulatedNodeServer is the server API for EmulatedNode service.
-// All implementations should embed UnimplementedEmulatedNodeServer
-// for forward compatibility.
-//
-// EmulatedNode does to an emulated node what hardware, a cloud or a person does to a real one. It is served only by an
-// agent with an emulated node.
-type EmulatedNodeServer interface {
-	// AttachDisk attaches a disk, which takes the lowest free number and is visible at once.
-	// INVALID_ARGUMENT: the size, an identifier or the address is impossible, or the address is taken.
-	AttachDisk(context.Context, *AttachDiskRequest) (*AttachDiskResponse, error)
-	// DetachDisk pulls a disk out, whatever is mounted or open on it. Its content is kept and can be attached again.
-	// NOT_FOUND: there is no such disk. FAILED_PRECONDITION: it is the system disk.
-	DetachDisk(context.Context, *DetachDiskRequest) (*DetachDiskResponse, error)
-	// GrowDisk makes a disk larger. The same size changes nothing. INVALID_ARGUMENT: smaller than it is.
-	// NOT_FOUND: there is no such disk.
-	GrowDisk(context.Context, *GrowDiskRequest) (*GrowDiskResponse, error)
-	// SetDiskState takes a disk offline or online. The state that it has already is no error.
-	// NOT_FOUND: there is no such disk.
-	SetDiskState(context.Context, *SetDiskStateRequest) (*SetDiskStateResponse, error)
-	// GetPath tells where on the host a path of the emulated node is, links and mount points followed as by a process on
-	// the node. The last component may be missing. NOT_FOUND: another one is, or leads nowhere.
-	GetPath(context.Context, *GetPathRequest) (*GetPathResponse, error)
-	// Readlink reads the target of a link or mount point, which is not followed.
-	// NOT_FOUND: there is no such path. FAILED_PRECONDITION: it is neither link nor mount point.
-	Readlink(context.Context, *ReadlinkRequest) (*ReadlinkResponse, error)
-	// SetSMBPassword changes the password of an account on the file servers. They refuse sessions that have another one at
-	// once. NOT_FOUND: there is no such account.
-	SetSMBPassword(context.Context, *SetSMBPasswordRequest) (*SetSMBPasswordResponse, error)
-	// SetSMBServerState stops a file server, with whatever is open there, or starts it again. The state that it has
-	// already is no error. NOT_FOUND: there is no such file server.
-	SetSMBServerState(context.Context, *SetSMBServerStateRequest) (*SetSMBServerStateResponse, error)
-	// AddFault begins to disturb the calls of one kernel function. Of several faults that apply to a call, the one that was
-	// added first takes it. They survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function, or the
-	// effect is missing or impossible. FAILED_PRECONDITION: a crash, of an agent that is part of another process.
-	AddFault(context.Context, *AddFaultRequest) (*AddFaultResponse, error)
-	// ListFaults lists the faults that are there, with those that are spent but still hold calls.
-	ListFaults(context.Context, *ListFaultsRequest) (*ListFaultsResponse, error)
-	// RemoveFault ends a fault and lets the calls that it holds go on. NOT_FOUND: it is not there (any more).
-	RemoveFault(context.Context, *RemoveFaultRequest) (*RemoveFaultResponse, error)
-	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and what does not
-	// survive a reboot is gone. It returns when the API is served again. Its caller's deadline does not shorten it.
-	Reboot(context.Context, *RebootRequest) (*RebootResponse, error)
-}
-
-// UnimplementedEmulatedNodeServer should be embedded to have
-// forward compatible implementations.
-//
-// NOTE: this should be embedded by value instead of pointer to avoid a nil
-// pointer dereference when methods are called.
-type UnimplementedEmulatedNodeServer struct{}
-
-func (UnimplementedEmulatedNodeServer) AttachDisk(context.Context, *AttachDiskRequest) (*AttachDiskResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method AttachDisk not implemented")
-}
-func (UnimplementedEmulatedNodeServer) DetachDisk(context.Context, *DetachDiskRequest) (*DetachDiskResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method DetachDisk not implemented")
-}
-func (UnimplementedEmulatedNodeServer) GrowDisk(context.Context, *GrowDiskRequest) (*GrowDiskResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GrowDisk not implemented")
-}
-func (UnimplementedEmulatedNodeServer) SetDiskState(context.Context, *SetDiskStateRequest) (*SetDiskStateResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SetDiskState not implemented")
-}
-func (UnimplementedEmulatedNodeServer) GetPath(context.Context, *GetPathRequest) (*GetPathResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetPath not implemented")
-}
-func (UnimplementedEmulatedNodeServer) Readlink(context.Context, *ReadlinkRequest) (*ReadlinkResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Readlink not implemented")
-}
-func (UnimplementedEmulatedNodeServer) SetSMBPassword(context.Context, *SetSMBPasswordRequest) (*SetSMBPasswordResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SetSMBPassword not implemented")
-}
-func (UnimplementedEmulatedNodeServer) SetSMBServerState(context.Context, *SetSMBServerStateRequest) (*SetSMBServerStateResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SetSMBServerState not implemented")
-}
-func (UnimplementedEmulatedNodeServer) AddFault(context.Context, *AddFaultRequest) (*AddFaultResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method AddFault not implemented")
-}
-func (UnimplementedEmulatedNodeServer) ListFaults(context.Context, *ListFaultsRequest) (*ListFaultsResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListFaults not implemented")
-}
-func (UnimplementedEmulatedNodeServer) RemoveFault(context.Context, *RemoveFaultRequest) (*RemoveFaultResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method RemoveFault not implemented")
-}
-func (UnimplementedEmulatedNodeServer) Reboot(context.Context, *RebootRequest) (*RebootResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Reboot not implemented")
-}
-func (UnimplementedEmulatedNodeServer) testEmbeddedByValue() {}
-
-// UnsafeEmulatedNodeServer may be embedded to opt out of forward compatibility for this service.
-// Use of this interface is not recommended, as added methods to EmulatedNodeServer will
-// result in compilation errors.
-type UnsafeEmulatedNodeServer interface {
-	mustEmbedUnimplementedEmulatedNodeServer()
-}
-
-func RegisterEmulatedNodeServer(s grpc.ServiceRegistrar, srv EmulatedNodeServer) {
-	// If the following call panics, it indicates UnimplementedEmulatedNodeServer was
-	// embedded by pointer and is nil.  This will cause panics if an
-	// unimplemented method is ever invoked, so we test this at initialization
-	// time to prevent it from happening at runtime later due to I/O.
-	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
-		t.testEmbeddedByValue()
-	}
-	s.RegisterService(&EmulatedNode_ServiceDesc, srv)
-}
-
-func _EmulatedNode_AttachDisk_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AttachDiskRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).AttachDisk(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_AttachDisk_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).AttachDisk(ctx, req.(*AttachDiskRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_DetachDisk_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DetachDiskRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).DetachDisk(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_DetachDisk_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).DetachDisk(ctx, req.(*DetachDiskRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_GrowDisk_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GrowDiskRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).GrowDisk(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_GrowDisk_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).GrowDisk(ctx, req.(*GrowDiskRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_SetDiskState_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SetDiskStateRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).SetDiskState(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_SetDiskState_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).SetDiskState(ctx, req.(*SetDiskStateRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_GetPath_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetPathRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).GetPath(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_GetPath_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).GetPath(ctx, req.(*GetPathRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_Readlink_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ReadlinkRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).Readlink(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_Readlink_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).Readlink(ctx, req.(*ReadlinkRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_SetSMBPassword_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SetSMBPasswordRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).SetSMBPassword(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_SetSMBPassword_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).SetSMBPassword(ctx, req.(*SetSMBPasswordRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_SetSMBServerState_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SetSMBServerStateRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).SetSMBServerState(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_SetSMBServerState_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).SetSMBServerState(ctx, req.(*SetSMBServerStateRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_AddFault_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AddFaultRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).AddFault(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_AddFault_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).AddFault(ctx, req.(*AddFaultRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_ListFaults_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListFaultsRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).ListFaults(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_ListFaults_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).ListFaults(ctx, req.(*ListFaultsRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_RemoveFault_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(RemoveFaultRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).RemoveFault(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_RemoveFault_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).RemoveFault(ctx, req.(*RemoveFaultRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_Reboot_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(RebootRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).Reboot(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_Reboot_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).Reboot(ctx, req.(*RebootRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-// EmulatedNode_ServiceDesc is the grpc.ServiceDesc for EmulatedNode service.
-// It's only intended for direct use with grpc.RegisterService,
-// and not to be introspected or modified (even as a copy)
-var EmulatedNode_ServiceDesc = grpc.ServiceDesc{
-	ServiceName: "csiproxy.admin.v1alpha1.EmulatedNode",
-	HandlerType: (*EmulatedNodeServer)(nil),
-	Methods: []grpc.MethodDesc{
 		{
-			MethodName: "AttachDisk",
-			Handler:    _EmulatedNode_AttachDisk_Handler,
-		},
-		{
-			MethodName: "DetachDisk",
-			Handler:    _EmulatedNode_DetachDisk_Handler,
-		},
-		{
-			MethodName: "GrowDisk",
-			Handler:    _EmulatedNode_GrowDisk_Handler,
-		},
-		{
-			MethodName: "SetDiskState",
-			Handler:    _EmulatedNode_SetDiskState_Handler,
-		},
-		{
-			MethodName: "GetPath",
-			Handler:    _EmulatedNode_GetPath_Handler,
-		},
-		{
-			MethodName: "Readlink",
-			Handler:    _EmulatedNode_Readlink_Handler,
-		},
-		{
-			MethodName: "SetSMBPassword",
-			Handler:    _EmulatedNode_SetSMBPassword_Handler,
-		},
-		{
-			MethodName: "SetSMBServerState",
-			Handler:    _EmulatedNode_SetSMBServerState_Handler,
-		},
-		{
-			MethodName: "AddFault",
-			Handler:    _EmulatedNode_AddFault_Handler,
-		},
-		{
-			MethodName: "ListFaults",
-			Handler:    _EmulatedNode_ListFaults_Handler,
-		},
-		{
-			MethodName: "RemoveFault",
-			Handler:    _EmulatedNode_RemoveFault_Handler,
-		},
-		{
-			MethodName: "Reboot",
-			Handler:    _EmulatedNode_Reboot_Handler,
+			MethodName: "Inspect",
+			Handler:    _Admin_Inspect_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

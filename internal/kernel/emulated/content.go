@@ -23,7 +23,8 @@ type content struct {
 
 	mu    sync.Mutex // one change, look-up or opening at a time
 	root  *os.Root
-	gone  error // why nothing works any more
+	dir   *os.File // the root as a file, where and once somebody wanted it
+	gone  error    // why nothing works any more
 	opens []*fileHandle
 }
 
@@ -51,6 +52,12 @@ func (n *Node) contentFor(v *volume, owner *volumeHandle) (*content, error) {
 
 // mount gives the content of a volume, and opens its directory, made when needed, the first time.
 func (n *Node) mount(id guid.GUID) (*content, error) {
+	n.mu.RLock()
+	c := n.contents[id]
+	n.mu.RUnlock()
+	if c != nil {
+		return c, nil
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.disks == nil {
@@ -63,7 +70,7 @@ func (n *Node) mount(id guid.GUID) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &content{node: n, id: id, root: root}
+	c = &content{node: n, id: id, root: root}
 	n.contents[id] = c
 	return c, nil
 }
@@ -106,6 +113,9 @@ func (c *content) retire(why error) {
 	if c.gone == nil {
 		c.gone = why
 		_ = c.root.Close() // nothing is lost: a directory handle holds no data
+		if c.dir != nil {
+			_ = c.dir.Close()
+		}
 		for _, h := range c.opens {
 			h.closed = true
 			_ = h.release()
@@ -166,14 +176,4 @@ func (c *content) drop(h *fileHandle) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.opens = slices.DeleteFunc(c.opens, func(o *fileHandle) bool { return o == h })
-}
-
-// openRoot opens the root directory once more.
-func (c *content) openRoot() (*os.Root, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone != nil {
-		return nil, c.gone
-	}
-	return c.root.OpenRoot(".")
 }

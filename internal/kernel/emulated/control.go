@@ -107,7 +107,7 @@ func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if record.Offline && n.switches.OfflineDisksReadOnly {
+	if record.Offline && n.switches().OfflineDisksReadOnly {
 		record.ReadOnly = true
 	}
 	if err := n.placeImage(spec, record); err != nil {
@@ -234,6 +234,20 @@ func (n *Node) SetDiskOnline(number uint32, online bool) error {
 	n.identity.Unlock()
 	n.retireContents()
 	return err
+}
+
+// SetDiskReadOnly makes a disk read-only or writable, as a cloud or an administrator would. It is idempotent.
+func (n *Node) SetDiskReadOnly(number uint32, readOnly bool) error {
+	d, ok := n.diskNumbered(number)
+	if !ok {
+		return fmt.Errorf("disk %d: %w", number, ErrNoSuchDisk)
+	}
+	n.identity.Lock()
+	defer n.identity.Unlock()
+	d.mu.RLock()
+	offline := d.record.Offline
+	d.mu.RUnlock()
+	return d.setAttributes(offline, readOnly)
 }
 
 // Reboot restarts the node: every open handle is dead. Disks, their numbers and states, mount points and links stay.

@@ -13,6 +13,9 @@ import (
 
 // DiskInterfaces implements kernel.Devices.
 func (n *Node) DiskInterfaces() ([]string, error) {
+	if err := n.passTime(); err != nil {
+		return nil, failed("CM_Get_Device_Interface_ListW", "", err)
+	}
 	var paths []string
 	for _, d := range n.diskList() {
 		paths = append(paths, d.interfacePath())
@@ -34,6 +37,9 @@ func (n *Node) OpenDevice(path string, access uint32) (kernel.Handle, error) {
 }
 
 func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
+	if err := n.passTime(); err != nil {
+		return nil, err
+	}
 	n.mu.RLock()
 	base := device{node: n, boot: n.boot, object: path, access: access}
 	n.mu.RUnlock()

@@ -62,7 +62,7 @@ func (d *disk) refresh() error {
 			return err
 		}
 	}
-	l, err := readLayout(d.image.file, d.image.size, int(d.record.SectorSize), d.node.switches.ZeroedDiskIsMBR)
+	l, err := readLayout(d.image.file, d.image.size, int(d.record.SectorSize), d.node.switches().ZeroedDiskIsMBR)
 	if err != nil {
 		return err
 	}

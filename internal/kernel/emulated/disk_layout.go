@@ -31,7 +31,7 @@ func (d *disk) createDisk(in, _ []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if d.node.switches.CreateDiskClears && !d.record.System {
+	if d.node.switches().CreateDiskClears && !d.record.System {
 		d.node.identity.Lock()
 		err := d.setAttributes(false, false)
 		d.node.identity.Unlock()
@@ -83,7 +83,7 @@ func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error
 	if err != nil {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	s := d.node.switches
+	s := d.node.switches()
 	if s.MSR == MSRImmediate {
 		t = d.withMSR(t)
 	}

@@ -16,7 +16,7 @@ func (d *disk) setDiskAttributes(in, _ []byte) (int, error) {
 		return 0, err
 	}
 	const known = win32.DISK_ATTRIBUTE_OFFLINE | win32.DISK_ATTRIBUTE_READ_ONLY
-	if want.Version != d.node.switches.AttributesVersion || want.AttributesMask&^known != 0 {
+	if want.Version != d.node.switches().AttributesVersion || want.AttributesMask&^known != 0 {
 		return 0, win32.ERROR_INVALID_PARAMETER
 	}
 	d.node.identity.Lock()
@@ -45,7 +45,7 @@ func (d *disk) updateDriveSize(_, out []byte) (int, error) {
 // size that the disk has, unless that is left to IOCTL_DISK_GROW_PARTITION.
 func (d *disk) updateProperties(_, _ []byte) (int, error) {
 	return d.changing(func(map[guid.GUID]bool) (int, error) {
-		if d.node.switches.GrowPartitionRefreshes || d.writable() != nil {
+		if d.node.switches().GrowPartitionRefreshes || d.writable() != nil {
 			return 0, nil //nolint:nilerr // a disk that cannot be written keeps its table
 		}
 		return 0, d.refreshTable(d.knownSize, nil)
@@ -96,7 +96,7 @@ func (d *disk) growPartition(in, _ []byte) (int, error) {
 			return 0, win32.ERROR_INVALID_PARAMETER
 		}
 		size := int64(0)
-		if d.node.switches.GrowPartitionRefreshes {
+		if d.node.switches().GrowPartitionRefreshes {
 			size = d.image.size
 		}
 		return 0, d.refreshTable(size, func(t *gpt.Table) error {

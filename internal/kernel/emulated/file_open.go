@@ -180,6 +180,9 @@ func (p *place) find(how kernel.OpenHow, readOnly bool) (entry, error) {
 	} else {
 		err = host.createIn(p.dir, hostName(p.name))
 	}
+	if err == nil {
+		err = p.content.node.stamp(p.dir, hostName(p.name))
+	}
 	if err != nil {
 		return entry{}, err
 	}

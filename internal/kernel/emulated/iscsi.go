@@ -22,6 +22,9 @@ const (
 
 // withISCSI runs f with what the initiator service has, while nobody changes it.
 func (n *Node) withISCSI(function, object string, f func(s iscsiState) error) error {
+	if err := n.passTime(); err != nil {
+		return failed(function, object, err)
+	}
 	n.identity.Lock()
 	defer n.identity.Unlock()
 	return failed(function, object, n.whileServiceRuns(f))
@@ -45,7 +48,7 @@ func (s iscsiState) parsePortal(b []byte) (iscsiPortal, error) {
 	if portal, ok := s.reachable(name); ok {
 		return portal, nil
 	}
-	if _, err := netip.ParseAddr(p.Address); err != nil {
+	if _, err := netip.ParseAddr(p.Address); err != nil && s.portal(name) < 0 {
 		return iscsiPortal{At: name}, win32.ISDSC_DNS_NAME_UNRESOLVED
 	}
 	return iscsiPortal{At: name}, win32.ISDSC_CONNECTION_FAILED

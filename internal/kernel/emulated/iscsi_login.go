@@ -176,6 +176,11 @@ func (n *Node) rebootISCSI() error {
 			return err
 		}
 	}
+	if len(n.state.Load().ISCSI.Lost) > 0 { // it forgets what it had, but for what is persistent
+		if err := n.update(func(s *state) { s.ISCSI.Lost = nil }); err != nil {
+			return err
+		}
+	}
 	err := n.whileServiceRuns(func(s iscsiState) error {
 		for _, k := range s.Persistent {
 			portal, reachable := s.reachable(k.Portal)

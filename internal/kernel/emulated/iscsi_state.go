@@ -69,6 +69,8 @@ type iscsiState struct {
 	Persistent []iscsiKnown   `json:"persistent"` // logins that are made again after a reboot
 	LastID     uint64         `json:"lastID"`     // of a session
 	Mutual     *saltedSecret  `json:"mutual,omitempty"`
+	Outages    []iscsiOutage  `json:"outages,omitempty"` // portals that are cut off
+	Lost       []iscsiKnown   `json:"lost,omitempty"`    // sessions that an outage ended, to be made again after it
 }
 
 type iscsiPortal struct {
@@ -139,6 +141,8 @@ func (s iscsiState) clone() iscsiState {
 	s.Known = slices.Clone(s.Known)
 	s.Sessions = slices.Clone(s.Sessions)
 	s.Persistent = slices.Clone(s.Persistent)
+	s.Outages = slices.Clone(s.Outages)
+	s.Lost = slices.Clone(s.Lost)
 	return s
 }
 
@@ -158,13 +162,18 @@ func (s iscsiState) check() error {
 	return nil
 }
 
-// reachable gives the portal of the storage system.
+// reachable gives the portal of the storage system, unless it is cut off.
 func (s iscsiState) reachable(name portalName) (iscsiPortal, bool) {
-	i := slices.IndexFunc(s.Storage, func(p iscsiPortal) bool { return p.At.same(name) })
-	if i < 0 {
+	i := s.portal(name)
+	if i < 0 || s.outage(name) >= 0 {
 		return iscsiPortal{}, false
 	}
 	return s.Storage[i], true
+}
+
+// portal is the index of the portal of a name, -1 when there is none.
+func (s iscsiState) portal(name portalName) int {
+	return slices.IndexFunc(s.Storage, func(p iscsiPortal) bool { return p.At.same(name) })
 }
 
 func (p iscsiPortal) target(name string) (iscsiTarget, bool) {

@@ -18,10 +18,9 @@ import (
 //
 // Locks are taken in this order: identity, a content's, mu, a disk's, saving.
 type Node struct {
-	dir      string
-	host     *host
-	lock     *os.File
-	switches Switches
+	dir  string
+	host *host
+	lock *os.File
 
 	// identity is held while disks get or change identities: no two that are online may have the same. The initiator
 	// service works under it, too.

@@ -76,7 +76,6 @@ func (n *Node) start(o Options) error {
 	if err != nil {
 		return err
 	}
-	n.switches = s.Switches
 	n.state.Store(&s)
 	if err := n.host.tidy(n.dir, s); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -23,6 +24,9 @@ type ServiceSpec struct {
 	// PendingQueries is how many queries find the service on its way, each time it starts or stops: whoever wants it
 	// to be there has to wait. No time passes for a service that nobody asks for.
 	PendingQueries int
+
+	// PendingTime is how long a service is on its way at least, by the node's clock, each time it starts or stops.
+	PendingTime time.Duration
 
 	// StartExitCode, unless it is 0, is what the service stops with again when it was started; with
 	// ERROR_SERVICE_SPECIFIC_ERROR, StartServiceExitCode is the service's own code.
@@ -50,18 +54,20 @@ func defaultServices() []ServiceSpec {
 // serviceState is one service as node.json has it. How far a pending state has come is not kept: after a death it
 // begins anew.
 type serviceState struct {
-	Name                 string   `json:"name"`
-	DisplayName          string   `json:"displayName"`
-	StartType            uint32   `json:"startType"`
-	Dependencies         []string `json:"dependencies,omitempty"`
-	Unstoppable          bool     `json:"unstoppable,omitempty"`
-	PendingQueries       int      `json:"pendingQueries,omitempty"`
-	StartExitCode        uint32   `json:"startExitCode,omitempty"`
-	StartServiceExitCode uint32   `json:"startServiceExitCode,omitempty"`
+	Name                 string        `json:"name"`
+	DisplayName          string        `json:"displayName"`
+	StartType            uint32        `json:"startType"`
+	Dependencies         []string      `json:"dependencies,omitempty"`
+	Unstoppable          bool          `json:"unstoppable,omitempty"`
+	PendingQueries       int           `json:"pendingQueries,omitempty"`
+	PendingTime          time.Duration `json:"pendingTime,omitempty"`
+	StartExitCode        uint32        `json:"startExitCode,omitempty"`
+	StartServiceExitCode uint32        `json:"startServiceExitCode,omitempty"`
 
-	State           uint32 `json:"state"`
-	ExitCode        uint32 `json:"exitCode,omitempty"` // of the last stop
-	ServiceExitCode uint32 `json:"serviceExitCode,omitempty"`
+	State           uint32    `json:"state"`
+	Since           time.Time `json:"since,omitzero"`     // when a pending state began, by the node's clock
+	ExitCode        uint32    `json:"exitCode,omitempty"` // of the last stop
+	ServiceExitCode uint32    `json:"serviceExitCode,omitempty"`
 }
 
 // serviceStates makes the services of a new node.
@@ -70,7 +76,7 @@ func serviceStates(specs []ServiceSpec) services {
 	for _, spec := range specs {
 		s := serviceState{
 			Name: spec.Name, DisplayName: spec.DisplayName, StartType: spec.StartType, Dependencies: slices.Clone(spec.Dependencies),
-			Unstoppable: spec.Unstoppable, PendingQueries: spec.PendingQueries,
+			Unstoppable: spec.Unstoppable, PendingQueries: spec.PendingQueries, PendingTime: spec.PendingTime,
 			StartExitCode: spec.StartExitCode, StartServiceExitCode: spec.StartServiceExitCode, State: win32.SERVICE_STOPPED,
 		}
 		if s.DisplayName == "" {

@@ -5,6 +5,7 @@ package emulated
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -48,7 +49,7 @@ func (n *Node) changeServices(name string, f func(all services, s *serviceState)
 func (n *Node) QueryService(name string) (kernel.Service, error) {
 	var info kernel.Service
 	err := n.changeServices(name, func(all services, s *serviceState) error {
-		n.scm.pass(all, s)
+		n.scm.pass(n.state.Load().Clock.now(), all, s)
 		info = n.scm.describe(all, s)
 		return nil
 	})
@@ -79,12 +80,12 @@ func (c *serviceControl) describe(all services, s *serviceState) kernel.Service 
 }
 
 // pass lets a pending service, and those that it waits for, come one query closer to where they are going.
-func (c *serviceControl) pass(all services, s *serviceState) {
+func (c *serviceControl) pass(now time.Time, all services, s *serviceState) {
 	switch s.State {
 	case win32.SERVICE_START_PENDING:
 		needed, _ := all.needs(s)
 		for _, d := range needed {
-			c.pass(all, d)
+			c.pass(now, all, d)
 			if d.State == win32.SERVICE_STOPPED {
 				s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL), 0
 				return
@@ -93,23 +94,23 @@ func (c *serviceControl) pass(all services, s *serviceState) {
 				return
 			}
 		}
-		if c.arrived(s) {
+		if c.arrived(now, s) {
 			s.started()
 		}
 	case win32.SERVICE_STOP_PENDING:
-		if c.arrived(s) {
+		if c.arrived(now, s) {
 			s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, 0, 0
 		}
 	}
 }
 
 // arrived counts a query and tells whether the pending state is over.
-func (c *serviceControl) arrived(s *serviceState) bool {
+func (c *serviceControl) arrived(now time.Time, s *serviceState) bool {
 	key := winpath.Fold(s.Name)
 	if c.steps == nil {
 		c.steps = map[string]int{}
 	}
-	if c.steps[key]++; c.steps[key] <= s.PendingQueries {
+	if c.steps[key]++; c.steps[key] <= s.PendingQueries || now.Before(s.Since.Add(s.PendingTime)) {
 		return false
 	}
 	delete(c.steps, key)
@@ -129,11 +130,11 @@ func (s *serviceState) started() {
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicew
 func (n *Node) StartService(name string) error {
 	return failed("StartServiceW", name, n.changeServices(name, func(all services, s *serviceState) error {
-		return n.scm.launch(all, s)
+		return n.scm.launch(n.state.Load().Clock.now(), all, s)
 	}))
 }
 
-func (c *serviceControl) launch(all services, s *serviceState) error {
+func (c *serviceControl) launch(now time.Time, all services, s *serviceState) error {
 	if s.State != win32.SERVICE_STOPPED {
 		return win32.ERROR_SERVICE_ALREADY_RUNNING
 	}
@@ -145,11 +146,11 @@ func (c *serviceControl) launch(all services, s *serviceState) error {
 		return win32.ERROR_SERVICE_DEPENDENCY_DELETED
 	}
 	for _, d := range needed {
-		if d.State == win32.SERVICE_STOPPED && c.launch(all, d) != nil || d.State == win32.SERVICE_STOP_PENDING {
+		if d.State == win32.SERVICE_STOPPED && c.launch(now, all, d) != nil || d.State == win32.SERVICE_STOP_PENDING {
 			return win32.ERROR_SERVICE_DEPENDENCY_FAIL
 		}
 	}
-	s.State = win32.SERVICE_START_PENDING
+	s.State, s.Since = win32.SERVICE_START_PENDING, now
 	delete(c.steps, winpath.Fold(s.Name))
 	return nil
 }
@@ -169,7 +170,7 @@ func (n *Node) StopService(name string) error {
 		case s.Unstoppable:
 			return win32.ERROR_INVALID_SERVICE_CONTROL
 		}
-		s.State = win32.SERVICE_STOP_PENDING
+		s.State, s.Since = win32.SERVICE_STOP_PENDING, n.state.Load().Clock.now()
 		delete(n.scm.steps, winpath.Fold(s.Name))
 		return nil
 	}))

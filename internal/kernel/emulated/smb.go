@@ -18,7 +18,7 @@ func (n *Node) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 	var mappings []kernel.SMBGlobalMapping
 	for _, m := range s.Mappings {
 		mapping := kernel.SMBGlobalMapping{RemotePath: `\\` + m.Server + `\` + m.Share, Status: win32.SMB_MAPPING_OK}
-		if server := s.server(m.Server); server == nil || server.Stopped {
+		if server := s.server(m.Server); server == nil || server.Stopped || m.Dropped {
 			mapping.Status = win32.SMB_MAPPING_DISCONNECTED
 		}
 		mappings = append(mappings, mapping)

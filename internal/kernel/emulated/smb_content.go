@@ -40,6 +40,9 @@ func (n *Node) shareContent(server, share string) (*content, error) {
 	if err := n.state.Load().SMB.reach(server, share); err != nil {
 		return nil, err
 	}
+	if err := n.reconnect(server, share); err != nil {
+		return nil, err
+	}
 	key := smbKey(server) + `\` + smbKey(share)
 	c, err := n.openShare(key, server, share)
 	if err != nil {

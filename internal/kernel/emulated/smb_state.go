@@ -66,8 +66,9 @@ type smbUserState struct {
 type smbMappingState struct {
 	Server   string `json:"server"`
 	Share    string `json:"share"`
-	User     string `json:"user"`     // as the client named it
-	Verifier []byte `json:"verifier"` // of the password that the session has
+	User     string `json:"user"`              // as the client named it
+	Verifier []byte `json:"verifier"`          // of the password that the session has
+	Dropped  bool   `json:"dropped,omitempty"` // the server closed the session, and nothing has used it since
 }
 
 // ErrInvalidSMB says that a file server or account of that description cannot be.

@@ -32,6 +32,7 @@ type state struct {
 	Services     services      `json:"services"`
 	SMB          smbState      `json:"smb"`
 	ISCSI        iscsiState    `json:"iscsi"`
+	Clock        clockState    `json:"clock,omitzero"`
 }
 
 // diskState is one attached disk.

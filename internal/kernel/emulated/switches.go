@@ -15,7 +15,7 @@ const (
 )
 
 // Switches are the answers of this node to questions about Windows that its documentation leaves open. An agent
-// must work on every combination. They are chosen when a node is made and stay.
+// must work on every combination. They are chosen when a node is made; SetSwitch changes one.
 type Switches struct {
 	// AttributesVersion is the Version that IOCTL_DISK_SET_DISK_ATTRIBUTES wants: 40, the size of
 	// SET_DISK_ATTRIBUTES, or 16, what the documentation says. The other one is ERROR_INVALID_PARAMETER.
@@ -49,6 +49,9 @@ type Switches struct {
 func DefaultSwitches() Switches {
 	return Switches{AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3}
 }
+
+// switches are the answers that hold now.
+func (n *Node) switches() Switches { return n.state.Load().Switches }
 
 func (s Switches) check() error {
 	switch {

@@ -192,7 +192,7 @@ func (h *volumeHandle) extend(in []byte) error {
 		return err
 	}
 	d := h.disk
-	oneLess := d.node.switches.ExtendOneSectorLess
+	oneLess := d.node.switches().ExtendOneSectorLess
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v := d.volumeNow(h.id)

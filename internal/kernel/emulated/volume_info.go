@@ -3,8 +3,6 @@
 package emulated
 
 import (
-	"errors"
-	"io/fs"
 	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
@@ -118,29 +116,8 @@ func (n *Node) space(v *volume, owner *volumeHandle) (total, free uint64, err er
 	if err != nil {
 		return 0, 0, err
 	}
-	root, err := c.openRoot()
-	if err != nil {
-		return 0, 0, err
-	}
-	defer root.Close()
-	used := v.boot.metadataBytes()
-	cluster := uint64(v.boot.clusterBytes)
-	err = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // deleted meanwhile
-		}
-		if err != nil || !d.Type().IsRegular() || isReserved(d.Name()) {
-			return err
-		}
-		info, err := d.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err == nil {
-			used += (uint64(info.Size()) + cluster - 1) / cluster * cluster
-		}
-		return err
-	})
+	used, err := c.fileBytes(uint64(v.boot.clusterBytes))
+	used += v.boot.metadataBytes()
 	total = v.sizeBytes()
 	return total, total - min(used, total), err
 }

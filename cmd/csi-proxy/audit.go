@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"runtime"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/audit"
+	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// auditFlags say where the audit log goes.
+type auditFlags struct {
+	file    string
+	maxSize uint64 // MB
+	backups uint
+}
+
+func (f *auditFlags) register(flags *flag.FlagSet) {
+	flags.StringVar(&f.file, "audit-log", "", "`file` with one JSON object a line for every call: who, what, result; empty: none")
+	flags.Uint64Var(&f.maxSize, "audit-log-max-size", 100, "`megabytes` after which a new audit log is begun")
+	flags.UintVar(&f.backups, "audit-log-backups", 10, "how `many` old audit logs are kept; 0: all")
+}
+
+// check refuses sizes that are none.
+func (f *auditFlags) check() error {
+	const most = 1 << 20 // a terabyte
+	if f.maxSize < 1 || f.maxSize > most {
+		return fmt.Errorf("-audit-log-max-size=%d: it is from 1 to %d megabytes", f.maxSize, most)
+	}
+	return nil
+}
+
+// open opens the audit log; without one the record is nil.
+func (f *auditFlags) open(logger klog.Logger) (record server.Record, closeLog func(), err error) {
+	if f.file == "" {
+		return nil, func() {}, nil
+	}
+	path := onDriveC(f.file, runtime.GOOS)
+	if err := logfile.MakeDirectory(filepath.Dir(path)); err != nil {
+		return nil, nil, fmt.Errorf("-audit-log: %w", err)
+	}
+	file, err := logfile.Open(path, logfile.Options{MaxBytes: int64(f.maxSize) * megabyte, Backups: int(f.backups), Lost: audit.Lost})
+	if err != nil {
+		return nil, nil, fmt.Errorf("-audit-log: %w", err)
+	}
+	return audit.New(file, logger).Record, func() {
+		if err := errors.Join(file.Sync(), file.Close()); err != nil {
+			logger.Error(err, "closing the audit log")
+		}
+	}, nil
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+)
+
+// defaultLogFile is where the log of a service goes when nothing else is said: where cloud images look for it.
+const defaultLogFile = `\etc\kubernetes\logs\csi-proxy.log`
+
+// restartDelay is how long Windows waits before it starts a failed service again, each time.
+const restartDelay = 10 * time.Second
+
+// An installation is what csi-proxy service install is asked for.
+type installation struct {
+	start bool
+	flags []string // of the agent
+	log   string   // the directory of its log; empty: none
+}
+
+// beforeDashes is how many arguments stand before the one that is "--".
+func beforeDashes(args []string) int {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return i
+	}
+	return len(args)
+}
+
+// readInstallation reads the arguments of csi-proxy service install. The agent's flags are read as the agent will.
+func readInstallation(args []string) (installation, error) {
+	var i installation
+	own := flag.NewFlagSet("csi-proxy service install", flag.ContinueOnError)
+	own.SetOutput(io.Discard)
+	own.BoolVar(&i.start, "start", false, "")
+	split := beforeDashes(args)
+	if err := own.Parse(args[:split]); err != nil {
+		return i, fmt.Errorf("install: %w; the agent's flags go behind --", err)
+	}
+	if own.NArg() > 0 {
+		return i, fmt.Errorf("install: unknown argument %q; the agent's flags go behind --", own.Arg(0))
+	}
+	given := args[min(split+1, len(args)):]
+	i.flags = agentFlags(given)
+	o, err := parse(i.flags, io.Discard)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return i, errors.New("install: -help is no flag for a service")
+	case err != nil:
+		return i, fmt.Errorf("install: the agent would not start: %w", err)
+	case o.version || !o.service:
+		return i, fmt.Errorf("install: with %q the agent would not run as a service", strings.Join(given, " "))
+	}
+	// A service starts in Windows' own directory, where nobody means a path to begin.
+	for name, path := range map[string]string{"-log_file": o.log.file, "-log_dir": o.log.dir, "-state-dir": o.stateDir} {
+		if path != "" && !filepath.IsAbs(path) {
+			return i, fmt.Errorf("install: %s=%s is relative, and a service has no directory of its own: give a full path", name, path)
+		}
+	}
+	if !o.log.toStderr {
+		if i.log = o.log.dir; o.log.file != "" {
+			i.log = filepath.Dir(o.log.file)
+		}
+	}
+	return i, nil
+}
+
+// agentFlags adds what a service needs to the flags that were given.
+func agentFlags(given []string) []string {
+	flags := slices.Clone(given)
+	if !slices.ContainsFunc(given, func(arg string) bool { return isFlag(arg, "log_file", "log_dir", "logtostderr") }) {
+		flags = append([]string{"-log_file=" + defaultLogFile, "-logtostderr=false"}, flags...)
+	}
+	if !slices.ContainsFunc(given, func(arg string) bool { return isFlag(arg, "windows-service") }) {
+		flags = append([]string{"-windows-service"}, flags...)
+	}
+	return flags
+}
+
+// isFlag tells whether an argument is one of the flags, with or without a value.
+func isFlag(arg string, names ...string) bool {
+	name, _, _ := strings.Cut(arg, "=")
+	return strings.HasPrefix(arg, "-") && slices.Contains(names, strings.TrimPrefix(strings.TrimPrefix(name, "-"), "-"))
+}
+
+// definition is the service that runs a program with flags, as node scripts have made it with sc.exe from the beginning.
+func definition(program string, flags []string) winservice.Definition {
+	return winservice.Definition{
+		Name:        serviceName,
+		DisplayName: "CSI Proxy",
+		Description: "Serves storage operations of this node to the CSI drivers of Kubernetes.",
+		Command:     append([]string{program}, flags...),
+		Start:       winservice.Automatic,
+		Account:     winservice.LocalSystem,
+		PreShutdown: stopPatience,
+		Recovery:    &winservice.Recovery{Restart: []time.Duration{restartDelay}, OnError: true},
+	}
+}
+
+func (c serviceCommand) install(ctx context.Context, i installation) error {
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("this program's path: %w", err)
+	}
+	if i.log != "" {
+		// Now, and not when the service first starts: nobody can put one of his own there meanwhile.
+		if err := logfile.MakeDirectory(i.log); err != nil {
+			return err
+		}
+	}
+	before, err := c.scm.Query(serviceName)
+	if err != nil && !errors.Is(err, winservice.ErrNotInstalled) {
+		return err
+	}
+	changes, err := winservice.Install(c.scm, definition(program, i.flags))
+	if err != nil {
+		return err
+	}
+	switch {
+	case changes.Created:
+		c.print("%s is installed: %s %s", serviceName, program, strings.Join(i.flags, " "))
+	case len(changes.Updated) == 0:
+		c.print("%s is installed as it should be; nothing changed", serviceName)
+	default:
+		c.print("%s was installed otherwise and is changed:\n  %s", serviceName, strings.Join(changes.Updated, "\n  "))
+	}
+	c.warn(program, filepath.Dir(program), i.log)
+	running := before.State == winservice.Running && len(changes.Updated) > 0
+	if running && !i.start {
+		c.print("it goes on running as it was; csi-proxy service install -start, or a stop and a start, make it run as installed")
+	}
+	if !i.start {
+		return nil
+	}
+	if running {
+		if err := c.stop(ctx); err != nil {
+			return err
+		}
+	}
+	return c.start(ctx)
+}
+
+// warn names those who could become SYSTEM by changing what the service runs or where it writes.
+func (c serviceCommand) warn(paths ...string) {
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		who, err := winservice.Writers(path)
+		switch {
+		case err != nil:
+			c.print("warning: cannot tell who may change %s: %v", path, err)
+		case len(who) > 0:
+			c.print("warning: %s can be changed by %s, and the service runs as SYSTEM: leave that to administrators", path, strings.Join(who, ", "))
+		}
+	}
+}

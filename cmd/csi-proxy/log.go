@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
+)
+
+// megabyte is the unit of klog's -log_file_max_size.
+const megabyte = 1 << 20
+
+// logFlags say where klog's lines go. The flags are klog's own but for those that register adds; klog writes to
+// standard error where they say so, and the files are ours: klog's are cut off when they are full and never for age.
+type logFlags struct {
+	toStderr   bool
+	file, dir  string
+	maxSize    uint64 // MB
+	noHeader   bool
+	every      time.Duration
+	backups    uint
+	backupSize uint64 // MB
+}
+
+// register adds the flags that klog does not have.
+func (l *logFlags) register(flags *flag.FlagSet) {
+	flags.DurationVar(&l.every, "log_file_every", 24*time.Hour, "a new log file is begun after that `duration`, counted from midnight UTC; 0: never (no effect when -logtostderr=true)")
+	flags.UintVar(&l.backups, "log_file_backups", 7, "how `many` old log files are kept; 0: all (no effect when -logtostderr=true)")
+	flags.Uint64Var(&l.backupSize, "log_file_backups_size", 1800, "`megabytes` that old log files may take together, the newest of them aside; 0: no limit (no effect when -logtostderr=true)")
+}
+
+// read takes klog's flags over, once they are parsed.
+func (l *logFlags) read(flags *flag.FlagSet) (err error) {
+	value := func(name string) string { return flags.Lookup(name).Value.String() }
+	var errs [3]error
+	l.toStderr, errs[0] = strconv.ParseBool(value("logtostderr"))
+	l.noHeader, errs[1] = strconv.ParseBool(value("skip_log_headers"))
+	l.maxSize, errs[2] = strconv.ParseUint(value("log_file_max_size"), 10, 64)
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	l.file, l.dir = onDriveC(value("log_file"), runtime.GOOS), onDriveC(value("log_dir"), runtime.GOOS)
+	const most = 1 << 40 // a limit beyond that, in MB, is none, and does not fit its type in bytes
+	switch {
+	case l.every < 0:
+		return fmt.Errorf("-log_file_every=%v: it has to be positive, or 0 for never", l.every)
+	case l.maxSize > most || l.backupSize > most:
+		return fmt.Errorf("-log_file_max_size and -log_file_backups_size are megabytes, at most %d; 0 is no limit", uint64(most))
+	}
+	return nil
+}
+
+// onDriveC puts a rooted path without a drive, such as \etc\kubernetes\logs, on drive C of a Windows node: on the
+// current drive, as Windows has it, it would depend on where the agent was started.
+func onDriveC(path, system string) string {
+	if system != "windows" || path == "" || !strings.ContainsRune(`\/`, rune(path[0])) {
+		return path
+	}
+	if len(path) > 1 && strings.ContainsRune(`\/`, rune(path[1])) {
+		return path // \\server\share, \\?\C:\
+	}
+	return "C:" + path
+}
+
+// open sends klog's lines to the files that the flags name. The function that it returns brings what was written to the
+// disk and sends later lines, which nobody should have, to standard error.
+func (l *logFlags) open() (closeLog func(), err error) {
+	switch {
+	case l.toStderr && l.file+l.dir != "":
+		klog.Background().Info("-log_file and -log_dir have no effect without -logtostderr=false: the log goes to standard error")
+		return klog.Flush, nil
+	case l.toStderr || l.file+l.dir == "":
+		return klog.Flush, nil // klog's own ways: standard error, or files in the directory for temporary ones
+	}
+	// klog writes to one file of all lines as to that of information, and to several for each severity and those above.
+	paths := map[string]string{"INFO": l.file}
+	if l.file == "" {
+		for _, severity := range []string{"INFO", "WARNING", "ERROR"} { // the agent has no fatal lines
+			paths[severity] = filepath.Join(l.dir, "csi-proxy."+severity+".log")
+		}
+	}
+	var files []*logfile.File
+	for severity, path := range paths {
+		file, err := l.openFile(path)
+		if err != nil {
+			klog.LogToStderr(true) // or klog's next line would try for itself, and end the process
+			return nil, errors.Join(err, closeAll(files))
+		}
+		files = append(files, file)
+		klog.SetOutputBySeverity(severity, file)
+	}
+	return func() {
+		klog.Flush()
+		klog.LogToStderr(true)
+		_ = closeAll(files)
+	}, nil
+}
+
+func closeAll(files []*logfile.File) error {
+	var errs []error
+	for _, file := range files {
+		errs = append(errs, file.Sync(), file.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (l *logFlags) openFile(path string) (*logfile.File, error) {
+	if err := logfile.MakeDirectory(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	options := logfile.Options{
+		MaxBytes: int64(l.maxSize) * megabyte, Every: l.every,
+		Backups: int(l.backups), BackupBytes: int64(l.backupSize) * megabyte,
+	}
+	if !l.noHeader {
+		options.Header = logHeader
+	}
+	return logfile.Open(path, options)
+}
+
+// logHeader begins a log file in the words that klog's readers know.
+func logHeader(now time.Time) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("Log file created at: %s\nRunning on machine: %s\nBinary: %s\nLog line format: [IWEF]mmdd hh:mm:ss.uuuuuu threadid file:line] msg\n",
+		now.Format("2006/01/02 15:04:05"), host, version())
+}
+
+// describe says where the log goes.
+func (l *logFlags) describe() string {
+	switch {
+	case l.toStderr:
+		return "Its log goes to standard error, which a service does not have: give it -logtostderr=false -log_file=FILE."
+	case l.file != "":
+		return "Its log is " + l.file + "."
+	case l.dir != "":
+		return "Its logs are in " + l.dir + "."
+	}
+	return "Its logs are in " + os.TempDir() + "."
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+
+	"k8s.io/klog/v2"
+)
+
+// checkMetricsAddress refuses what is no host:port. Empty is off; an empty host is every address of the machine.
+func checkMetricsAddress(address string) error {
+	if address == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("-metrics-bind-address=%s is no host:port such as 127.0.0.1:29660: %w", address, err)
+	}
+	return nil
+}
+
+// listenMetrics opens the address of the metrics before the agent starts, so that a port that is taken ends the start.
+// It returns nil when they are off.
+func listenMetrics(address string, logger klog.Logger) (net.Listener, error) {
+	if address == "" {
+		return nil, nil //nolint:nilnil // off is no failure
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot serve metrics: -metrics-bind-address=%s: %w", address, err)
+	}
+	logger.Info("serving metrics and health", "address", l.Addr().String())
+	if at, ok := l.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
+		logger.Info("Metrics and health are open to everybody who reaches this address: they need no authentication, and tell what the node does; prefer a loopback address such as 127.0.0.1", "address", l.Addr().String())
+	}
+	return l, nil
+}

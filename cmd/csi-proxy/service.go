@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+)
+
+// serviceName is what node scripts and monitoring know the service by.
+const serviceName = "csiproxy"
+
+const (
+	exitStopped      = 3 // service status: installed, and not running
+	exitNotInstalled = 4 // service status: not installed
+)
+
+const (
+	startPatience = 90 * time.Second
+	stopPatience  = stopLimit + 30*time.Second
+)
+
+// asService tells whether the command line asks for running as a service, whatever is wrong with the rest of it.
+func asService(o *options, args []string) bool {
+	if o != nil {
+		return o.service
+	}
+	return slices.ContainsFunc(args, func(arg string) bool {
+		name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		return strings.HasPrefix(arg, "-") && name == "windows-service" && (value == "" || value == "true" || value == "1")
+	})
+}
+
+// runService runs the agent as the Service Control Manager started it. What is wrong with the command line is reported
+// there and in the Event Log, as a failed start: a service has no standard error. Nor has it a standard output, so that
+// nobody is told ready N there.
+func runService(ctx context.Context, o *options, invalid error, stderr io.Writer) int {
+	if errors.Is(invalid, flag.ErrHelp) {
+		return exitOK
+	}
+	err := winservice.Run(serviceName, func(told context.Context, ready func(details string)) error {
+		if invalid != nil {
+			return invalid
+		}
+		closeLog, err := o.log.open()
+		if err != nil {
+			return err
+		}
+		defer closeLog()
+		err = serve(ctx, told, o, func(endpoints int) error {
+			ready(fmt.Sprintf("%d API endpoints accept calls. %s Version: %s.", endpoints, o.log.describe(), version()))
+			return nil
+		})
+		if err != nil {
+			klog.Background().Error(err, "the service failed")
+		}
+		return err
+	})
+	switch {
+	case err == nil:
+		return exitOK
+	case invalid != nil:
+		_, _ = fmt.Fprintf(stderr, "csi-proxy: %v\nRun csi-proxy -help for the flags.\n", invalid)
+		return exitUsage
+	case errors.Is(err, winservice.ErrNotService):
+		err = fmt.Errorf("-windows-service: %w: install it with csi-proxy service install, or leave the flag out to run it here", err)
+	}
+	_, _ = fmt.Fprintf(stderr, "csi-proxy: %v\n", err)
+	return exitFailed
+}
+
+// A serviceCommand is a subcommand of csi-proxy service with its surroundings.
+type serviceCommand struct {
+	scm    winservice.Manager
+	stdout io.Writer
+}
+
+// service carries out csi-proxy service and returns the exit code.
+func service(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	fail := func(code int, err error) int {
+		_, _ = fmt.Fprintf(stderr, "csi-proxy service: %v\n", err)
+		if code == exitUsage {
+			_, _ = fmt.Fprintln(stderr, "Run csi-proxy service -help for the commands.")
+		}
+		return code
+	}
+	if len(args) == 0 {
+		return fail(exitUsage, errors.New("a command is missing"))
+	}
+	command, args := args[0], args[1:]
+	switch command {
+	case "-h", "-help", "--help", "help":
+		serviceUsage(stdout)
+		return exitOK
+	case "install", "uninstall", "status", "start", "stop":
+	default:
+		return fail(exitUsage, fmt.Errorf("unknown command %q", command))
+	}
+	if slices.ContainsFunc(args[:beforeDashes(args)], func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }) {
+		serviceUsage(stdout)
+		return exitOK
+	}
+	if runtime.GOOS != "windows" {
+		return fail(exitUsage, fmt.Errorf("%s needs Windows, and this is %s: run csi-proxy in the foreground here", command, runtime.GOOS))
+	}
+	var install installation
+	if command == "install" {
+		var err error
+		if install, err = readInstallation(args); err != nil {
+			return fail(exitUsage, err)
+		}
+	} else if len(args) > 0 {
+		return fail(exitUsage, fmt.Errorf("%s takes no arguments, %q is one", command, args[0]))
+	}
+	scm, err := winservice.Connect()
+	if err != nil {
+		return fail(exitFailed, err)
+	}
+	defer func() { _ = scm.Close() }()
+	c := serviceCommand{scm, stdout}
+	code := exitOK
+	switch command {
+	case "install":
+		err = c.install(ctx, install)
+	case "uninstall":
+		err = c.uninstall(ctx)
+	case "status":
+		code, err = c.status()
+	case "start":
+		err = c.start(ctx)
+	case "stop":
+		err = c.stop(ctx)
+	}
+	if err != nil {
+		return fail(exitFailed, err)
+	}
+	return code
+}
+
+func (c serviceCommand) print(format string, args ...any) {
+	_, _ = fmt.Fprintf(c.stdout, format+"\n", args...)
+}
+
+func (c serviceCommand) start(ctx context.Context) error {
+	patience, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if err := winservice.Start(patience, c.scm, serviceName); err != nil {
+		return err
+	}
+	c.print("%s is running", serviceName)
+	return nil
+}
+
+func (c serviceCommand) stop(ctx context.Context) error {
+	patience, cancel := context.WithTimeout(ctx, stopPatience)
+	defer cancel()
+	if err := winservice.Stop(patience, c.scm, serviceName); err != nil {
+		return err
+	}
+	c.print("%s is stopped", serviceName)
+	return nil
+}
+
+func (c serviceCommand) uninstall(ctx context.Context) error {
+	patience, cancel := context.WithTimeout(ctx, stopPatience)
+	defer cancel()
+	found, err := winservice.Uninstall(patience, c.scm, serviceName)
+	switch {
+	case err != nil:
+		return err
+	case found:
+		c.print("%s is stopped and removed; its program and its logs are left where they are", serviceName)
+	default:
+		c.print("%s is not installed; there is nothing to remove", serviceName)
+	}
+	return nil
+}
+
+// status prints what Windows knows of the service; the exit code tells scripts whether it runs.
+func (c serviceCommand) status() (code int, err error) {
+	s, err := c.scm.Query(serviceName)
+	switch {
+	case errors.Is(err, winservice.ErrNotInstalled):
+		c.print("%s is not installed", serviceName)
+		return exitNotInstalled, nil
+	case err != nil:
+		return exitFailed, err
+	}
+	c.print("service   %s", serviceName)
+	c.print("state     %v", s.State)
+	if s.PID != 0 {
+		c.print("pid       %d", s.PID)
+	}
+	if s.State == winservice.Stopped {
+		c.print("ended     %s", s.Exit())
+	}
+	c.print("start     %v", s.Start)
+	c.print("account   %s", s.Account)
+	c.print("recovery  %v", s.Recovery)
+	for i, word := range s.Command {
+		if i == 0 {
+			c.print("program   %s", word)
+		} else {
+			c.print("argument  %s", word)
+		}
+	}
+	if s.State != winservice.Running {
+		return exitStopped, nil
+	}
+	return exitOK, nil
+}
+
+func serviceUsage(w io.Writer) {
+	_, _ = fmt.Fprint(w, `The Windows service csiproxy. All but status need an administrator.
+
+Usage:
+  csi-proxy service install [-start] [-- FLAGS]  install this program as the service, or change the one that there is;
+                                                 FLAGS are the agent's, and are checked first. Without any that say
+                                                 where the log goes it is `+defaultLogFile+`
+  csi-proxy service start                        start it, and wait until it serves
+  csi-proxy service stop                         stop it, and wait until it stopped
+  csi-proxy service status                       show its state, process, program and arguments
+  csi-proxy service uninstall                    stop it and remove it; none is no error
+
+Exit codes: 0 done, and for status: running; 1 failed; 2 wrong usage; of status: 3 not running, 4 not installed.
+`)
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
+
+	"github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
+	systemclient "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+)
+
+// TestMain is the command itself where it is called as that: the service that the tests install is this program.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && (os.Args[1] == "service" || isFlag(os.Args[1], "windows-service")) {
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// csiProxy runs the command and returns what it prints, after checking its exit code.
+func csiProxy(t *testing.T, wantCode int, args ...string) string {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return command(t, wantCode, program, args...)
+}
+
+func command(t *testing.T, wantCode int, program string, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
+	code := 0
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if code != wantCode {
+		t.Fatalf("%s %q: exit code %d, want %d:\n%s", filepath.Base(program), args, code, wantCode, out)
+	}
+	return string(out)
+}
+
+func wantText(t *testing.T, got, pattern string) {
+	t.Helper()
+	if !regexp.MustCompile(pattern).MatchString(got) {
+		t.Errorf("got %q, want a match of %q", got, pattern)
+	}
+}
+
+// requireServices skips where a service cannot be installed or should not be.
+func requireServices(t *testing.T) winservice.Manager {
+	t.Helper()
+	onWine := windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
+	if !onWine && os.Getenv("CSI_PROXY_TEST_SERVICE") == "" {
+		t.Skip("require CSI_PROXY_TEST_SERVICE: this installs and removes the service csiproxy of this machine")
+	}
+	scm, err := winservice.Connect()
+	if err != nil {
+		t.Skipf("require a Service Control Manager: %v", err)
+	}
+	t.Cleanup(func() { _ = scm.Close() })
+	if _, err := scm.Query(serviceName); !errors.Is(err, winservice.ErrNotInstalled) {
+		t.Fatalf("there is a service %s already: %v", serviceName, err)
+	}
+	t.Cleanup(func() {
+		patience, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if _, err := winservice.Uninstall(patience, scm, serviceName); err != nil {
+			t.Error(err)
+		}
+	})
+	return scm
+}
+
+// serialNumber calls the service over its pipe, as a driver does.
+func serialNumber(t *testing.T) string {
+	t.Helper()
+	client, err := systemclient.NewClient()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	response, err := client.GetBIOSSerialNumber(patience, &v1alpha1.GetBIOSSerialNumberRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.GetSerialNumber()
+}
+
+func hasEventSource() bool {
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SYSTEM\CurrentControlSet\Services\EventLog\Application\`+serviceName, registry.QUERY_VALUE)
+	if err != nil {
+		return false
+	}
+	_ = key.Close()
+	return true
+}
+
+func TestTheServiceFromInstallToUninstall(t *testing.T) {
+	scm := requireServices(t)
+	dir := t.TempDir()
+	log := filepath.Join(dir, "logs of the agent", "csi-proxy.log")
+	install := []string{"service", "install", "-start", "--", "-host=emulated", "-state-dir=" + filepath.Join(dir, "node"), "-logtostderr=false", "-log_file=" + log}
+
+	wantText(t, csiProxy(t, exitNotInstalled, "service", "status"), "csiproxy is not installed")
+	wantText(t, csiProxy(t, exitUsage, "service", "install", "--", "-no-such-flag"), "the agent would not start: flag provided but not defined: -no-such-flag")
+	wantText(t, csiProxy(t, exitUsage, "service", "install", "--", "-log_file=here.log", "-logtostderr=false"), "-log_file=here.log is relative")
+	if _, err := scm.Query(serviceName); !errors.Is(err, winservice.ErrNotInstalled) {
+		t.Fatalf("bad flags were installed: %v", err)
+	}
+
+	wantText(t, csiProxy(t, exitOK, install...), "(?s)csiproxy is installed: .*csiproxy is running")
+	if got := serialNumber(t); got != "EMU-0000-0001" {
+		t.Errorf("the service answers %q, want the emulated node's serial number", got)
+	}
+	status := csiProxy(t, exitOK, "service", "status")
+	for _, pattern := range []string{
+		`state +running`, `pid +[1-9]`, `start +automatic`, `account +LocalSystem`, `program +\S.*\.exe`,
+		`argument +-windows-service\s`, `argument +` + regexp.QuoteMeta("-log_file="+log),
+	} {
+		wantText(t, status, pattern)
+	}
+
+	if !hasEventSource() {
+		t.Error("no event source is registered")
+	}
+
+	before, err := scm.Query(serviceName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, csiProxy(t, exitOK, install...), "(?s)nothing changed.*csiproxy is running")
+	after, err := scm.Query(serviceName)
+	if err != nil || after.PID != before.PID {
+		t.Errorf("installing it again made process %d of %d (%v), want the same", after.PID, before.PID, err)
+	}
+	wantText(t, csiProxy(t, exitOK, append(install, "-v=4")...), "(?s)is changed:.*command: .* -v=4, was .*csiproxy is stopped.*csiproxy is running")
+	if got := serialNumber(t); got != "EMU-0000-0001" {
+		t.Errorf("after a restart the service answers %q", got)
+	}
+
+	wantText(t, csiProxy(t, exitOK, "service", "stop"), "csiproxy is stopped")
+	status = csiProxy(t, exitStopped, "service", "status")
+	wantText(t, status, `state +stopped`)
+	wantText(t, status, `ended +Win32 exit code 0`)
+	content, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{`Log file created at`, `"serving".*endpoints=23`, `"told to stop"`, `"stopped"`} {
+		wantText(t, string(content), pattern)
+	}
+
+	wantText(t, csiProxy(t, exitOK, "service", "uninstall"), "stopped and removed")
+	wantText(t, csiProxy(t, exitOK, "service", "uninstall"), "not installed; there is nothing to remove")
+	if hasEventSource() {
+		t.Error("the event source is still registered")
+	}
+	csiProxy(t, exitNotInstalled, "service", "status")
+}
+
+// The lines of the installation that node scripts and cloud images have used from the beginning.
+func TestTheServiceThatScMakes(t *testing.T) {
+	scm := requireServices(t)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const log = `\etc\kubernetes\logs\csi-proxy.log`
+	flags := fmt.Sprintf(`-windows-service -log_file=%s -logtostderr=false -host=emulated -state-dir=%s`, log, filepath.Join(t.TempDir(), "node"))
+	t.Cleanup(func() {
+		if err := os.RemoveAll(`C:\etc\kubernetes\logs`); err != nil {
+			t.Error(err)
+		}
+	})
+
+	command(t, 0, "sc.exe", "create", serviceName, "start=", "auto", "binPath=", program+" "+flags)
+	command(t, 0, "sc.exe", "failure", serviceName, "reset=", "0", "actions=", "restart/10000")
+	command(t, 0, "sc.exe", "start", serviceName)
+	if err := winservice.Start(t.Context(), scm, serviceName); err != nil { // waits for what sc.exe began
+		t.Fatal(err)
+	}
+	if got := serialNumber(t); got != "EMU-0000-0001" {
+		t.Errorf("the service answers %q, want the emulated node's serial number", got)
+	}
+	content, err := os.ReadFile("C:" + log)
+	if err != nil || !strings.Contains(string(content), `"serving"`) {
+		t.Errorf("the log of the drive-less path is not on C: %q, %v", content, err)
+	}
+	wantText(t, csiProxy(t, exitOK, "service", "status"), `argument +-windows-service`)
+	command(t, 0, "sc.exe", "stop", serviceName)
+	if err := winservice.Stop(t.Context(), scm, serviceName); err != nil {
+		t.Fatal(err)
+	}
+	command(t, 0, "sc.exe", "delete", serviceName)
+}
+
+// What is wrong with the command line, or at the start, reaches the Service Control Manager as an exit code: nobody
+// sees a service's standard error.
+func TestAServiceThatCannotStart(t *testing.T) {
+	scm := requireServices(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(dir, "csi-proxy.log")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name  string
+		flags []string
+		log   string // what the log file says, empty: there can be none
+	}{
+		{"a bad flag", []string{"-windows-service", "-no-such-flag"}, ""},
+		{"the state directory is a file", []string{"-windows-service", "-host=emulated", "-state-dir=" + file, "-logtostderr=false", "-log_file=" + log}, "the service failed"},
+		{"the log's directory is a file", []string{"-windows-service", "-host=emulated", "-state-dir=" + filepath.Join(dir, "node"), "-logtostderr=false", "-log_file=" + filepath.Join(file, "csi-proxy.log")}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := definition(program, test.flags)
+			d.Recovery = &winservice.Recovery{} // or Windows would start it again and again
+			if _, err := winservice.Install(scm, d); err != nil {
+				t.Fatal(err)
+			}
+			// Wine's StartService waits for the service to run, and now and then fails itself when it has ended by then.
+			wantText(t, csiProxy(t, exitFailed, "service", "start"), "csiproxy stopped again, with exit code 1 of its own; the Event Log|StartService csiproxy: Service request timeout")
+			wantText(t, csiProxy(t, exitStopped, "service", "status"), "ended +exit code 1 of its own")
+			if test.log == "" {
+				return
+			}
+			content, err := os.ReadFile(log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantText(t, string(content), test.log)
+		})
+	}
+}
+
+// After the others: while Wine starts up, its services.exe takes any process for the service that it waits for.
+func TestAServiceFlagInAConsole(t *testing.T) {
+	requireServices(t)
+	wantText(t, csiProxy(t, exitFailed, "-windows-service", "-host=emulated", "-state-dir="+t.TempDir()),
+		"-windows-service: this process was not started by the Windows Service Control Manager: install it with csi-proxy service install")
+	wantText(t, csiProxy(t, exitUsage, "-windows-service", "-no-such-flag"), "flag provided but not defined: -no-such-flag")
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+func smbGroup(a *connection) *cobra.Command {
+	return groupCommand("smb", "Map SMB shares for the whole node", mapCommand(a), unmapCommand(a))
+}
+
+func mapCommand(a *connection) *cobra.Command {
+	c := &cobra.Command{
+		Use:   `map SHARE [PATH] --user USER --password-file FILE`,
+		Short: "Map a share, and make a link to it at a path",
+		Long: `Map a share, \\server\share or a directory in it, and make a link to it at a path, if one is given.
+
+A mapping that works is left as it is, whatever the credentials. The password is read from a file, or from standard
+input with -, so that it is in no list of processes. One line end after it is not part of it.`,
+		Example:               `  csi-proxyctl smb map '\\fs.example\share' 'C:\var\lib\kubelet\plugins\smb\share' --user 'EXAMPLE\csi' --password-file -`,
+		Args:                  cobra.RangeArgs(1, 2),
+		DisableFlagsInUseLine: true,
+	}
+	user := c.Flags().String("user", "", "`name` of the account, with its domain if it has one")
+	file := c.Flags().String("password-file", "", "`file` with the password; -: standard input")
+	required(c, "user")
+	required(c, "password-file")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		password, err := readPassword(*file, c.InOrStdin())
+		if err != nil {
+			return failure{err}
+		}
+		request := &smbapi.NewSmbGlobalMappingRequest{RemotePath: args[0], Username: *user, Password: password}
+		if len(args) == 2 {
+			request.LocalPath = args[1]
+		}
+		return a.api(c, "mapping the share", func(ctx context.Context, client *csiproxy.Client) error {
+			_, err := client.SMB.NewSmbGlobalMapping(ctx, request)
+			return err
+		})
+	}
+	return c
+}
+
+func unmapCommand(a *connection) *cobra.Command {
+	c := &cobra.Command{Use: "unmap SHARE", Short: "Remove the mapping of a share; links to it stay", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeShares}
+	return deedCommand(a, c, func(args []string) (deed, error) {
+		return deed{
+			what: "remove the mapping of " + args[0], doing: "removing the mapping",
+			effect: "All volumes of this node in the share lose it, also those of other drivers and while files are open.",
+			do: func(ctx context.Context, client *csiproxy.Client) error {
+				_, err := client.SMB.RemoveSmbGlobalMapping(ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: args[0]})
+				return err
+			},
+		}, nil
+	})
+}

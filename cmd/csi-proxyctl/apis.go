@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/dial"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+)
+
+// apiRow is one version of a group that an agent serves.
+type apiRow struct {
+	Group    string `json:"group"`
+	Version  string `json:"version"`
+	Endpoint string `json:"endpoint"`
+}
+
+func apisCommand(a *connection) *cobra.Command {
+	return &cobra.Command{
+		Use:   "apis",
+		Short: "List the API groups and versions that the agent serves",
+		Long: `List the API groups and versions that the agent serves.
+
+An agent with an admin endpoint says so itself. Of another one the endpoints are tried.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			list := []apiRow{}
+			err := a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
+				r, err := client.ListAPIs(ctx, &admin.ListAPIsRequest{})
+				for _, api := range r.GetApis() {
+					list = append(list, apiRow{api.GetGroup(), api.GetVersion(), api.GetEndpoint()})
+				}
+				return err
+			})
+			if withoutAdmin(err) {
+				if list, err = a.triedAPIs(c.Context(), err); err != nil {
+					return err
+				}
+			}
+			if err != nil {
+				return err
+			}
+			rows := []string{"GROUP\tVERSION\tENDPOINT"}
+			for _, api := range list {
+				rows = append(rows, api.Group+"\t"+api.Version+"\t"+api.Endpoint)
+			}
+			return a.print(c, map[string][]apiRow{"apis": list}, rows...)
+		},
+	}
+}
+
+// withoutAdmin tells whether an agent has no admin endpoint that this process may use. There may be an agent all the
+// same: an older one, or one whose endpoints for drivers alone are mounted into this container.
+func withoutAdmin(err error) bool {
+	return errors.As(err, new(*dial.Error)) || status.Code(err) == codes.Unimplemented
+}
+
+// noAdmin says that an agent has no admin endpoint, when it is known that there is an agent.
+func noAdmin(err error) string {
+	at := (*dial.Error)(nil)
+	switch {
+	case !errors.As(err, &at):
+		return "the agent's version does not tell it"
+	case errors.Is(err, fs.ErrPermission):
+		return err.Error()
+	default:
+		return "the agent has no admin endpoint here: nothing answers at " + at.Address
+	}
+}
+
+// triedAPIs is what is found by trying. When nothing is, the error is why there is no admin endpoint.
+func (a *connection) triedAPIs(ctx context.Context, why error) ([]apiRow, error) {
+	ctx, cancel := a.limited(ctx)
+	defer cancel()
+	var list []apiRow
+	for _, e := range a.tryEndpoints(ctx) {
+		if e.State == doctor.Answers {
+			list = append(list, apiRow{e.Group, e.Version, e.Address})
+		}
+	}
+	if len(list) == 0 {
+		return nil, why
+	}
+	return list, nil
+}

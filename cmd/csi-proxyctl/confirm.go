@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+// deed is something that a command does and that takes something away.
+type deed struct {
+	what   string // "format the volume X"
+	doing  string // "formatting the volume"
+	effect string // what it means, in a sentence
+	// look finds out what it would be done to. It may be nil.
+	look func(context.Context, *csiproxy.Client) ([]string, error)
+	do   func(context.Context, *csiproxy.Client) error
+}
+
+// deedCommand makes a command ask before it does what it does, and gives it --dry-run and --yes.
+func deedCommand(a *connection, c *cobra.Command, plan func(args []string) (deed, error)) *cobra.Command {
+	dryRun := c.Flags().Bool("dry-run", false, "only say what would be done, and to what")
+	yes := c.Flags().BoolP("yes", "y", false, "do it without a question")
+	c.MarkFlagsMutuallyExclusive("dry-run", "yes")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		d, err := plan(args)
+		if err != nil {
+			return err
+		}
+		if !*yes {
+			found, err := a.lookAt(c, d)
+			if err != nil {
+				return err
+			}
+			if *dryRun {
+				return a.printPlan(c, d, found)
+			}
+			if err := confirm(c, d, found); err != nil {
+				return err
+			}
+		}
+		return a.api(c, d.doing, d.do)
+	}
+	return c
+}
+
+// lookAt finds out what a deed would be done to.
+func (a *connection) lookAt(c *cobra.Command, d deed) (found []string, err error) {
+	found = []string{}
+	err = a.api(c, "", func(ctx context.Context, client *csiproxy.Client) error {
+		if _, err := client.Connect(ctx); err != nil || d.look == nil {
+			return err
+		}
+		lines, err := d.look(ctx, client)
+		found = append(found, lines...)
+		return err
+	})
+	return found, err
+}
+
+// printPlan prints what would be done.
+func (a *connection) printPlan(c *cobra.Command, d deed, found []string) error {
+	rows := append([]string{"Would " + d.what + "."}, found...)
+	return a.print(c, struct {
+		WouldDo string   `json:"wouldDo"`
+		Found   []string `json:"found"`
+		Effect  string   `json:"effect"`
+	}{d.what, found, d.effect}, append(rows, d.effect)...)
+}
+
+// confirm asks the user. Without a terminal nobody can answer, and nothing is done.
+func confirm(c *cobra.Command, d deed, found []string) error {
+	in := c.InOrStdin()
+	if !isTerminal(in) {
+		return failure{errNotConfirmed}
+	}
+	for _, line := range append(found, d.effect) {
+		_, _ = fmt.Fprintln(c.ErrOrStderr(), printable(line))
+	}
+	_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s? [y/N] ", printable(strings.ToUpper(d.what[:1])+d.what[1:]))
+	answer, _ := bufio.NewReader(in).ReadString('\n') // an end without an answer is none
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return failure{errNotConfirmed}
+}

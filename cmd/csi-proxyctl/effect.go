@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/faults"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// effectFlags are the flags that say what a fault does to a call.
+type effectFlags struct {
+	fail, status, message, reason, delay string
+	cut, hang, crash, after              bool
+}
+
+// set gives a fault the effect.
+func (e effectFlags) set(f *admin.Fault) error {
+	switch {
+	case e.hang:
+		f.Effect = &admin.Fault_Hang{Hang: &admin.Hang{}}
+	case e.crash:
+		f.Effect = &admin.Fault_Crash{Crash: &admin.Crash{After: e.after}}
+	case e.cut:
+		f.Effect = &admin.Fault_Cut{Cut: &admin.Cut{After: e.after}}
+	case e.delay != "":
+		d, err := faults.ParseDelay(e.delay)
+		if err != nil {
+			return err
+		}
+		delay := &admin.Delay{Min: durationpb.New(d.Min), Max: durationpb.New(d.Max), Mean: durationpb.New(d.Mean)}
+		for _, q := range d.Quantiles {
+			delay.Quantiles = append(delay.Quantiles, &admin.Quantile{Share: q.Share, Delay: durationpb.New(q.At)})
+		}
+		f.Effect = &admin.Fault_Delay{Delay: delay}
+	case e.status != "":
+		code, err := parseCode(e.status)
+		if err != nil {
+			return err
+		}
+		f.Effect = &admin.Fault_Status{Status: &admin.Status{Code: int32(code), Message: e.message, Reason: e.reason, After: e.after}}
+	default:
+		errno, err := win32.ParseErrno(e.fail)
+		if err != nil {
+			return err
+		}
+		f.Effect = &admin.Fault_Fail{Fail: &admin.Failure{Win32Code: uint32(errno), After: e.after}}
+	}
+	return nil
+}
+
+// parseCode reads a gRPC error code: its name in capitals, as the specification has it, or its number.
+func parseCode(text string) (codes.Code, error) {
+	var code codes.Code
+	quoted := text
+	if _, err := strconv.Atoi(text); err != nil {
+		quoted = strconv.Quote(text)
+	}
+	if err := code.UnmarshalJSON([]byte(quoted)); err != nil || code == codes.OK {
+		return 0, fmt.Errorf("%q is no gRPC error code, such as UNAVAILABLE or 14", text)
+	}
+	return code, nil
+}
+
+// callsText is which calls a fault disturbs.
+func callsText(f *admin.Fault) string {
+	text := f.GetFunction() + f.GetMethod()
+	if f.GetControlCode() != 0 {
+		text += " " + win32.ControlCodeName(f.GetControlCode())
+	}
+	if f.GetObject() != "" {
+		text += fmt.Sprintf(" on %q", f.GetObject())
+	}
+	return text
+}
+
+// effectText is what a fault does to a call.
+func effectText(f *admin.Fault) string {
+	text, after := "", false
+	switch effect := f.GetEffect().(type) {
+	case *admin.Fault_Fail:
+		errno := win32.Errno(effect.Fail.GetWin32Code())
+		if text, after = errno.Name(), effect.Fail.GetAfter(); text == "" {
+			text = fmt.Sprintf("error %d", uint32(errno))
+		}
+	case *admin.Fault_Status:
+		text, after = fmt.Sprintf("%v %q", codes.Code(effect.Status.GetCode()), effect.Status.GetMessage()), effect.Status.GetAfter()
+	case *admin.Fault_Cut:
+		text, after = "cut", effect.Cut.GetAfter()
+	case *admin.Fault_Delay:
+		text = "delay " + delayText(effect.Delay)
+	case *admin.Fault_Hang:
+		text = "hang"
+	case *admin.Fault_Crash:
+		text, after = "crash", effect.Crash.GetAfter()
+	}
+	if after {
+		text += " after"
+	}
+	return text
+}
+
+// delayText is a distribution as --delay takes it.
+func delayText(m *admin.Delay) string {
+	d := faults.Delay{Min: m.GetMin().AsDuration(), Max: m.GetMax().AsDuration(), Mean: m.GetMean().AsDuration()}
+	for _, q := range m.GetQuantiles() {
+		d.Quantiles = append(d.Quantiles, faults.Quantile{Share: q.GetShare(), At: q.GetDelay().AsDuration()})
+	}
+	return d.String()
+}

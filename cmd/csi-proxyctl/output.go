@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+)
+
+// output is the form in which a command prints what it found out.
+type output string
+
+const (
+	outputTable = "table"
+	outputJSON  = "json"
+	outputYAML  = "yaml"
+)
+
+func (o *output) String() string { return string(*o) }
+func (o *output) Type() string   { return "format" }
+
+func (o *output) Set(text string) error {
+	switch text {
+	case outputTable, outputJSON, outputYAML:
+		*o = output(text)
+		return nil
+	}
+	return fmt.Errorf("the output %q is none of table, json and yaml", text)
+}
+
+// print prints what a command found out: as a table, whose rows of cells are separated by tabs, or the value as JSON or
+// YAML. The first row is the heads of the columns; a table with one row is a value without a head.
+func (a *connection) print(c *cobra.Command, value any, rows ...string) error {
+	switch a.output {
+	case outputTable:
+		return printTable(c.OutOrStdout(), rows)
+	default:
+		text, err := a.encode(value, "  ")
+		if err != nil {
+			return err
+		}
+		_, err = c.OutOrStdout().Write(text)
+		return err
+	}
+}
+
+// encode is a value as JSON, or as YAML with the fields in the same order.
+func (a *connection) encode(value any, indent string) ([]byte, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	switch {
+	case a.output == outputYAML:
+		return toYAML(text)
+	case indent == "":
+		err = json.Compact(&out, text)
+	default:
+		err = json.Indent(&out, text, "", indent)
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), err
+}
+
+// toYAML writes JSON as YAML: JSON is YAML, of another style.
+func toYAML(text []byte) ([]byte, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, err
+	}
+	plain(&document)
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	err := encoder.Encode(&document)
+	return out.Bytes(), errors.Join(err, encoder.Close())
+}
+
+// plain takes JSON's style away: the encoder still quotes texts that need it.
+func plain(n *yaml.Node) {
+	if len(n.Content) > 0 || n.Kind == yaml.ScalarNode {
+		n.Style = 0
+	}
+	for _, below := range n.Content {
+		plain(below)
+	}
+}
+
+// printTable prints rows of cells that tabs separate.
+func printTable(w io.Writer, rows []string) error {
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		_, _ = io.WriteString(table, printable(row)+"\n") // a Builder does not fail
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printable keeps what devices and servers call themselves from steering the terminal.
+func printable(row string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' {
+			return '?'
+		}
+		return r
+	}, row)
+}

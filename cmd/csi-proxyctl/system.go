@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+)
+
+func serviceCommand(a *connection) *cobra.Command {
+	service := &cobra.Command{Use: "service", Short: "List the node's services and change them behind the agent's back", Args: cobra.NoArgs, RunE: needCommand}
+	service.AddCommand(listServicesCommand(a), setServiceCommand(a))
+	return service
+}
+
+func listServicesCommand(a *connection) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the services",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
+				list, err := client.ListServices(ctx, &admin.ListServicesRequest{})
+				if err != nil {
+					return err
+				}
+				rows := []string{"NAME\tSTATE\tSTART\tPENDING"}
+				for _, s := range list.GetServices() {
+					pending := fmt.Sprintf("%d queries", s.GetPendingQueries())
+					if d := s.GetPendingTime().AsDuration(); d > 0 {
+						pending += ", " + d.String()
+					}
+					rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s", s.GetName(), word(s.GetState(), statePrefix), word(s.GetStart(), startPrefix), pending))
+				}
+				return a.print(c, message{list}, rows...)
+			})
+		},
+	}
+}
+
+// What the values of these enums begin with; the rest is the word that people write, in lower case and with dashes.
+const (
+	statePrefix = "SERVICE_STATE_"
+	startPrefix = "SERVICE_START_"
+)
+
+func word(value fmt.Stringer, prefix string) string {
+	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(value.String(), prefix), "_", "-"))
+}
+
+// parseWord is the value of an enum that a word names. 0, which is no value, has no word.
+func parseWord(text, what, prefix string, values map[string]int32) (int32, error) {
+	number := values[prefix+strings.ToUpper(strings.ReplaceAll(text, "-", "_"))]
+	if number == 0 {
+		return 0, fmt.Errorf("%q is no %s of a service", text, what)
+	}
+	return number, nil
+}
+
+func setServiceCommand(a *connection) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "set NAME [flags]",
+		Short: "Change a service at once, whatever depends on it",
+		Example: `  csi-proxyctl node service set MSiSCSI --state stopped
+  csi-proxyctl node service set Spooler --pending-time 1m`,
+		Args:                  cobra.ExactArgs(1),
+		DisableFlagsInUseLine: true,
+	}
+	state := c.Flags().String("state", "", "running, stopped, paused, start-pending, stop-pending, pause-pending or continue-pending")
+	start := c.Flags().String("start", "", "when it starts: boot, system, automatic, manual or disabled")
+	queries := c.Flags().Uint32("pending-queries", 0, "how `many` queries find it on its way when it starts or stops")
+	pending := c.Flags().Duration("pending-time", 0, "how `long` it is on its way at least, by the node's clock")
+	c.MarkFlagsOneRequired("state", "start", "pending-queries", "pending-time")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		r := &admin.SetServiceRequest{Name: args[0]}
+		if *state != "" {
+			n, err := parseWord(*state, "state", statePrefix, admin.ServiceState_value)
+			if err != nil {
+				return err
+			}
+			r.State = admin.ServiceState(n)
+		}
+		if *start != "" {
+			n, err := parseWord(*start, "start type", startPrefix, admin.ServiceStart_value)
+			if err != nil {
+				return err
+			}
+			r.Start = admin.ServiceStart(n)
+		}
+		if c.Flags().Changed("pending-queries") {
+			r.PendingQueries = queries
+		}
+		if c.Flags().Changed("pending-time") {
+			r.PendingTime = durationpb.New(*pending)
+		}
+		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
+			_, err := client.SetService(ctx, r)
+			return err
+		})
+	}
+	return c
+}
+
+func switchCommand(a *connection) *cobra.Command {
+	group := &cobra.Command{
+		Use:   "switch",
+		Short: "List and answer the questions that the documentation of Windows leaves open",
+		Args:  cobra.NoArgs,
+		RunE:  needCommand,
+	}
+	group.AddCommand(
+		&cobra.Command{
+			Use:   "list",
+			Short: "List the switches with the node's answers",
+			Args:  cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error {
+				return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
+					list, err := client.ListSwitches(ctx, &admin.ListSwitchesRequest{})
+					if err != nil {
+						return err
+					}
+					rows := []string{"NAME\tANSWER\tPOSSIBLE\tABOUT"}
+					for _, s := range list.GetSwitches() {
+						row := fmt.Sprintf("%s\t%s\t%s\t%s", s.GetName(), s.GetValue(), s.GetForm(), s.GetAbout())
+						rows = append(rows, strings.ReplaceAll(row, "`", ""))
+					}
+					return a.print(c, message{list}, rows...)
+				})
+			},
+		},
+		simpleCommand(a, "set NAME ANSWER", "Answer a question otherwise, for the calls from now on", "  csi-proxyctl node switch set msr delayed", 2,
+			func(ctx context.Context, client *adminclient.Client, args []string) error {
+				_, err := client.SetSwitch(ctx, &admin.SetSwitchRequest{Name: args[0], Value: args[1]})
+				return err
+			}),
+	)
+	return group
+}
+
+// simpleCommand is a command that takes arguments only and prints nothing.
+func simpleCommand(a *connection, use, short, example string, args int, do func(context.Context, *adminclient.Client, []string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: example, Args: cobra.ExactArgs(args),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error { return do(ctx, client, args) })
+		},
+	}
+}
+
+// parseTime reads a point in time: as RFC 3339 has it, or how long ago it was.
+func parseTime(text string) (time.Time, error) {
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return time.Now().Add(-ago), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("%q is no time, such as 2026-01-31T12:00:00Z, and no duration, such as 30s", text)
+	}
+	return at, nil
+}

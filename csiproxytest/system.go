@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package csiproxytest
+
+import (
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// ServiceState is a state of a service of the node, as Windows numbers it.
+type ServiceState uint32
+
+// The states.
+const (
+	ServiceStopped      = ServiceState(win32.SERVICE_STOPPED)
+	ServiceStartPending = ServiceState(win32.SERVICE_START_PENDING)
+	ServiceStopPending  = ServiceState(win32.SERVICE_STOP_PENDING)
+	ServiceRunning      = ServiceState(win32.SERVICE_RUNNING)
+	ServicePaused       = ServiceState(win32.SERVICE_PAUSED)
+)
+
+// SetServiceState gives a service a state at once, as when it fails or somebody else on the node works on it. A pending
+// one goes on from there. Dependencies are not looked at.
+func (n *Node) SetServiceState(name string, state ServiceState) {
+	n.t.Helper()
+	to := uint32(state)
+	n.must("setting a service", n.agent.Emulated().SetService(name, emulated.ServiceChange{State: &to}))
+}
+
+// ServiceStart says when a service starts, as Windows numbers it.
+type ServiceStart uint32
+
+// The start types.
+const (
+	StartAutomatic = ServiceStart(win32.SERVICE_AUTO_START)
+	StartManual    = ServiceStart(win32.SERVICE_DEMAND_START)
+	StartDisabled  = ServiceStart(win32.SERVICE_DISABLED)
+)
+
+// SetServiceStart changes when a service starts.
+func (n *Node) SetServiceStart(name string, start ServiceStart) {
+	n.t.Helper()
+	to := uint32(start)
+	n.must("setting a service", n.agent.Emulated().SetService(name, emulated.ServiceChange{StartType: &to}))
+}
+
+// SetServicePendingTime makes a service slow: from now on it takes at least that long to start and to stop, by the node's
+// clock. While the clock stands, it does not get there.
+func (n *Node) SetServicePendingTime(name string, pending time.Duration) {
+	n.t.Helper()
+	n.must("setting a service", n.agent.Emulated().SetService(name, emulated.ServiceChange{PendingTime: &pending}))
+}
+
+// SetSwitch answers one of the questions that the documentation of Windows leaves open, by its name in scenario files:
+// SetSwitch("msr", "delayed"). A driver should work with all answers; Switches has them.
+func (n *Node) SetSwitch(name, answer string) {
+	n.t.Helper()
+	n.must("setting a switch", n.agent.Emulated().SetSwitch(name, answer))
+}
+
+// Switches are the answers that the node gives, by name.
+func (n *Node) Switches() map[string]string {
+	n.t.Helper()
+	list, err := n.agent.Emulated().Switches()
+	n.must("listing the switches", err)
+	answers := map[string]string{}
+	for _, s := range list {
+		answers[s.Name] = s.Value
+	}
+	return answers
+}
+
+// Now is the time of the node. Services that start or stop, iSCSI portals that are cut off and the times of files that
+// the agent makes go by it; deadlines of calls do not.
+func (n *Node) Now() time.Time {
+	now, _ := n.agent.Emulated().Clock()
+	return now
+}
+
+// SetClock sets the node's clock.
+func (n *Node) SetClock(to time.Time) { n.t.Helper(); n.setClock(emulated.ClockChange{To: to}) }
+
+// AdvanceClock lets time pass on the node; what it brings has happened when it returns.
+func (n *Node) AdvanceClock(by time.Duration) {
+	n.t.Helper()
+	n.setClock(emulated.ClockChange{Advance: by})
+}
+
+// StopClock lets the node's clock stand, but for AdvanceClock and SetClock: a test decides when something is over.
+func (n *Node) StopClock() {
+	n.t.Helper()
+	stopped := true
+	n.setClock(emulated.ClockChange{Stopped: &stopped})
+}
+
+// StartClock lets the node's clock go again.
+func (n *Node) StartClock() {
+	n.t.Helper()
+	stopped := false
+	n.setClock(emulated.ClockChange{Stopped: &stopped})
+}
+
+func (n *Node) setClock(change emulated.ClockChange) {
+	n.t.Helper()
+	_, err := n.agent.Emulated().SetClock(change)
+	n.must("setting the clock", err)
+}

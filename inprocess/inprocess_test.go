@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inprocess
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+)
+
+// start opens an emulated node in process.
+func start(t *testing.T, o Options) *csiproxy.Client {
+	t.Helper()
+	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Close() })
+	n, err := open(k, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return n.Client()
+}
+
+// TestCalls: a call works, and the caller's messages stay its own.
+func TestCalls(t *testing.T) {
+	c := start(t, Options{})
+	ids, err := c.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{})
+	if err != nil || len(ids.GetDiskIDs()) != 3 {
+		t.Fatalf("ListDiskIDs = %v, %v, want the three disks of the default scenario", ids, err)
+	}
+	request := &smbapi.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`, Username: "csi", Password: "csi-password"}
+	if _, err := c.SMB.NewSmbGlobalMapping(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	if request.GetPassword() != "csi-password" {
+		t.Errorf("the caller's password became %q", request.GetPassword())
+	}
+}
+
+// TestSamePolicy: what an agent refuses is refused in process, with the same code, reason and text.
+func TestSamePolicy(t *testing.T) {
+	c := start(t, Options{WorkingDirs: []string{`C:\Windows\System32`}})
+	_, err := c.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: `C:\Windows\x`})
+	if !errors.Is(err, csiproxy.ErrOutsideWorkingDirs) || status.Code(err) != codes.InvalidArgument {
+		t.Errorf("Mkdir in C:\\Windows: %v, want ErrOutsideWorkingDirs and InvalidArgument", err)
+	}
+	for _, dir := range []string{`C:\Windows\System32\x`, `C:\var\lib\kubelet\x`} {
+		if _, err := c.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: dir}); err != nil {
+			t.Errorf("Mkdir(%s): %v", dir, err)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Disk.Rescan(ended, &diskapi.RescanRequest{}); status.Code(err) != codes.Canceled {
+		t.Errorf("a cancelled call: %v, want Canceled", err)
+	}
+}
+
+// TestAudit: a failed call leaves a line that names the caller, and no secret.
+func TestAudit(t *testing.T) {
+	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+	c := start(t, Options{Logger: logger})
+	_, err := c.SMB.NewSmbGlobalMapping(t.Context(), &smbapi.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`, Username: "csi", Password: "hunter2"})
+	if !errors.Is(err, csiproxy.ErrCredentials) {
+		t.Fatalf("a wrong password: %v", err)
+	}
+	underlier, ok := logger.GetSink().(ktesting.Underlier)
+	if !ok {
+		t.Fatal("the logger keeps nothing")
+	}
+	log := underlier.GetBuffer().String()
+	for _, want := range []string{"NewSmbGlobalMapping", "in process", "Unauthenticated"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q: %s", want, log)
+		}
+	}
+	if strings.Contains(log, "hunter2") {
+		t.Errorf("the log has the password: %s", log)
+	}
+}
+
+// TestOpenOffWindows: the library says where it works.
+func TestOpenOffWindows(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("this is Windows")
+	}
+	if _, err := Open(Options{Logger: klog.Background()}); err == nil || !strings.Contains(err.Error(), "csiproxytest") {
+		t.Errorf("Open = %v, want an error that says what to use instead", err)
+	}
+}

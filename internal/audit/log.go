@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/redact"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// maxMessage is how many bytes of an error's text a line has: it may quote what the caller sent.
+const maxMessage = 1024
+
+// A Log writes audit lines. Its Record is a server.Record.
+type Log struct {
+	masks  redact.Masks
+	logger klog.Logger
+
+	mu     sync.Mutex
+	to     io.Writer
+	failed bool // the last line could not be written
+}
+
+// New writes to a file, each line in one piece. When a line cannot be written the call goes on, and the logger is told
+// once, until a line can be written again: an agent that refused to work for want of a log would make a full disk an
+// outage.
+func New(to io.Writer, logger klog.Logger) *Log { return &Log{to: to, logger: logger} }
+
+// line is one call, as it stands in the file. Fields may be added; none changes its name or its meaning.
+type line struct {
+	Time      string          `json:"time"` // when the call began, RFC 3339 in UTC with microseconds
+	RequestID string          `json:"request_id"`
+	PID       int             `json:"pid,omitempty"`   // of the caller
+	Image     string          `json:"image,omitempty"` // of the caller, on Windows
+	UID       *int            `json:"uid,omitempty"`   // of the caller, on Linux
+	Client    string          `json:"client,omitempty"`
+	Endpoint  string          `json:"endpoint"`
+	Method    string          `json:"method"`
+	Request   json.RawMessage `json:"request,omitempty"`       // without secrets; absent when it could not be read, or is too large
+	Bytes     int             `json:"request_bytes,omitempty"` // of a request that is too large
+	Code      string          `json:"code"`
+	Reason    string          `json:"reason,omitempty"`
+	Message   string          `json:"message,omitempty"`
+	Duration  float64         `json:"duration_ms"`
+}
+
+// Record begins the line of a call.
+func (l *Log) Record(c server.RecordedCall) server.CallRecord {
+	begin := time.Now()
+	r := &record{log: l, begin: begin}
+	r.line = line{
+		Time: stamp(begin), RequestID: c.RequestID, Endpoint: c.Endpoint, Method: c.Method,
+	}
+	r.line.caller(c.Client)
+	return r
+}
+
+// record is a call that runs.
+type record struct {
+	log   *Log
+	begin time.Time
+	line  line
+}
+
+// Request takes the request, masked.
+func (r *record) Request(message any) {
+	request, ok := message.(proto.Message)
+	if !ok {
+		return
+	}
+	kept, tooLarge := r.log.masks.Mask(request)
+	if r.line.Bytes = tooLarge; tooLarge > 0 {
+		return
+	}
+	if text, err := redact.JSON(kept); err == nil {
+		r.line.Request = text
+	}
+}
+
+// End writes the line.
+func (r *record) End(_ any, err error) {
+	s := status.Convert(err)
+	r.line.Code, r.line.Message = s.Code().String(), clip(s.Message())
+	for _, detail := range s.Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok {
+			r.line.Reason = info.GetReason()
+		}
+	}
+	r.line.Duration = float64(time.Since(r.begin).Microseconds()) / 1000
+	text, err := json.Marshal(r.line)
+	if err != nil {
+		r.log.logger.Error(err, "a call is missing in the audit log", "requestID", r.line.RequestID)
+		return
+	}
+	r.log.write(append(text, '\n'))
+}
+
+func (l *Log) write(text []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.to.Write(text)
+	if err != nil && !l.failed {
+		l.logger.Error(err, "the audit log cannot be written; calls go on without it")
+	}
+	l.failed = err != nil
+}
+
+// Lost is the line about calls whose lines could not be written, for whoever writes the file.
+func Lost(lines int, cause error) string {
+	text, err := json.Marshal(struct {
+		Time  string `json:"time"`
+		Lost  int    `json:"lost"` // lines before this one
+		Cause string `json:"cause"`
+	}{stamp(time.Now()), lines, clip(cause.Error())})
+	if err != nil {
+		return "{}\n"
+	}
+	return string(text) + "\n"
+}
+
+// stamp is a time as lines have it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z07:00") }

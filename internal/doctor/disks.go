@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
+)
+
+// slack is how much smaller a file system may be than its partition, or a partition than its disk, before it looks as if
+// somebody forgot to grow it: alignment and the backup of a partition table take less.
+const slack = 16 << 20
+
+// disks judges disks.
+func disks(f Facts) []Finding {
+	if f.Tree == nil {
+		return nil
+	}
+	var findings []Finding
+	for _, d := range f.Tree.Disks {
+		findings = append(findings, disk(d)...)
+	}
+	return findings
+}
+
+func disk(d treeview.Disk) []Finding {
+	var findings []Finding
+	bring := []string{fmt.Sprintf("csi-proxyctl disk online %d", d.Number)}
+	switch {
+	case d.Online == nil:
+	case !*d.Online && d.Style == "RAW":
+		findings = append(findings, Finding{
+			Severity: Note, Check: "disk-offline", What: fmt.Sprintf("disk %d is offline and raw: as new disks arrive, before a driver partitions them", d.Number),
+			Evidence: []string{describe(d)}, Do: []string{},
+		})
+	case !*d.Online:
+		findings = append(findings, Finding{
+			Severity: Warning, Check: "disk-offline", What: fmt.Sprintf("disk %d is offline: its volumes cannot be found or mounted", d.Number),
+			Evidence: []string{describe(d)}, Do: bring,
+		})
+	case d.ReadOnly != nil && *d.ReadOnly:
+		findings = append(findings, Finding{
+			Severity: Warning, Check: "disk-read-only", What: fmt.Sprintf("disk %d is read-only", d.Number),
+			Evidence: []string{describe(d)}, Do: append(bring, "if it stays so, see how the storage system exports it"),
+		})
+	}
+	return append(findings, grown(d)...)
+}
+
+// grown finds a disk whose only data partition does not use it all.
+func grown(d treeview.Disk) []Finding {
+	if d.Online == nil || !*d.Online || d.System == nil || *d.System {
+		return nil
+	}
+	var volume *treeview.Volume
+	end := int64(0)
+	for _, p := range d.Partitions {
+		end = max(end, p.OffsetBytes+p.SizeBytes)
+		if p.Volume == nil || !p.Volume.Formatted {
+			continue
+		}
+		if volume != nil {
+			return nil // whose space it is, is not for us to say
+		}
+		volume = p.Volume
+	}
+	if volume == nil || end == 0 || d.SizeBytes-end <= slack {
+		return nil
+	}
+	return []Finding{{
+		Severity: Warning, Check: "partition-smaller", What: fmt.Sprintf("disk %d is larger than what its volume uses: it was grown, and the volume was not", d.Number),
+		Evidence: []string{fmt.Sprintf("disk %d has %s, its partitions end at %s", d.Number, treeview.Size(d.SizeBytes), treeview.Size(end))},
+		Do:       []string{"csi-proxyctl volume resize " + quote(volume.ID)},
+	}}
+}
+
+// describe names a disk as people recognise it.
+func describe(d treeview.Disk) string {
+	text := fmt.Sprintf("disk %d: %s", d.Number, treeview.Size(d.SizeBytes))
+	for _, part := range []struct{ name, value string }{{"", d.BusType}, {"LUN ", d.LUN}, {"serial ", d.SerialNumber}, {"page 83 ", d.Page83}} {
+		if part.value != "" {
+			text += ", " + part.name + part.value
+		}
+	}
+	return text
+}

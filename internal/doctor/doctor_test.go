@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
+)
+
+const (
+	gib = 1 << 30
+	id  = `\\?\Volume{6e0b9e60-5d2f-4f43-9a5e-7a8d5f2b6c11}\`
+)
+
+// verdict is what a test compares of a finding.
+type verdict struct {
+	severity doctor.Severity
+	check    string
+	first    string // the first step that helps
+}
+
+func verdicts(f doctor.Facts) []verdict {
+	var all []verdict
+	for _, finding := range doctor.Examine(f) {
+		v := verdict{severity: finding.Severity, check: finding.Check}
+		if len(finding.Do) > 0 {
+			v.first = finding.Do[0]
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// mounted is a disk with one volume that is as it should be.
+func mounted() treeview.Disk {
+	yes, no := true, false
+	return treeview.Disk{
+		Number: 3, SizeBytes: 10 * gib, Style: "GPT", Online: &yes, ReadOnly: &no, System: &no, BusType: "SCSI",
+		Partitions: []treeview.Partition{
+			{Number: 1, OffsetBytes: 1 << 20, SizeBytes: 16 << 20, Kind: "Microsoft Reserved"},
+			{Number: 2, OffsetBytes: 17 << 20, SizeBytes: 10*gib - 18<<20, Kind: "basic data", Volume: &treeview.Volume{
+				ID: id, FileSystem: "NTFS", Formatted: true, TotalBytes: 10*gib - 19<<20, MountPoints: []string{`C:\mnt\`},
+			}},
+		},
+	}
+}
+
+func TestDisksAndVolumes(t *testing.T) {
+	yes, no := true, false
+	for name, test := range map[string]struct {
+		change func(*treeview.Disk)
+		want   []verdict
+	}{
+		"as it should be":        {func(*treeview.Disk) {}, nil},
+		"offline":                {func(d *treeview.Disk) { d.Online = &no }, []verdict{{doctor.Warning, "disk-offline", "csi-proxyctl disk online 3"}}},
+		"offline and raw":        {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3, Style: "RAW", Online: &no} }, []verdict{{doctor.Note, "disk-offline", ""}}},
+		"offline, API alone":     {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3, Online: &no} }, []verdict{{doctor.Warning, "disk-offline", "csi-proxyctl disk online 3"}}},
+		"state not known":        {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3} }, nil},
+		"read-only":              {func(d *treeview.Disk) { d.ReadOnly = &yes }, []verdict{{doctor.Warning, "disk-read-only", "csi-proxyctl disk online 3"}}},
+		"not mounted":            {func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = []string{} }, []verdict{{doctor.Note, "volume-not-mounted", ""}}},
+		"mount points not known": {func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = nil }, nil},
+		"grown disk":             {func(d *treeview.Disk) { d.SizeBytes = 20 * gib }, []verdict{{doctor.Warning, "partition-smaller", "csi-proxyctl volume resize '" + id + "'"}}},
+		"grown system disk":      {func(d *treeview.Disk) { d.SizeBytes, d.System = 20*gib, &yes }, nil},
+		"grown disk with two volumes": {func(d *treeview.Disk) {
+			d.SizeBytes = 30 * gib
+			second := d.Partitions[1]
+			second.Number, second.OffsetBytes = 3, 10*gib
+			d.Partitions = append(d.Partitions, second)
+		}, nil},
+		"small file system": {func(d *treeview.Disk) { d.Partitions[1].Volume.TotalBytes = 5 * gib }, []verdict{{doctor.Warning, "file-system-smaller", "csi-proxyctl volume resize '" + id + "'"}}},
+		"no file system":    {func(d *treeview.Disk) { *d.Partitions[1].Volume = treeview.Volume{ID: id, MountPoints: []string{}} }, nil},
+		"partition size not known": {func(d *treeview.Disk) {
+			d.Partitions = d.Partitions[1:]
+			d.Partitions[0].SizeBytes, d.Partitions[0].OffsetBytes = 0, 0
+		}, nil},
+	} {
+		d := mounted()
+		test.change(&d)
+		got := verdicts(doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{d}}})
+		if diff := cmp.Diff(got, test.want, cmp.AllowUnexported(verdict{})); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", name, diff)
+		}
+	}
+}
+
+func TestConnectionsAndLinks(t *testing.T) {
+	got := verdicts(doctor.Facts{
+		Dangling: []doctor.Dangling{
+			{Path: `C:\a`, Target: `C:\b`}, {Path: `C:\m`, Target: id, Volume: true}, {Path: `C:\s`, Target: `\\fs\share`, Share: true},
+		},
+		Mappings:   []doctor.Mapping{{`\\fs\good`, "OK"}, {`\\fs\bad`, "disconnected"}},
+		Sessions:   []doctor.Session{{"iqn.2026-01.example:good", true}, {"iqn.2026-01.example:bad", false}},
+		Operations: []doctor.Operation{{Name: "Rescan", Age: time.Minute}, {Name: "MountVolume(x)", Age: time.Hour}, {Name: "Rmdir(x)", Age: time.Hour, Waiting: true}},
+	})
+	want := []verdict{
+		{doctor.Problem, "hung-operation", "see in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, whether a device does not answer"},
+		{doctor.Problem, "dangling-mount-point", "if pods still use the volume: attach the disk again"},
+		{doctor.Problem, "stale-smb-mapping", "see that the file server answers from this node: Test-NetConnection fs -Port 445"},
+		{doctor.Problem, "iscsi-disconnected", "csi-proxyctl iscsi portal list"},
+		{doctor.Warning, "dangling-link", `csi-proxyctl fs rmdir 'C:\a'`},
+		{doctor.Warning, "dangling-share-link", "if pods use it: restart them, so that kubelet has the driver map it again"},
+	}
+	if diff := cmp.Diff(got, want, cmp.AllowUnexported(verdict{})); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+}
+
+func TestHungOperationsNameThoseThatWait(t *testing.T) {
+	findings := doctor.Examine(doctor.Facts{Operations: []doctor.Operation{
+		{Name: "Rmdir(x)", Age: time.Hour, Waiting: true}, {Name: "MountVolume(x)", Age: 61 * time.Minute},
+	}})
+	if want := []string{"MountVolume(x), for 1h1m0s", "Rmdir(x), for 1h0m0s, waiting for others"}; len(findings) != 1 || !slices.Equal(findings[0].Evidence, want) {
+		t.Errorf("got %+v, want one finding with %q", findings, want)
+	}
+}
+
+func TestServices(t *testing.T) {
+	iscsiDisk := mounted()
+	iscsiDisk.BusType = "iSCSI"
+	for name, test := range map[string]struct {
+		facts doctor.Facts
+		want  []verdict
+	}{
+		"all run": {doctor.Facts{Services: []doctor.Service{
+			{"LanmanWorkstation", true, "running", "automatic"}, {"MSiSCSI", true, "running", "automatic"}, {"csiproxy", true, "running", "automatic"},
+		}}, nil},
+		"no SMB client": {doctor.Facts{Services: []doctor.Service{{"LanmanWorkstation", true, "stopped", "automatic"}}},
+			[]verdict{{doctor.Problem, "service-stopped", "csi-proxyctl system service start LanmanWorkstation"}}},
+		"no iSCSI initiator, as by default": {doctor.Facts{Services: []doctor.Service{{"MSiSCSI", true, "stopped", "manual"}}},
+			[]verdict{{doctor.Note, "service-stopped", "csi-proxyctl system service start MSiSCSI"}}},
+		"no iSCSI initiator, though it should run": {doctor.Facts{Services: []doctor.Service{{"MSiSCSI", true, "stopped", "automatic"}}},
+			[]verdict{{doctor.Warning, "service-stopped", "csi-proxyctl system service start MSiSCSI"}}},
+		"no iSCSI initiator, and iSCSI disks": {doctor.Facts{
+			Services: []doctor.Service{{"MSiSCSI", true, "stopped", "manual"}}, Tree: &treeview.Tree{Disks: []treeview.Disk{iscsiDisk}},
+		}, []verdict{{doctor.Problem, "service-stopped", "csi-proxyctl system service start MSiSCSI"}}},
+		"agent in a container":             {doctor.Facts{Services: []doctor.Service{{Name: "csiproxy"}}}, nil},
+		"agent's service stopped":          {doctor.Facts{Services: []doctor.Service{{"csiproxy", true, "stopped", "automatic"}}}, []verdict{{doctor.Warning, "service-stopped", "sc start csiproxy"}}},
+		"agent's service on its way":       {doctor.Facts{Services: []doctor.Service{{"csiproxy", true, "start-pending", "automatic"}}}, nil},
+		"agent's service starts by demand": {doctor.Facts{Services: []doctor.Service{{"csiproxy", true, "running", "manual"}}}, []verdict{{doctor.Warning, "service-not-automatic", "sc config csiproxy start= auto"}}},
+	} {
+		if diff := cmp.Diff(verdicts(test.facts), test.want, cmp.AllowUnexported(verdict{})); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", name, diff)
+		}
+	}
+}
+
+func TestEndpoints(t *testing.T) {
+	newest := map[string]string{"disk": "v1", "smb": "v1"}
+	endpoint := func(group, version string, state doctor.State) doctor.Endpoint {
+		return doctor.Endpoint{Group: group, Version: version, Address: `\\.\pipe\csi-proxy-` + group + "-" + version, State: state}
+	}
+	for name, test := range map[string]struct {
+		endpoints []doctor.Endpoint
+		want      []string
+	}{
+		"all answer":   {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Answers), endpoint("smb", "v1", doctor.Answers)}, nil},
+		"nobody there": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Absent), endpoint("smb", "v1", doctor.Absent)}, []string{"no-agent"}},
+		"old and off": {
+			[]doctor.Endpoint{endpoint("disk", "v1beta1", doctor.Answers), endpoint("disk", "v1", doctor.Absent), endpoint("smb", "v1", doctor.Absent)},
+			[]string{"group-off", "old-version"},
+		},
+		"refused":    {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Denied), endpoint("smb", "v1", doctor.Answers)}, []string{"access-denied"}},
+		"hangs":      {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Silent), endpoint("smb", "v1", doctor.Answers)}, []string{"silent-endpoint"}},
+		"no agent's": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Broken), endpoint("smb", "v1", doctor.Answers)}, []string{"broken-endpoint"}},
+	} {
+		var got []string
+		for _, f := range doctor.Examine(doctor.Facts{Endpoints: test.endpoints, Newest: newest}) {
+			got = append(got, f.Check)
+		}
+		if diff := cmp.Diff(got, test.want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", name, diff)
+		}
+	}
+}
+
+func TestUnanswered(t *testing.T) {
+	findings := doctor.Examine(doctor.Facts{Unanswered: []string{"services"}})
+	if len(findings) != 1 || findings[0].Check != "no-answer" || !doctor.Bad(findings) {
+		t.Errorf("got %+v, want one problem", findings)
+	}
+}
+
+func TestBad(t *testing.T) {
+	for _, test := range []struct {
+		severity doctor.Severity
+		want     bool
+	}{{doctor.Problem, true}, {doctor.Warning, true}, {doctor.Note, false}} {
+		if got := doctor.Bad([]doctor.Finding{{Severity: doctor.Note}, {Severity: test.severity}}); got != test.want {
+			t.Errorf("with a %s: %v", test.severity, got)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
+)
+
+// Facts are what is known about a node. The zero value of a part means that it is not known.
+type Facts struct {
+	Endpoints []Endpoint
+	Newest    map[string]string // the newest version of each group: "disk": "v1"
+	Services  []Service
+	Tree      *treeview.Tree
+	// Dangling, Mappings, Sessions and Operations come from the admin endpoint only.
+	Dangling   []Dangling
+	Mappings   []Mapping
+	Sessions   []Session
+	Operations []Operation
+	// Unanswered is what was asked for and did not come in time: "disks and volumes".
+	Unanswered []string
+}
+
+// State is what came of trying an endpoint.
+type State string
+
+// The states of an endpoint.
+const (
+	Absent  State = "absent"  // nobody serves it, which is normal for versions that are switched off
+	Answers State = "answers" // an agent answered a call
+	Denied  State = "denied"  // it is there and refuses this process
+	Silent  State = "silent"  // it can be opened, and then nothing comes
+	Broken  State = "broken"  // anything else; the detail says what
+)
+
+// Endpoint is one pipe or socket that an agent may serve.
+type Endpoint struct {
+	Group   string `json:"group"`   // "" for the admin endpoint
+	Version string `json:"version"` // "" for the admin endpoint
+	Address string `json:"address"` // the pipe or socket
+	State   State  `json:"state"`
+	Detail  string `json:"detail"`
+}
+
+// Service is a Windows service that matters to storage, or the agent's own.
+type Service struct {
+	Name      string
+	Installed bool
+	Status    string // "running", "stopped", in lower case
+	Start     string // "automatic", "manual", "disabled"
+}
+
+// Dangling is a mount point or link that leads nowhere.
+type Dangling struct {
+	Path   string
+	Target string
+	Volume bool // a mount point whose volume is gone
+	Share  bool // a link to a share that is not mapped
+}
+
+// Mapping is an SMB global mapping.
+type Mapping struct {
+	Share  string
+	Status string // "OK"
+}
+
+// Session is an iSCSI session.
+type Session struct {
+	Target    string
+	Connected bool
+}
+
+// Operation is work that the agent has not ended.
+type Operation struct {
+	Name    string
+	Age     time.Duration
+	Waiting bool
+}

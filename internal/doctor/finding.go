@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Severity says how bad a finding is.
+type Severity string
+
+// The severities, the worst first.
+const (
+	Problem Severity = "problem" // something does not work
+	Warning Severity = "warning" // something is going to hurt, or hides a volume
+	Note    Severity = "note"    // worth knowing; often as it should be
+)
+
+// Finding is one thing that somebody should know. The names of its fields are those of csi-proxyctl's JSON and YAML.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	// Check is a stable name, for machines: "dangling-mount-point".
+	Check string `json:"check"`
+	// What is wrong, in one sentence.
+	What string `json:"what"`
+	// Evidence is what was seen.
+	Evidence []string `json:"evidence"`
+	// Do are steps that help: command lines, or a sentence where no command does.
+	Do []string `json:"do"`
+}
+
+// Examine judges what is known. The worst findings come first, and those of one severity in a fixed order.
+func Examine(f Facts) []Finding {
+	findings := slices.Concat(
+		endpoints(f), unanswered(f), versionsServed(f), services(f), operations(f), dangling(f), mappings(f), sessions(f), disks(f), volumes(f),
+	)
+	order := []Severity{Problem, Warning, Note}
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
+	})
+	return findings
+}
+
+// Bad tells whether there is anything worse than a note.
+func Bad(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity != Note })
+}

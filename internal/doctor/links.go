@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+	"strings"
+)
+
+// dangling judges mount points and links that lead nowhere.
+func dangling(f Facts) []Finding {
+	var findings []Finding
+	for _, d := range f.Dangling {
+		finding := Finding{
+			Severity: Warning, Check: "dangling-link", What: "the link " + d.Path + " leads nowhere",
+			Evidence: []string{d.Path + " → " + d.Target}, Do: []string{"csi-proxyctl fs rmdir " + quote(d.Path)},
+		}
+		switch {
+		case d.Volume:
+			finding.Severity, finding.Check = Problem, "dangling-mount-point"
+			finding.What = "the disk of the volume that is mounted at " + d.Path + " is gone"
+			finding.Do = []string{
+				"if pods still use the volume: attach the disk again",
+				"if nothing uses it: csi-proxyctl volume unmount " + quote(d.Target) + " " + quote(d.Path),
+			}
+		case d.Share:
+			finding.Check = "dangling-share-link"
+			finding.What = "the share behind " + d.Path + " is not mapped, as after a reboot"
+			finding.Do = []string{
+				"if pods use it: restart them, so that kubelet has the driver map it again",
+				"if nothing uses it: csi-proxyctl fs rmdir " + quote(d.Path),
+			}
+		}
+		findings = append(findings, finding)
+	}
+	return findings
+}
+
+// mappings judges SMB mappings.
+func mappings(f Facts) []Finding {
+	var findings []Finding
+	for _, m := range f.Mappings {
+		if m.Status == "OK" {
+			continue
+		}
+		findings = append(findings, Finding{
+			Severity: Problem, Check: "stale-smb-mapping", What: "the mapping of " + m.Share + " does not work",
+			Evidence: []string{fmt.Sprintf("%s: %s", m.Share, m.Status)},
+			Do: []string{
+				"see that the file server answers from this node: Test-NetConnection " + server(m.Share) + " -Port 445",
+				"after a password was changed: csi-proxyctl smb map " + quote(m.Share) + " --user USER --password-file FILE",
+			},
+		})
+	}
+	return findings
+}
+
+// sessions judges iSCSI sessions.
+func sessions(f Facts) []Finding {
+	var findings []Finding
+	for _, s := range f.Sessions {
+		if s.Connected {
+			continue
+		}
+		findings = append(findings, Finding{
+			Severity: Problem, Check: "iscsi-disconnected", What: "the iSCSI target " + s.Target + " is not connected; its disks hang or disappear",
+			Evidence: []string{"session with " + s.Target + ": no connection, the initiator tries to make one"},
+			Do:       []string{"csi-proxyctl iscsi portal list", "see that the portal answers from this node: Test-NetConnection ADDRESS -Port 3260"},
+		})
+	}
+	return findings
+}
+
+// server is the server of \\server\share.
+func server(share string) string {
+	name, _, _ := strings.Cut(strings.TrimLeft(share, `\`), `\`)
+	return name
+}
+
+// quote quotes an argument as PowerShell and POSIX shells both read it.
+func quote(text string) string {
+	return "'" + text + "'"
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+	"time"
+)
+
+// hung is longer than the agent lets the longest of its calls take: what runs longer has been given up by its caller.
+const hung = 2 * time.Minute
+
+// operations judges work that does not end.
+func operations(f Facts) []Finding {
+	var working, waiting []string
+	for _, o := range f.Operations {
+		switch line := fmt.Sprintf("%s, for %v", o.Name, o.Age.Round(time.Second)); {
+		case o.Age < hung:
+		case o.Waiting:
+			waiting = append(waiting, line+", waiting for others")
+		default:
+			working = append(working, line)
+		}
+	}
+	if len(working)+len(waiting) == 0 {
+		return nil
+	}
+	return []Finding{{
+		Severity: Problem, Check: "hung-operation", What: "the agent waits for Windows and gets no answer",
+		Evidence: append(working, waiting...),
+		Do: []string{
+			"see in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, whether a device does not answer",
+			"repeat the call later: it joins the one that runs. Restarting the agent does not end what hangs in Windows; restarting the node does",
+		},
+	}}
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/methods"
+)
+
+// A Query says which entries are wanted. The zero value wants all.
+type Query struct {
+	After     uint64    // those with higher sequence numbers
+	Limit     int       // at most so many; 0: all
+	Methods   string    // API calls that the mask selects, and kernel calls made for them; empty: all. See methods.Parse.
+	Function  string    // kernel calls of this function, in any case
+	Object    string    // calls that name this text, in any case: in the object, the arguments or the request
+	RequestID string    // one API call and the kernel calls made for it
+	Failed    bool      // calls that failed; a running one has not
+	Since     time.Time // calls that began then or later
+}
+
+// Found is the answer to a Query.
+type Found struct {
+	Entries  []Entry // by sequence number
+	Running  []Entry // calls that have not ended, by their begin, with their durations until now
+	Searched uint64  // the sequence number up to which everything was looked at
+	Newest   uint64  // of all entries
+}
+
+// Find looks for entries. Older ones may be gone. It fails when Methods is no mask.
+func (j *Journal) Find(q Query) (Found, error) {
+	if q.Methods != "" {
+		if _, err := methods.Parse(q.Methods); err != nil {
+			return Found{}, err
+		}
+	}
+	j.mu.Lock()
+	all := slices.Clone(j.ring)
+	newest := j.newest
+	var running []Entry
+	for r := j.running.first; r != nil; r = r.next {
+		entry := r.entry
+		entry.Duration = time.Since(entry.Begin)
+		running = append(running, entry)
+	}
+	j.mu.Unlock()
+
+	wanted := q.filter(all, running)
+	found := Found{Newest: newest, Searched: q.After}
+	after := q.After
+	if size := uint64(len(all)); newest > size {
+		after = max(after, newest-size)
+	}
+	for n := after + 1; n <= newest && n > after; n++ {
+		if q.Limit > 0 && len(found.Entries) == q.Limit {
+			break
+		}
+		if e := &all[n%uint64(len(all))].entry; wanted(e) {
+			found.Entries = append(found.Entries, *e)
+		}
+		found.Searched = n
+	}
+	found.Running = slices.DeleteFunc(running, func(e Entry) bool { return !wanted(&e) })
+	slices.SortFunc(found.Running, func(a, b Entry) int {
+		return cmp.Or(a.Begin.Compare(b.Begin), cmp.Compare(a.RequestID, b.RequestID))
+	})
+	return found, nil
+}
+
+// filter tells which entries are wanted, knowing them all: only an API call's own entry has its method.
+func (q Query) filter(all []*running, calls []Entry) func(*Entry) bool {
+	ofMethod := map[string]bool{} // by request id
+	if q.Methods != "" {
+		mask, _ := methods.Parse(q.Methods)
+		for _, r := range all {
+			if r != nil && mask.Match(r.entry.Method) {
+				ofMethod[r.entry.RequestID] = true
+			}
+		}
+		for _, e := range calls {
+			if mask.Match(e.Method) {
+				ofMethod[e.RequestID] = true
+			}
+		}
+	}
+	object := strings.ToLower(q.Object)
+	return func(e *Entry) bool {
+		switch {
+		case q.Methods != "" && !ofMethod[e.RequestID]:
+		case q.Function != "" && !strings.EqualFold(q.Function, e.Function):
+		case q.RequestID != "" && q.RequestID != e.RequestID:
+		case q.Failed && e.Err == nil:
+		case e.Begin.Before(q.Since):
+		default:
+			return object == "" || strings.Contains(strings.ToLower(e.named()), object)
+		}
+		return false
+	}
+}
+
+// named is what a call names, for those who look for it.
+func (e *Entry) named() string {
+	if e.Function != "" {
+		return e.Object + "\n" + e.arguments()
+	}
+	return strings.ReplaceAll(requestText(e.Request, e.TooLarge), `\\`, `\`) // people write paths as they are, not as JSON
+}

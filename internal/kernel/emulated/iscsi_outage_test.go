@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+const portalAddress = "192.0.2.10"
+
+func portalConnected(t *testing.T, n *Node, connected bool) {
+	t.Helper()
+	must(t, n.SetISCSIPortal(portalAddress, DefaultISCSIPort, connected))
+}
+
+func TestPortalCutOff(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	discovered(t, n)
+	portalConnected(t, n, false)
+	portalConnected(t, n, false)
+	wantCode(t, "discovery", n.RefreshISCSISendTargetPortal("", anyPort, thePortal()), win32.ISDSC_CONNECTION_FAILED)
+	_, err := n.LoginISCSITarget(openLogin())
+	wantCode(t, "login", err, win32.ISDSC_CONNECTION_FAILED)
+	portalConnected(t, n, true)
+	portalConnected(t, n, true)
+	logIn(t, n, openLogin())
+	if err := n.SetISCSIPortal("192.0.2.11", DefaultISCSIPort, false); !errors.Is(err, ErrNoSuchISCSI) {
+		t.Errorf("an unknown portal: got %v", err)
+	}
+}
+
+func TestSessionOutlivesShortOutage(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	stoppedClock(t, n)
+	discovered(t, n)
+	id := logIn(t, n, openLogin())
+	portalConnected(t, n, false)
+	setClock(t, n, ClockChange{Advance: holdTime - 1})
+	portalConnected(t, n, true)
+	setClock(t, n, ClockChange{Advance: time.Hour})
+	if s := sessionsNow(t, n); len(s) != 1 || s[0].ID != id || !sessionAndDisk(t, n) {
+		t.Errorf("got %v", s)
+	}
+}
+
+func TestLongOutageTakesTheDisks(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	stoppedClock(t, n)
+	discovered(t, n)
+	logIn(t, n, openLogin())
+	h := openDevice(t, n, lunDrive, win32.GENERIC_READ)
+	portalConnected(t, n, false)
+	setClock(t, n, ClockChange{Advance: holdTime})
+	if sessionAndDisk(t, n) {
+		t.Error("the session is still there")
+	}
+	_, err := h.DeviceIoControl(win32.IOCTL_DISK_GET_LENGTH_INFO, nil, make([]byte, 8))
+	wantCode(t, "the open disk", err, errVolumeGone)
+	portalConnected(t, n, true)
+	if !sessionAndDisk(t, n) {
+		t.Error("the session did not come back")
+	}
+}
+
+// What the clock brings by itself is there when somebody looks, without anybody setting it.
+func TestOutageEndsByItself(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	discovered(t, n)
+	logIn(t, n, openLogin())
+	portalConnected(t, n, false)
+	must(t, n.update(func(s *state) { s.ISCSI.Outages[0].Since = s.Clock.now().Add(-holdTime) }))
+	before := len(n.diskList())
+	paths, err := n.DiskInterfaces()
+	must(t, err)
+	if len(paths) != before-1 {
+		t.Errorf("got %d of %d disks", len(paths), before)
+	}
+}
+
+func TestRebootForgetsLostSessions(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	discovered(t, n)
+	logIn(t, n, openLogin())
+	login := chapLogin("chap-secret-123")
+	login.Persistent = true
+	logIn(t, n, login)
+	portalConnected(t, n, false)
+	setClock(t, n, ClockChange{Advance: holdTime})
+	must(t, n.Reboot())
+	if s := sessionsNow(t, n); len(s) != 0 {
+		t.Errorf("sessions without a portal: %v", s)
+	}
+	portalConnected(t, n, true)
+	if s := sessionsNow(t, n); len(s) != 1 || s[0].TargetName != iqnChap {
+		t.Errorf("got %v, want the persistent session alone", s)
+	}
+}
+
+func TestDropISCSISession(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	discovered(t, n)
+	logIn(t, n, openLogin())
+	must(t, n.DropISCSISession(iqnOpen))
+	if sessionAndDisk(t, n) {
+		t.Error("the session is still there")
+	}
+	if err := n.DropISCSISession(iqnOpen); !errors.Is(err, ErrNoSuchISCSI) {
+		t.Errorf("again: got %v", err)
+	}
+	logIn(t, n, openLogin())
+}

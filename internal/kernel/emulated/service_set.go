@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+var (
+	// ErrNoSuchService says that there is no service of the name.
+	ErrNoSuchService = errors.New("no such service")
+	// ErrInvalidService says that a service cannot be so.
+	ErrInvalidService = errors.New("invalid service")
+)
+
+// NodeService is a service as its node has it.
+type NodeService struct {
+	Name           string
+	State          uint32 // win32.SERVICE_RUNNING and so on
+	StartType      uint32 // win32.SERVICE_AUTO_START and so on
+	PendingQueries int
+	PendingTime    time.Duration
+}
+
+// ServiceChange is what SetService does. What is nil stays.
+type ServiceChange struct {
+	State          *uint32 // win32.SERVICE_STOPPED and so on
+	StartType      *uint32 // win32.SERVICE_BOOT_START to SERVICE_DISABLED
+	PendingQueries *int
+	PendingTime    *time.Duration
+}
+
+// Services lists the services. It is no query: no time passes for those that are pending.
+func (n *Node) Services() []NodeService {
+	var list []NodeService
+	for _, s := range n.state.Load().Services {
+		list = append(list, NodeService{s.Name, s.State, s.StartType, s.PendingQueries, s.PendingTime})
+	}
+	return list
+}
+
+// SetService changes a service at once, as when it fails or somebody else on the node works on it. A pending state
+// begins now. Dependencies are not looked at.
+func (n *Node) SetService(name string, change ServiceChange) error {
+	const mostQueries, mostTime = 1000, 24 * time.Hour
+	switch {
+	case change.State != nil && (*change.State < win32.SERVICE_STOPPED || *change.State > win32.SERVICE_PAUSED):
+		return fmt.Errorf("%w: the state %d", ErrInvalidService, *change.State)
+	case change.StartType != nil && *change.StartType > win32.SERVICE_DISABLED:
+		return fmt.Errorf("%w: the start type %d", ErrInvalidService, *change.StartType)
+	case change.PendingQueries != nil && (*change.PendingQueries < 0 || *change.PendingQueries > mostQueries):
+		return fmt.Errorf("%w: it is pending for 0 to %d queries", ErrInvalidService, mostQueries)
+	case change.PendingTime != nil && (*change.PendingTime < 0 || *change.PendingTime > mostTime):
+		return fmt.Errorf("%w: it is pending for at most %v", ErrInvalidService, mostTime)
+	}
+	n.scm.mu.Lock()
+	defer n.scm.mu.Unlock()
+	known := false
+	err := n.update(func(next *state) {
+		next.Services = slices.Clone(next.Services)
+		s := next.Services.find(name)
+		if s == nil {
+			return
+		}
+		known = true
+		if change.State != nil {
+			s.State, s.Since, s.ExitCode, s.ServiceExitCode = *change.State, next.Clock.now().Round(0), 0, 0
+			delete(n.scm.steps, winpath.Fold(s.Name))
+		}
+		set(&s.StartType, change.StartType)
+		set(&s.PendingQueries, change.PendingQueries)
+		set(&s.PendingTime, change.PendingTime)
+	})
+	if err == nil && !known {
+		return fmt.Errorf("service %q: %w", name, ErrNoSuchService)
+	}
+	return err
+}
+
+// set changes a field, unless nothing was given.
+func set[T any](field, given *T) {
+	if given != nil {
+		*field = *given
+	}
+}

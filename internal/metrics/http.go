@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// maxScrapes is how many scrapes are answered at once; more get 503.
+const maxScrapes = 4
+
+// stopPatience is how long stopping waits for answers under way.
+const stopPatience = 3 * time.Second
+
+// Serve serves /metrics, /healthz and /readyz over plain HTTP without authentication, so the listener is best on a
+// loopback address. Healthz is OK as long as the process and its listeners live, readyz when calls would be served. The
+// returned function closes the listener and lets answers under way end, for a moment.
+func (m *Metrics) Serve(l net.Listener) (stop func()) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		MaxRequestsInFlight: maxScrapes,
+		ErrorHandling:       promhttp.ContinueOnError, // one that is broken does not hide the others
+		ErrorLog:            scrapeLog{m},
+	}))
+	mux.HandleFunc("GET /healthz", answer(m.health.Live))
+	mux.HandleFunc("GET /readyz", answer(m.health.Ready))
+	s := &http.Server{
+		Handler: mux, MaxHeaderBytes: 16 << 10,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+	}
+	go func() { _ = s.Serve(l) }() // ends with ErrServerClosed when stopped
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+		defer cancel()
+		if s.Shutdown(ctx) != nil {
+			_ = s.Close()
+		}
+	}
+}
+
+func answer(check func(context.Context) (ok bool, report string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ok, report := check(r.Context())
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if !ok {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = w.Write([]byte(report))
+	}
+}
+
+// scrapeLog writes what went wrong while metrics were collected.
+type scrapeLog struct{ m *Metrics }
+
+func (l scrapeLog) Println(v ...any) { l.m.health.log.Info("Metrics are missing", "why", v) }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/node"
+)
+
+// Watched is the agent that is watched. The functions are called at any time, by many goroutines.
+type Watched struct {
+	Node      func() *node.Node // nil while nothing is served
+	Endpoints func() []Endpoint
+	Failed    func() error // why the agent cannot go on; nil: it can
+}
+
+// Endpoint is a pipe or socket that should accept calls.
+type Endpoint struct {
+	Name string
+	Up   bool
+}
+
+// Metrics are those of one agent. The parts are what has to be put where the things happen that they count.
+type Metrics struct {
+	Calls      *server.Metrics
+	Kernel     *KernelCalls
+	Operations *Operations
+
+	registry *prometheus.Registry
+	health   *health
+}
+
+// New returns the metrics of an agent. They are of one process, too: its memory, goroutines and build.
+func New(w Watched, log klog.Logger) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(), health: newHealth(w, log),
+		Calls: server.NewMetrics(), Kernel: NewKernelCalls(), Operations: NewOperations(),
+	}
+	m.registry.MustRegister(m.Calls, m.Kernel, m.Operations, m.health, newInventory(w.Node, log), buildInfo(),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Gatherer gives the metrics as they are now. It takes two seconds at most, whatever Windows does.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
+// buildInfo is a gauge that is 1 and says which build this is.
+func buildInfo() prometheus.Collector {
+	version, revision := buildversion.String(), "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = s.Value
+			}
+		}
+	}
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "csi_proxy_build_info", Help: "1; the labels say which build of the agent this is.",
+		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "go_version": runtime.Version()},
+	})
+	g.Set(1)
+	return g
+}

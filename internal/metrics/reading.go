@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// reading is something that is read from the node: by one goroutine at a time, however many ask, and again only when
+// what was read last is old. A read that hangs costs its first caller the patience and later ones nothing.
+type reading[T any] struct {
+	read     func() (T, error)
+	patience time.Duration // how long a caller waits for a read
+	fresh    time.Duration // how long what was read counts
+
+	mu    sync.Mutex
+	value T
+	err   error
+	at    time.Time     // when value and err were read; zero: never
+	over  chan struct{} // closed when the read that runs is over; nil: none runs
+	since time.Time     // when it began
+}
+
+// get returns what was read lately. When it is not there in time, late is true; the read goes on, and those who ask when
+// it is over get what it found.
+func (r *reading[T]) get(ctx context.Context) (value T, late bool, err error) {
+	r.mu.Lock()
+	if r.over == nil {
+		if !r.at.IsZero() && time.Since(r.at) < r.fresh {
+			defer r.mu.Unlock()
+			return r.value, false, r.err
+		}
+		r.over, r.since = make(chan struct{}), time.Now()
+		go r.run(r.over)
+	}
+	over, left := r.over, r.patience-time.Since(r.since)
+	r.mu.Unlock()
+
+	timer := time.NewTimer(max(0, left))
+	defer timer.Stop()
+	select {
+	case <-over:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.value, false, r.err
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return value, true, nil
+}
+
+func (r *reading[T]) run(over chan struct{}) {
+	value, err := r.read()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.value, r.err, r.at, r.over = value, err, time.Now(), nil
+	close(over)
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/tap"
+)
+
+// Bounds of Options.CallTimeout. Kubelet gives up after two minutes: the answer has to be there before, or nobody learns
+// why the call did not end.
+const (
+	minCallTimeout = time.Second
+	maxCallTimeout = 115 * time.Second
+)
+
+// CheckCallTimeout says what is wrong with a value for Options.CallTimeout.
+func CheckCallTimeout(d time.Duration) error {
+	if d != 0 && (d < minCallTimeout || d > maxCallTimeout) {
+		return fmt.Errorf("%v is not between %v and %v; kubelet gives up after two minutes", d, minCallTimeout, maxCallTimeout)
+	}
+	return nil
+}
+
+// deadline bounds a call over a socket from its first byte on, so that a client that sends half a request holds its
+// place no longer than a call may take. A shorter deadline of the caller wins.
+func (p *passage) deadline(ctx context.Context, call *tap.Info) (context.Context, error) {
+	limit, ok := p.limits[call.FullMethodName]
+	if !ok {
+		return ctx, nil // a stream, which ends with its connection, or no method at all
+	}
+	timed, cancel := context.WithTimeout(ctx, limit)
+	return timedCall{timed, cancel}, nil
+}
+
+// timedCall is a call's context with what ends it early. Nobody needs to: gRPC ends the context that it is made from as
+// soon as the call has been answered, and its timer with it.
+type timedCall struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+// bounded is the context of a call that did not come over a socket.
+func (p *passage) bounded(ctx context.Context, method string) (context.Context, context.CancelFunc) {
+	limit := p.limits[method]
+	if at, ok := ctx.Deadline(); ok && time.Until(at) <= limit {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, limit)
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"cmp"
+	"time"
+)
+
+// What a client may ask of one endpoint.
+const (
+	maxRequestBytes = 4 << 20         // a request is a few paths
+	maxHeaderBytes  = 64 << 10        // clients send none of their own
+	maxStreams      = 256             // concurrent calls of one connection
+	streamWindow    = 64 << 10        // bytes of a request that arrive before somebody reads them; fixed, or clients could raise it
+	minPing         = 5 * time.Second // between a client's keepalive pings
+	silence         = 2 * time.Minute // until a connection that sent nothing is dropped
+)
+
+// Limits bound what the clients of one Server cost together, whichever of its endpoints they use. A client is a process;
+// where the transport does not tell processes apart, each connection is one. A zero is the default.
+type Limits struct {
+	// Calls is how many calls run at a time; the others wait for their turn. A call whose caller gave up counts until its
+	// operation on the node is over.
+	Calls int
+	// ClientCalls is how many of them are one client's.
+	ClientCalls int
+	// ClientWaiting is how many more of one client's wait; what comes then is refused at once.
+	ClientWaiting int
+	// Connections is how many connections are open.
+	Connections int
+	// ClientConnections is how many of them are one client's.
+	ClientConnections int
+	// Wait is how long a call waits for its turn before it is refused.
+	Wait time.Duration
+}
+
+// The defaults. A driver has a connection to each of a few endpoints and a few dozen calls at a time when a node drains;
+// some drivers open a connection for each call and leave it to their garbage collector.
+const (
+	defaultCalls             = 512
+	defaultClientCalls       = 64
+	defaultClientWaiting     = 512
+	defaultConnections       = 4096
+	defaultClientConnections = 256
+	defaultWait              = 10 * time.Second
+)
+
+func (l Limits) complete() Limits {
+	return Limits{
+		Calls:             cmp.Or(l.Calls, defaultCalls),
+		ClientCalls:       cmp.Or(l.ClientCalls, defaultClientCalls),
+		ClientWaiting:     cmp.Or(l.ClientWaiting, defaultClientWaiting),
+		Connections:       cmp.Or(l.Connections, defaultConnections),
+		ClientConnections: cmp.Or(l.ClientConnections, defaultClientConnections),
+		Wait:              cmp.Or(l.Wait, defaultWait),
+	}
+}

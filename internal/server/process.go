@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"net"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/klog/v2"
+)
+
+// clients are the processes that have connections to the endpoints of one Server, or calls that run on it.
+type clients struct {
+	limits Limits
+	logger klog.Logger
+
+	mu    sync.Mutex
+	known map[string]*process
+	conns int
+	queue queue
+}
+
+func newClients(l Limits, logger klog.Logger) *clients {
+	return &clients{limits: l, logger: logger, known: map[string]*process{}}
+}
+
+// process is one client: what it has open, and what it has running.
+type process struct {
+	name  string // as log lines have it
+	key   string // in clients.known; "" when the transport cannot name the process
+	conns []*conn
+	lines allowance // of the log
+
+	turns turns
+}
+
+// admit takes a new connection into the books. When that is one too many, a connection of the client that has most is
+// dropped: its oldest one on which nothing ever came, as drivers' probes leave them behind, otherwise its newest. So
+// a client can push out nobody who has fewer connections than it has itself.
+func (cs *clients) admit(c *conn) {
+	cs.mu.Lock()
+	p := cs.of(c.addr)
+	c.process = p
+	p.conns = append(p.conns, c)
+	cs.conns++
+	var victim *conn
+	switch {
+	case len(p.conns) > cs.limits.ClientConnections:
+		victim = p.leastMissed()
+	case cs.conns > cs.limits.Connections:
+		victim = cs.heaviest(p).leastMissed()
+	}
+	cs.mu.Unlock()
+	if victim == nil {
+		return
+	}
+	if told, untold := victim.process.lines.take(); told {
+		cs.logger.Info("dropped a connection: too many are open", "client", victim.process.name, "limit", cs.limits.ClientConnections,
+			"limitOfAll", cs.limits.Connections, "linesLeftOut", untold)
+	}
+	_ = victim.Close()
+}
+
+// of is the process behind an address. Where the system does not tell, every connection is a client of its own.
+func (cs *clients) of(addr net.Addr) *process {
+	p := &process{name: addr.String()}
+	if addr.Network() != "process" || !strings.HasPrefix(p.name, "pid ") {
+		return p
+	}
+	if known := cs.known[p.name]; known != nil {
+		return known
+	}
+	p.key = p.name
+	cs.known[p.key] = p
+	return p
+}
+
+// heaviest is the process with the most connections; of several, the newcomer if it is one.
+func (cs *clients) heaviest(newcomer *process) *process {
+	most := newcomer
+	for _, p := range cs.known {
+		if len(p.conns) > len(most.conns) {
+			most = p
+		}
+	}
+	return most
+}
+
+// leastMissed is the connection whose loss costs a process least.
+func (p *process) leastMissed() *conn {
+	if i := slices.IndexFunc(p.conns, func(c *conn) bool { return !c.spoke.Load() }); i >= 0 {
+		return p.conns[i]
+	}
+	return p.conns[len(p.conns)-1]
+}
+
+// leave takes a closed connection out of the books; later calls do nothing.
+func (cs *clients) leave(c *conn) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	p := c.process
+	i := slices.Index(p.conns, c)
+	if i < 0 {
+		return
+	}
+	p.conns = slices.Delete(p.conns, i, i+1)
+	cs.conns--
+	cs.forget(p)
+}
+
+// forget ends the books of a process that has nothing open and nothing running. One that has closed its connections
+// stays in them until its operations on the node are over: it may come back for more.
+func (cs *clients) forget(p *process) {
+	if len(p.conns) == 0 && p.turns.running == 0 && cs.known[p.key] == p {
+		delete(cs.known, p.key)
+	}
+}
+
+// count is how many connections are open.
+func (cs *clients) count() int {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return cs.conns
+}

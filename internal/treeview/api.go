@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package treeview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+// FromAPI builds a tree of what the storage API alone tells. What the agent's versions cannot do is left out and named
+// in Missing. It fails when the disks themselves cannot be listed.
+func FromAPI(ctx context.Context, client *csiproxy.Client) (*Tree, error) {
+	s := &survey{ctx: ctx, client: client, disks: map[uint32]*Disk{}, missing: map[string]bool{}}
+	if err := s.list(); err != nil {
+		return nil, err
+	}
+	tree := &Tree{Disks: []Disk{}}
+	for _, number := range slices.Sorted(maps.Keys(s.disks)) {
+		d := s.disks[number]
+		if s.look(d) {
+			tree.Disks = append(tree.Disks, *d)
+		}
+	}
+	tree.Missing = append([]string{
+		"partitions, partition styles, bus types, mount points, and which disks are read-only or the system's: the storage API does not tell",
+	}, slices.Sorted(maps.Keys(s.missing))...)
+	return tree, nil
+}
+
+// survey is one look at a node through the API.
+type survey struct {
+	ctx     context.Context
+	client  *csiproxy.Client
+	disks   map[uint32]*Disk
+	missing map[string]bool
+}
+
+// list finds the disks, by their identifiers and by their locations: old agents know one of the two only.
+func (s *survey) list() error {
+	ids, err := s.client.Disk.ListDiskIDs(s.ctx, &diskapi.ListDiskIDsRequest{})
+	for number, id := range ids.GetDiskIDs() {
+		d := s.disk(number)
+		d.SerialNumber, d.Page83 = id.GetSerialNumber(), id.GetPage83()
+	}
+	locations, locationsErr := s.client.Disk.ListDiskLocations(s.ctx, &diskapi.ListDiskLocationsRequest{})
+	for number, at := range locations.GetDiskLocations() {
+		d := s.disk(number)
+		d.Adapter, d.Bus, d.Target, d.LUN = at.GetAdapter(), at.GetBus(), at.GetTarget(), at.GetLUNID()
+	}
+	if err != nil && locationsErr != nil {
+		return err
+	}
+	s.lacks("serial numbers and page 83 identifiers", err)
+	s.lacks("SCSI addresses", locationsErr)
+	return nil
+}
+
+func (s *survey) disk(number uint32) *Disk {
+	if s.disks[number] == nil {
+		s.disks[number] = &Disk{Number: number, Partitions: []Partition{}}
+	}
+	return s.disks[number]
+}
+
+// lacks takes down what is missing; a nil error means that nothing is.
+func (s *survey) lacks(what string, err error) {
+	if err != nil {
+		s.missing[what+": "+err.Error()] = true
+	}
+}
+
+// look looks at one disk. It returns false when the disk is gone.
+func (s *survey) look(d *Disk) bool {
+	stats, err := s.client.Disk.GetDiskStats(s.ctx, &diskapi.GetDiskStatsRequest{DiskNumber: d.Number})
+	if status.Code(err) == codes.NotFound {
+		return false
+	}
+	d.SizeBytes = stats.GetTotalBytes()
+	s.lacks(of("the sizes of disks", "the size of disk %d", d.Number, err), err)
+	state, err := s.client.Disk.GetDiskState(s.ctx, &diskapi.GetDiskStateRequest{DiskNumber: d.Number})
+	if err == nil {
+		online := state.GetIsOnline()
+		d.Online = &online
+	}
+	s.lacks(of("which disks are online", "whether disk %d is online", d.Number, err), err)
+	volumes, err := s.client.Volume.ListVolumesOnDisk(s.ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: d.Number})
+	if status.Code(err) != codes.FailedPrecondition { // offline, or nothing on it: then there are none
+		s.lacks(of("volumes", "the volumes of disk %d", d.Number, err), err)
+	}
+	for _, id := range volumes.GetVolumeIds() {
+		d.Partitions = append(d.Partitions, Partition{Volume: s.volume(id)})
+	}
+	return true
+}
+
+func (s *survey) volume(id string) *Volume {
+	v := &Volume{ID: id}
+	formatted, err := s.client.Volume.IsVolumeFormatted(s.ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: id})
+	s.lacks("whether "+id+" is formatted", err)
+	v.Formatted = formatted.GetFormatted()
+	stats, err := s.client.Volume.GetVolumeStats(s.ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: id})
+	s.lacks("the size of "+id, err)
+	v.TotalBytes, v.UsedBytes = stats.GetTotalBytes(), stats.GetUsedBytes()
+	return v
+}
+
+// of names what is missing: what the agent's version cannot do is so for all disks.
+func of(all, one string, disk uint32, err error) string {
+	if errors.Is(err, csiproxy.ErrUnsupported) {
+		return all
+	}
+	return fmt.Sprintf(one, disk)
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// SMBMapping is one SMB global mapping of the node, whoever made it.
+type SMBMapping struct {
+	RemotePath string // \\server\share
+	Status     string // in words: "OK", "disconnected"
+}
+
+// Mappings lists the SMB global mappings, by share. It asks Windows only, no file server.
+func (s *SMB) Mappings(ctx context.Context) ([]SMBMapping, error) {
+	return read(ctx, s.calls, "ListSMBMappings", func(o *op) ([]SMBMapping, error) {
+		mappings, err := o.k.SMBGlobalMappings()
+		if err != nil {
+			return nil, fail(err, "listing the shares that are mapped")
+		}
+		list := make([]SMBMapping, 0, len(mappings))
+		for _, m := range mappings {
+			list = append(list, SMBMapping{RemotePath: m.RemotePath, Status: win32.SMBMappingStatusName(m.Status)})
+		}
+		slices.SortFunc(list, func(a, b SMBMapping) int { return cmp.Compare(a.RemotePath, b.RemotePath) })
+		return list, nil
+	})
+}
+
+// ISCSISession is a login to a target.
+type ISCSISession struct {
+	Target    string
+	Connected bool // a connection stands; otherwise the initiator tries to make one
+}
+
+// Sessions lists the iSCSI sessions, by target. There are none while the iSCSI initiator service does not run.
+func (s *ISCSI) Sessions(ctx context.Context) ([]ISCSISession, error) {
+	return read(ctx, s.calls, "ListISCSISessions", func(o *op) ([]ISCSISession, error) {
+		list, err := o.k.ISCSISessionList()
+		if err := o.unlessDone(err); err != nil {
+			if o.iscsiStopped(err) {
+				return nil, nil
+			}
+			return nil, fail(err, "listing the iSCSI sessions")
+		}
+		all, err := win32.ParseISCSISessionList(list.Buffer, list.Base, list.Count)
+		if err != nil {
+			return nil, fail(err, "listing the iSCSI sessions")
+		}
+		sessions := make([]ISCSISession, 0, len(all))
+		for _, session := range all {
+			sessions = append(sessions, ISCSISession{Target: session.TargetName, Connected: len(session.Connections) > 0})
+		}
+		slices.SortFunc(sessions, func(a, b ISCSISession) int { return cmp.Compare(a.Target, b.Target) })
+		return sessions, nil
+	})
+}

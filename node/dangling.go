@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+const (
+	// danglingDepth is how deep in a working directory is searched: kubelet has a volume's mount point on the sixth
+	// level, as pods\UID\volumes\kubernetes.io~csi\NAME\mount.
+	danglingDepth = 6
+	// danglingMost bounds a search: a workload can fill directories, too.
+	danglingMost = 20_000
+)
+
+// Dangling is a mount point or link that leads nowhere.
+type Dangling struct {
+	Path   string
+	Target string // a volume's id, a path, or a share
+	Kind   DanglingKind
+}
+
+// DanglingKind is what is missing at the other end.
+type DanglingKind int
+
+const (
+	// VolumeGone is a mount point whose volume is not present.
+	VolumeGone DanglingKind = iota + 1
+	// TargetGone is a link to a path that does not exist.
+	TargetGone
+	// ShareNotMapped is a link to a share that is not mapped. Nobody asks the server of one that is.
+	ShareNotMapped
+)
+
+// Dangling searches the working directories for mount points and links that lead nowhere. What is mounted is not
+// entered. It returns what it found together with the error that ended the search, if one did.
+func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
+	search, err := read(ctx, f.calls, "Dangling", func(o *op) (*danglingSearch, error) {
+		s := &danglingSearch{op: o, paths: f.paths, left: danglingMost, seen: map[string]bool{}}
+		for _, dir := range f.paths.dirs.Dirs() {
+			if s.err = s.within(dir); s.err != nil {
+				break
+			}
+		}
+		slices.SortFunc(s.found, func(a, b Dangling) int { return cmp.Compare(a.Path, b.Path) })
+		return s, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return search.found, search.err
+}
+
+// danglingSearch is one search.
+type danglingSearch struct {
+	op    *op
+	paths *paths
+	left  int             // entries that may still be looked at
+	seen  map[string]bool // directories: a working directory may lie in another one
+	found []Dangling
+	err   error
+}
+
+func (s *danglingSearch) within(dir winpath.Path) error {
+	pl, err := s.paths.locate(s.op, dir, walk{})
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer pl.close()
+	l, err := pl.openLeaf(s.op, 0)
+	if err != nil {
+		return fail(err, "searching %s", dir)
+	}
+	return s.search(l, pl.dir, dir, 1)
+}
+
+// search looks at the entries of an open directory; dir is the handle to open them by.
+func (s *danglingSearch) search(directory *leaf, dir kernel.Handle, at winpath.Path, depth int) error {
+	if s.seen[at.Key()] {
+		return nil
+	}
+	s.seen[at.Key()] = true
+	entries, err := directory.entries()
+	if err != nil {
+		return fail(err, "listing %s", at)
+	}
+	for _, e := range entries {
+		if s.left--; s.left < 0 {
+			return errorf(FailedPrecondition, "TOO_MANY_ENTRIES", "the search for what leads nowhere ended after %d entries, at %s", danglingMost, at)
+		}
+		isLink := e.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT != 0
+		if !isLink && (e.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY == 0 || depth == danglingDepth) {
+			continue
+		}
+		path, err := at.Join(e.Name)
+		if err != nil {
+			continue // a name that no call of ours takes, hence made by a workload
+		}
+		if err := s.look(dir, e.Name, path, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look looks at one entry that is a link or a directory.
+func (s *danglingSearch) look(dir kernel.Handle, name string, path winpath.Path, depth int) error {
+	l, err := openChild(s.op, dir, name, win32.FILE_LIST_DIRECTORY|win32.FILE_TRAVERSE, shareAll)
+	if missing(err) || hasCode(err, win32.ERROR_ACCESS_DENIED) {
+		return nil // it went meanwhile, or is nobody's business
+	}
+	if err != nil {
+		return fail(err, "opening %s", path)
+	}
+	defer l.Close()
+	if l.reparse == nil {
+		if l.isDirectory() && depth < danglingDepth {
+			return s.search(l, l.Handle, path, depth+1)
+		}
+		return nil
+	}
+	found, err := s.leadsNowhere(l, path)
+	if err != nil || found == nil {
+		return err
+	}
+	s.found = append(s.found, *found)
+	return nil
+}
+
+// leadsNowhere tells where a link or mount point leads if nothing is there, else nil.
+func (s *danglingSearch) leadsNowhere(l *leaf, path winpath.Path) (*Dangling, error) {
+	target, err := targetOf(l.reparse)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // a reparse point of another kind, which no call of ours makes
+	}
+	switch target.Kind {
+	case winpath.TargetVolume:
+		if s.op.volumePresent(target.Volume) {
+			return nil, nil //nolint:nilnil // it leads somewhere
+		}
+		return &Dangling{Path: path.String(), Target: target.Volume.String(), Kind: VolumeGone}, nil
+	case winpath.TargetUNC:
+		key := shareKey(target.Server, target.Share)
+		mapping, err := s.op.mapping(key)
+		if err != nil {
+			return nil, fmt.Errorf("looking at the link %s: %w", path, err)
+		}
+		if mapping != nil {
+			return nil, nil //nolint:nilnil // whether the share answers shows in the mapping's state
+		}
+		return &Dangling{Path: path.String(), Target: key, Kind: ShareNotMapped}, nil
+	case winpath.TargetLocal:
+		if s.paths.endsNowhere(s.op, l, path) {
+			return &Dangling{Path: path.String(), Target: target.Path.String(), Kind: TargetGone}, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // it leads somewhere, or is relative: kubelet makes such for itself
+}
+
+// endsNowhere tells whether the way from a link to a path of this node ends where nothing is. Of a way that the policy
+// does not let us go, nobody knows.
+func (p *paths) endsNowhere(o *op, l *leaf, at winpath.Path) bool {
+	links := maxLinks
+	for l.reparse != nil {
+		// A share, or a volume: if that is gone, the mount point itself is found.
+		if target, err := targetOf(l.reparse); err != nil || target.Kind != winpath.TargetLocal {
+			return false
+		}
+		next, err := p.linkTarget(l, at, &links)
+		if err != nil {
+			return false
+		}
+		if l, err = p.openAt(o, next, &links); err != nil {
+			return missing(err)
+		}
+		_ = l.Close() // what it is has been read
+		at = next
+	}
+	return false
+}

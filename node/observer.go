@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import "strings"
+
+// Observer is told what becomes of the operations of a Node: for metrics. The operation is the name of a method, such as
+// "MountVolume", and never has an argument in it, so there are as many names as this package has verbs. An Observer is
+// called by many goroutines at once, some of which hold locks: it must be quick and must not call the Node.
+type Observer func(operation string, event Event)
+
+// Event is what an Observer is told. An operation is Queued, then either Begun and in the end Ended, or Dropped. Joined
+// and GaveUp are about callers, of which one operation can have many.
+type Event int
+
+const (
+	// Queued means that an operation waits for its locks: others work on the same disk, volume or path.
+	Queued Event = iota + 1
+	// Begun means that it has its locks. From now on it runs to its end, whoever waits for it.
+	Begun
+	// Ended means that an operation that had begun is over, successful or not, and its locks are free.
+	Ended
+	// Dropped means that an operation was given up before it began: nobody waited for it any more.
+	Dropped
+	// Joined means that a caller waits for an identical operation instead of having one of its own.
+	Joined
+	// GaveUp means that a caller's deadline ended, or that it cancelled, before its operation was over.
+	GaveUp
+)
+
+// tell tells the observer, if there is one.
+func (c *calls) tell(j job, event Event) {
+	if c.observer != nil {
+		c.observer(verb(j.what), event)
+	}
+}
+
+// verb is the name of an operation without what it works on: of "Rmdir(C:\dir, force=true)", "Rmdir".
+func verb(what string) string {
+	if i := strings.IndexAny(what, "( "); i >= 0 {
+		return what[:i]
+	}
+	return what
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// told remembers what an observer is told.
+type told struct {
+	mu     sync.Mutex
+	events []string
+}
+
+func (o *told) observe(operation string, e Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	name := [...]string{Queued: "queued", Begun: "begun", Ended: "ended", Dropped: "dropped", Joined: "joined", GaveUp: "gave up"}[e]
+	o.events = append(o.events, operation+" "+name)
+}
+
+// what returns what was told since the last time.
+func (o *told) what() (events []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	events, o.events = o.events, nil
+	return events
+}
+
+// An operation's events come in order and in pairs, whatever its callers do, and none has an argument in its name.
+func TestObserver(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var o told
+		c := newCalls(nil, nil)
+		c.observer = o.observe
+		expect := func(when string, want ...string) {
+			t.Helper()
+			synctest.Wait()
+			if d := cmp.Diff(want, o.what()); d != "" {
+				t.Errorf("%s (-want +got):\n%s", when, d)
+			}
+		}
+		proceed := make(chan struct{})
+		stay := func(*op) (int, error) { <-proceed; return 0, nil }
+		mount := job{what: `Mount(\\?\Volume{1}\, C:\dir)`, key: "mount", locks: []string{"l"}}
+		first := startChange(t.Context(), c, mount, stay)
+		expect("alone", "Mount queued", "Mount begun")
+		second := startChange(t.Context(), c, mount, stay)
+		expect("identical", "Mount joined")
+		short, cancel := context.WithCancel(t.Context())
+		other := startChange(short, c, job{what: "Unmount", locks: []string{"l"}}, stay)
+		expect("another on the same volume", "Unmount queued")
+		cancel()
+		_, _ = other()
+		expect("and it gives up", "Unmount gave up", "Unmount dropped")
+		hasty, cancel := context.WithCancel(t.Context())
+		third := startChange(hasty, c, mount, stay)
+		expect("one more", "Mount joined")
+		cancel()
+		_, _ = third()
+		expect("who does not wait", "Mount gave up")
+		close(proceed)
+		_, _ = first()
+		_, _ = second()
+		expect("the end", "Mount ended")
+
+		_, _ = read(t.Context(), c, "GetService of secret-name", func(*op) (int, error) { return 0, nil })
+		expect("a read", "GetService queued", "GetService begun", "GetService ended")
+		_, _ = change(t.Context(), c, mount, func(*op) (int, error) { panic("boom") })
+		expect("a panic", "Mount queued", "Mount begun", "Mount ended")
+		_, _ = read(t.Context(), c, "Look", func(*op) (int, error) { return 0, fmt.Errorf("no") })
+		expect("a failure", "Look queued", "Look begun", "Look ended")
+	})
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestReadThatHangsDoesNotHoldItsCaller(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCalls(nil, nil)
+		proceed := make(chan struct{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var inside error
+		_, err := read(ctx, c, "hangs", func(o *op) (int, error) {
+			<-proceed
+			inside = o.ctx.Err()
+			return 1, nil
+		})
+		var failure *Error
+		if !errors.As(err, &failure) || failure.Class != DeadlineExceeded {
+			t.Errorf("got %v, want DeadlineExceeded", err)
+		}
+		if value, err := read(t.Context(), c, "other", func(*op) (int, error) { return 2, nil }); value != 2 || err != nil {
+			t.Errorf("another read: got %d, %v", value, err)
+		}
+		expired, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if c.drain(expired) == nil {
+			t.Error("drained while the read runs")
+		}
+		close(proceed)
+		if err := c.drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if inside != nil {
+			t.Errorf("the operation's context ended with its caller's: %v", inside)
+		}
+	})
+}
+
+func TestReadsAreNotJoined(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCalls(nil, nil)
+		proceed, runs := make(chan struct{}), make(chan struct{}, 2)
+		for range 2 {
+			go func() {
+				_, _ = read(t.Context(), c, "same", func(*op) (int, error) { runs <- struct{}{}; <-proceed; return 0, nil })
+			}()
+		}
+		synctest.Wait()
+		if len(runs) != 2 {
+			t.Errorf("%d of 2 reads run", len(runs))
+		}
+		close(proceed)
+	})
+}
+
+func TestPanicEndsOneRead(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCalls(nil, nil)
+		_, err := read(t.Context(), c, "test", func(o *op) (int, error) {
+			if err := o.lock("l"); err != nil {
+				return 0, err
+			}
+			panic("boom")
+		})
+		var failure *Error
+		if !errors.As(err, &failure) || failure.Class != Internal || failure.Reason != "PANIC" {
+			t.Fatalf("got %v, want Internal, PANIC", err)
+		}
+		value, err := change(t.Context(), c, job{what: "test", locks: []string{"l"}}, func(*op) (int, error) { return 3, nil })
+		if value != 3 || err != nil {
+			t.Errorf("the next call got %d, %v: the panic kept its lock", value, err)
+		}
+	})
+}
+
+// Whoever polls what hangs is told so at once after the first few polls, instead of leaving one more goroutine behind
+// with each; other reads, and short waits of impatient callers, are not affected.
+func TestReadsThatHangAreBounded(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCalls(nil, nil)
+		proceed := make(chan struct{})
+		var begun atomic.Int32
+		poll := func(what string) error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := read(ctx, c, what, func(*op) (int, error) { begun.Add(1); <-proceed; return 1, nil })
+			return err
+		}
+		classOf := func(err error) Class {
+			var failure *Error
+			if !errors.As(err, &failure) {
+				t.Fatalf("got %v", err)
+			}
+			return failure.Class
+		}
+		for range 3 { // within ten seconds these are callers with little patience
+			if got := classOf(poll("GetDiskStats(1)")); got != DeadlineExceeded {
+				t.Fatalf("got class %v, want DeadlineExceeded", got)
+			}
+		}
+		time.Sleep(lateAfter)
+		for range 100 {
+			if got := classOf(poll("GetDiskStats(1)")); got != Unavailable {
+				t.Fatalf("got class %v, want Unavailable", got)
+			}
+		}
+		if begun.Load() != 3 {
+			t.Errorf("%d reads began, want 3", begun.Load())
+		}
+		if value, err := read(t.Context(), c, "GetDiskStats(2)", func(*op) (int, error) { return 2, nil }); value != 2 || err != nil {
+			t.Errorf("another disk: %d, %v", value, err)
+		}
+		close(proceed)
+		if err := c.drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if value, err := read(t.Context(), c, "GetDiskStats(1)", func(*op) (int, error) { return 3, nil }); value != 3 || err != nil {
+			t.Errorf("when Windows answers again: %d, %v", value, err)
+		}
+	})
+}
+
+// holder counts what operations hold.
+type holder struct{ held atomic.Int32 }
+
+func (h *holder) hold(context.Context) Held { h.held.Add(1); return h }
+func (h *holder) Release()                  { h.held.Add(-1) }
+
+func TestWhatACallHoldsIsKeptUntilItsOperationEnds(t *testing.T) {
+	for name, start := range map[string]func(ctx context.Context, c *calls, f func(*op) (int, error)) (int, error){
+		"read": func(ctx context.Context, c *calls, f func(*op) (int, error)) (int, error) {
+			return read(ctx, c, "r", f)
+		},
+		"change": func(ctx context.Context, c *calls, f func(*op) (int, error)) (int, error) {
+			return change(ctx, c, job{what: "c", locks: []string{"l"}}, f)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				h := &holder{}
+				c := newCalls(nil, nil)
+				c.hold = h.hold
+				proceed := make(chan struct{})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if _, err := start(ctx, c, func(*op) (int, error) { <-proceed; return 0, nil }); err == nil {
+					t.Fatal("got an answer")
+				}
+				if got := h.held.Load(); got != 1 {
+					t.Errorf("while it hangs %d are held, want 1", got)
+				}
+				close(proceed)
+				_ = c.drain(t.Context())
+				if got := h.held.Load(); got != 0 {
+					t.Errorf("when it is over %d are held, want 0", got)
+				}
+				if _, err := start(t.Context(), c, func(*op) (int, error) { panic("boom") }); err == nil || h.held.Load() != 0 {
+					t.Errorf("after a panic %d are held, %v", h.held.Load(), err)
+				}
+			})
+		})
+	}
+}
