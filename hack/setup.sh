@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what a target needs from Debian's packages, when it is missing: setup.sh run|test|abi.
+# Installs what a target needs from Debian's packages, when it is missing: setup.sh run|test|abi|clients.
 # Without root or sudo it names the packages and exits 1.
 set -euo pipefail
 
@@ -10,8 +10,9 @@ case "${1:-}" in
 run) ;;
 test) needed=([gcc]=gcc [sgdisk]=gdisk [file]=file [git]=git) ;;
 abi) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64 [clang]=clang [objcopy]=binutils) ;;
+clients) needed=([protoc]=protobuf-compiler) ;;
 *)
-	echo "usage: $0 run|test|abi" >&2
+	echo "usage: $0 run|test|abi|clients" >&2
 	exit 2
 	;;
 esac
@@ -27,6 +28,10 @@ for command in "${!needed[@]}"; do
 done
 # The race detector links against the C library.
 if [[ $1 == test && ! -e /usr/include/stdlib.h ]]; then packages+=(libc6-dev); fi
+# Python modules are no commands.
+if [[ $1 == clients ]] && ! /usr/bin/python3 -c 'import grpc, google.protobuf' 2>/dev/null; then
+	packages+=(python3 python3-grpcio python3-protobuf)
+fi
 if [[ ${#packages[@]} -eq 0 ]]; then exit 0; fi
 
 as_root=()

@@ -1,24 +1,37 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# hack/test-wine.sh runs the Go tests of packages under Wine: hack/test-wine.sh [PACKAGE…], by default the kernel of
-# real Windows. Each package is cross-compiled and its tests run in its own folder, as go test does. It makes the Wine
-# tree when there is none, and needs root for that and for the runs.
+# hack/test-wine.sh runs the Go tests of packages under Wine: hack/test-wine.sh [PACKAGE…], by default the ones listed
+# below. Each package is cross-compiled and its tests run in its own folder, as go test does; the commands are in
+# Z:\binaries, which CSI_PROXY_BIN names. It makes the Wine tree when there is none, and needs root for that and for the
+# runs.
 # GO_TEST_FLAGS are passed to each test program: GO_TEST_FLAGS='-test.run=TestDelete -test.v'.
+# What the tests print is shown when they fail, or with V=1.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-[ $# -gt 0 ] || set -- ./internal/kernel/windows
+[ $# -gt 0 ] || set -- \
+	./internal/kernel/windows/... \
+	./internal/namedpipe \
+	./client/dial \
+	./test/process \
+	./test/conformance \
+	./test/windows \
+	./internal/logfile \
+	./internal/winservice \
+	./cmd/csi-proxy
 
 hack/wine.sh setup
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
+export GOOS=windows GOARCH=amd64 CGO_ENABLED=0
+mkdir "$programs/binaries"
+go build -trimpath -o "$programs/binaries/" ./cmd/csi-proxy ./cmd/csi-proxyctl
 
 failed=0
-for package in "$@"; do
-	import=$(GOOS=windows go list "$package")
+for import in $(go list "$@"); do
 	program=$programs/${import##*/}.test.exe
-	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go test -c -o "$program" "$package"
+	go test -c -o "$program" "$import"
 	if [ ! -e "$program" ]; then
 		echo "?   	$import	[no test files]"
 		continue
@@ -26,14 +39,15 @@ for package in "$@"; do
 	start=$(date +%s%N)
 	code=0
 	# shellcheck disable=SC2086 # a list of words
-	hack/wine.sh run -t 300 -C "$(GOOS=windows go list -f '{{.Dir}}' "$package")" "$program" \
-		-test.timeout=280s ${GO_TEST_FLAGS:-} </dev/null || code=$?
+	hack/wine.sh run -t 400 -C "$(go list -f '{{.Dir}}' "$import")" -b "$programs/binaries" -e 'CSI_PROXY_BIN=Z:\binaries' \
+		"$program" -test.timeout=380s ${GO_TEST_FLAGS:-} </dev/null >"$programs/output" 2>&1 || code=$?
 	elapsed=$(($(date +%s%N) - start))
 	verdict='ok  '
 	if [ "$code" -ne 0 ]; then
 		verdict=FAIL
 		failed=1
 	fi
+	[ "$code" -eq 0 ] && [ -z "${V:-}" ] || cat "$programs/output"
 	printf '%s\t%s\t%d.%03ds (wine)\n' "$verdict" "$import" $((elapsed / 1000000000)) $((elapsed / 1000000 % 1000))
 done
 exit "$failed"

@@ -6,6 +6,7 @@
 #   hack/wine.sh setup                            make the tree, once; later calls return at once
 #   hack/wine.sh run [OPTIONS] PROGRAM.exe ARGS…  run one program; the exit code is the program's
 #     -C DIR         DIR becomes the program's working directory Z:\work, writable (default: an empty one)
+#     -b DIR         DIR's files are in Z:\binaries, for the program to start
 #     -e NAME=VALUE  a variable for the program; repeatable. Nothing else is inherited
 #     -t SECONDS     end the program after that time and exit 124 (default: 300)
 #
@@ -58,23 +59,24 @@ contain() {
 	return "$code"
 }
 
-# isolate ROOT MOUNTPOINT PROGRAM WORK COMMAND… runs a command contained and chrooted, with /proc, a harmless /dev and an
+# isolate ROOT MOUNTPOINT PROGRAM WORK BIN COMMAND… runs a command contained and chrooted, with /proc, a harmless /dev and an
 # empty /tmp, and ends wineserver after it. With a MOUNTPOINT, what is written goes to an overlay there and vanishes;
-# PROGRAM and, unless it is empty, WORK are then bound in, at /program and /work.
+# PROGRAM and, unless they are empty, WORK and BIN are then bound in, at /program, /work and /binaries.
 isolate() {
 	# shellcheck disable=SC2016 # the inner shell expands these
 	contain /bin/sh -euc '
-		root=$1 mountpoint=$2 program=$3 work=$4
-		shift 4
+		root=$1 mountpoint=$2 program=$3 work=$4 bin=$5
+		shift 5
 		if [ -n "$mountpoint" ]; then
 			mount -t tmpfs -o mode=755 run "$mountpoint"
 			mkdir "$mountpoint/upper" "$mountpoint/scratch" "$mountpoint/root"
 			mount -t overlay -o "lowerdir=$root,upperdir=$mountpoint/upper,workdir=$mountpoint/scratch" run "$mountpoint/root"
 			root=$mountpoint/root
-			mkdir "$root/program" "$root/work"
+			mkdir "$root/program" "$root/work" "$root/binaries"
 			: >"$root/program/${program##*/}"
 			mount --bind "$program" "$root/program/${program##*/}"
 			[ -z "$work" ] || mount --bind "$work" "$root/work"
+			[ -z "$bin" ] || mount --bind "$bin" "$root/binaries"
 		fi
 		mount -t proc proc "$root/proc"
 		mount -t tmpfs -o mode=1777 tmp "$root/tmp"
@@ -126,7 +128,7 @@ setup() {
 		--keyring=/usr/share/keyrings/debian-archive-keyring.gpg "$release" "$unfinished" "$from" \
 		</dev/null >"$tree.log" 2>&1 || die "debootstrap failed: see $tree.log"
 	rm -rf "$unfinished"/var/cache/apt/archives/*.deb "$unfinished"/var/lib/apt/lists/*
-	isolate "$unfinished" '' '' '' timeout 300 wineboot -i >>"$tree.log" 2>&1 || die "wineboot failed: see $tree.log"
+	isolate "$unfinished" '' '' '' '' timeout 300 wineboot -i >>"$tree.log" 2>&1 || die "wineboot failed: see $tree.log"
 	: >"$unfinished/$marker"
 	mv "$unfinished" "$tree"
 	unfinished=''
@@ -134,9 +136,10 @@ setup() {
 
 run() {
 	need_root run
-	local work='' seconds=300 variables=() option program
-	while getopts C:e:t: option; do
+	local work='' bin='' seconds=300 variables=() option program
+	while getopts b:C:e:t: option; do
 		case $option in
+		b) bin=$(cd "$OPTARG" && pwd) ;;
 		C) work=$(cd "$OPTARG" && pwd) ;;
 		e)
 			[[ $OPTARG =~ ^[A-Za-z_][A-Za-z0-9_]*= ]] || die "-e takes NAME=VALUE, not $OPTARG"
@@ -158,7 +161,7 @@ run() {
 
 	trap clean_up EXIT
 	mountpoint=$(mktemp -d)
-	isolate "$tree" "$mountpoint" "$program" "$work" "${variables[@]}" \
+	isolate "$tree" "$mountpoint" "$program" "$work" "$bin" "${variables[@]}" \
 		timeout --kill-after=5 "$seconds" sh -c 'cd /work && exec wine "$@"' sh "/program/${program##*/}" "$@"
 }
 

@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 			e.Defer(func() { _ = os.RemoveAll(dir) })
 			e.Setenv("STATE", filepath.Join(dir, "s"))
 			e.Setenv("CSI_PROXY_SOCKET_DIR", filepath.Join(dir, "s", "run"))
+			e.Setenv("PODS", `C:\var\lib\kubelet\pods`)
 			e.Values[agentsKey{}] = map[string]*runningAgent{}
 			return nil
 		},
@@ -66,6 +67,7 @@ func TestScripts(t *testing.T) {
 			"ended":  endedAgent,
 			"exits":  exits,
 			"clean":  clean,
+			"save":   save,
 		},
 	})
 }
@@ -192,4 +194,12 @@ func clean(ts *testscript.TestScript, neg bool, args []string) {
 	text = regexp.MustCompile(`process [0-9]+`).ReplaceAllString(text, "process PID")
 	text = regexp.MustCompile(`detached/\S+`).ReplaceAllString(text, "detached/IMAGE")
 	ts.Check(os.WriteFile(ts.MkAbs("clean"), []byte(text), 0o600))
+}
+
+// save NAME sets an environment variable to what the last command printed, without the line's end.
+func save(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: save NAME")
+	}
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
 }

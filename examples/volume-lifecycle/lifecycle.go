@@ -67,7 +67,7 @@ func (l *lifecycle) tree() step {
 		if err != nil {
 			return "", err
 		}
-		return "", treeview.Write(os.Stdout, tree)
+		return "", treeview.Write(os.Stdout, treeview.FromAdmin(tree))
 	}}
 }
 

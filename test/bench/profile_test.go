@@ -8,11 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
 // BenchmarkReads calls an agent in this process, for profiles and allocations (-cpuprofile, -benchmem): a figure here
@@ -24,7 +21,7 @@ func BenchmarkReads(b *testing.B) {
 		b.Fatal(err)
 	}
 	a, err := agent.Start(b.Context(), agent.Config{
-		StateDir: dir, Emulated: emulated.Options{NoSync: true}, Metrics: server.NewMetrics(prometheus.NewRegistry()),
+		StateDir: dir, Emulated: emulated.Options{NoSync: true},
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -13,8 +13,6 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	released "github.com/kubernetes-csi/csi-proxy/client/api"
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // An api is one version of one group with its client.
@@ -34,13 +32,13 @@ func (a *api) of(operation string) *method {
 }
 
 // open opens the client of one version and finds the methods that were released.
-func open(t testing.TB, n *testnode.Node, group, version string) *api {
+func open(t testing.TB, n site, group, version string) *api {
 	t.Helper()
 	newClient := clients()[group+" "+version]
 	if newClient == nil {
 		t.Fatalf("the agent serves %s %s, of which these tests have no client: add it to clients", group, version)
 	}
-	c, err := newClient(n.Socket(group, version))
+	c, err := newClient(n.endpoint(group, version))
 	noError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	a := &api{group: group, version: version, client: c}
@@ -73,12 +71,9 @@ func service(t testing.TB, group, version string) protoreflect.ServiceDescriptor
 type served struct{ group, version string }
 
 // listed are the versions that the agent serves, in its order.
-func listed(t testing.TB, n *testnode.Node) []served {
+func listed(t testing.TB, n site) []served {
 	t.Helper()
-	c, err := adminclient.Dial(t.Context(), n.Agent.SocketDir())
-	noError(t, err)
-	t.Cleanup(func() { _ = c.Close() })
-	reply, err := c.ListAPIs(t.Context(), &admin.ListAPIsRequest{})
+	reply, err := n.admin(t).ListAPIs(t.Context(), &admin.ListAPIsRequest{})
 	noError(t, err)
 	var all []served
 	for _, a := range reply.GetApis() {

@@ -6,8 +6,6 @@ import (
 	"flag"
 	"strings"
 	"testing"
-
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // A scenario is what an operation has to do in every version that has it. The parts get a driver that calls the
@@ -32,7 +30,7 @@ func scenarios() map[string]scenario {
 }
 
 func TestConformance(t *testing.T) {
-	all := listed(t, testnode.Start(t, testnode.Options{}))
+	all := listed(t, emulatedSite(t))
 	earned := newMarks()
 	t.Run("of", func(t *testing.T) {
 		for _, version := range all {
@@ -50,7 +48,7 @@ func TestConformance(t *testing.T) {
 
 // conform runs all scenarios of one version on a node of its own.
 func conform(t *testing.T, all []served, version served, earned *marks) {
-	n := testnode.Start(t, testnode.Options{})
+	n := emulatedSite(t)
 	wanted := []served{version}
 	for _, group := range []string{"disk", "filesystem", "volume"} {
 		if group != version.group {
@@ -70,7 +68,7 @@ func conform(t *testing.T, all []served, version served, earned *marks) {
 			}
 			m.succeeded, m.failed = 0, 0
 			passed := t.Run(m.name+" "+k.String(), func(t *testing.T) {
-				defer n.Faults.Release()
+				defer n.node.Faults.Release()
 				part(d.with(t))
 				if !k.evidence(m) {
 					t.Errorf("%v was called %d times with success and %d without", m, m.succeeded, m.failed)

@@ -7,15 +7,13 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
-
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // TestPathContext asserts for every version that has path contexts that they mean nothing: neither PLUGIN (0) nor POD
 // (1), which drivers send for paths of the other kind, nor a number that was never given out. The one that matters is
 // Rmdir, whose context has the field number that is force in later versions.
 func TestPathContext(t *testing.T) {
-	n := testnode.Start(t, testnode.Options{})
+	n := emulatedSite(t)
 	all := listed(t, n)
 	tested := 0
 	for _, at := range all {

@@ -21,22 +21,21 @@ import (
 // A driver calls operations by their hub's names. Each goes to the first of its APIs that has it.
 type driver struct {
 	t     testing.TB
-	node  *testnode.Node
+	site  site
+	node  *testnode.Node // nil where the site is no emulated node
 	admin *adminclient.Client
 	apis  []*api
-	made  *int // how many things were prepared, for their names
+	array address // the storage system
+	made  *int    // how many things were prepared, for their names
 
 	oversized []byte // a request, but for its length
 }
 
 // newDriver makes a driver of the wanted versions, and of the hubs for what those lack.
-func newDriver(t testing.TB, n *testnode.Node, all []served, wanted ...served) *driver {
+func newDriver(t testing.TB, n site, all []served, wanted ...served) *driver {
 	t.Helper()
-	d := &driver{t: t, node: n, made: new(int), oversized: protowire.AppendBytes(protowire.AppendTag(nil, 99, protowire.BytesType), make([]byte, 4<<20))}
-	var err error
-	d.admin, err = adminclient.Dial(t.Context(), n.Agent.SocketDir())
-	noError(t, err)
-	t.Cleanup(func() { _ = d.admin.Close() })
+	d := &driver{t: t, site: n, node: n.emulated(), array: array(), made: new(int), oversized: protowire.AppendBytes(protowire.AppendTag(nil, 99, protowire.BytesType), make([]byte, 4<<20))}
+	d.admin = n.admin(t)
 	for _, s := range []served{{"disk", "v1"}, {"filesystem", "v2alpha1"}, {"volume", "v2alpha1"}, {"smb", "v1"}, {"iscsi", "v1alpha2"}, {"system", "v1alpha1"}} {
 		if slices.Contains(all, s) && !slices.Contains(wanted, s) {
 			wanted = append(wanted, s)

@@ -43,17 +43,17 @@ func (d *driver) texts(operation string, v values, what meaning) (found []string
 
 func (d *driver) addPortal() error {
 	d.t.Helper()
-	return d.do("AddTargetPortal", values{portal: array()})
+	return d.do("AddTargetPortal", values{portal: d.array})
 }
 
 func (d *driver) removePortal() error {
 	d.t.Helper()
-	return d.do("RemoveTargetPortal", values{portal: array()})
+	return d.do("RemoveTargetPortal", values{portal: d.array})
 }
 
 func (d *driver) discover() ([]string, error) {
 	d.t.Helper()
-	return d.texts("DiscoverTargetPortal", values{portal: array()}, targets)
+	return d.texts("DiscoverTargetPortal", values{portal: d.array}, targets)
 }
 
 // portals are the addresses that are registered.
@@ -74,22 +74,22 @@ func (d *driver) portals() ([]address, error) {
 
 func (d *driver) connect(name string) error {
 	d.t.Helper()
-	return d.do("ConnectTarget", values{portal: array(), target: name})
+	return d.do("ConnectTarget", values{portal: d.array, target: name})
 }
 
 func (d *driver) connectWith(name, as, with string) error {
 	d.t.Helper()
-	return d.do("ConnectTarget", values{portal: array(), target: name, auth: uint32(1), chapUser: as, chapSecret: with})
+	return d.do("ConnectTarget", values{portal: d.array, target: name, auth: uint32(1), chapUser: as, chapSecret: with})
 }
 
 func (d *driver) disconnect(name string) error {
 	d.t.Helper()
-	return d.do("DisconnectTarget", values{portal: array(), target: name})
+	return d.do("DisconnectTarget", values{portal: d.array, target: name})
 }
 
 func (d *driver) targetDisks(name string) ([]string, error) {
 	d.t.Helper()
-	return d.texts("GetTargetDisks", values{portal: array(), target: name}, ids)
+	return d.texts("GetTargetDisks", values{portal: d.array, target: name}, ids)
 }
 
 // discovered registers the portal and finds its targets.
@@ -194,7 +194,7 @@ func targetScenarios() map[string]scenario {
 				d.discovered()
 				wantCode(d.t, "without CHAP", d.connect(chapTarget), codes.Unauthenticated)
 				wantCode(d.t, "a wrong secret", d.connectWith(chapTarget, "csi-user", "chap-secret-124"), codes.Unauthenticated)
-				wantCode(d.t, "an authentication that there is not", d.do("ConnectTarget", values{portal: array(), target: openTarget, auth: uint32(7)}), codes.InvalidArgument)
+				wantCode(d.t, "an authentication that there is not", d.do("ConnectTarget", values{portal: d.array, target: openTarget, auth: uint32(7)}), codes.InvalidArgument)
 			},
 		},
 		"DisconnectTarget": {
@@ -242,7 +242,7 @@ func targetScenarios() map[string]scenario {
 			success: func(d *driver) {
 				noError(d.t, d.do("SetMutualChapSecret", values{mutualSecret: "mutual-secret1"}))
 				d.discovered()
-				v := values{portal: array(), target: "iqn.2026-01.emulated:mutual", auth: uint32(2), chapUser: "csi-user", chapSecret: "chap-secret-123"}
+				v := values{portal: d.array, target: "iqn.2026-01.emulated:mutual", auth: uint32(2), chapUser: "csi-user", chapSecret: "chap-secret-123"}
 				noError(d.t, d.do("ConnectTarget", v))
 				noError(d.t, d.disconnect("iqn.2026-01.emulated:mutual"))
 			},

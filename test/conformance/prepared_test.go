@@ -119,7 +119,7 @@ func withDrive(path string) string {
 
 func (d *driver) hostPath(at string) string {
 	d.t.Helper()
-	host, err := d.node.Emulated.HostPath(withDrive(at))
+	host, err := d.site.hostPath(withDrive(at))
 	noError(d.t, err)
 	return host
 }

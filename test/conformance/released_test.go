@@ -10,13 +10,12 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	released "github.com/kubernetes-csi/csi-proxy/client/api"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // TestReleased counts the methods of the whole API, asserts that a group is served in all of its versions or in none,
 // and lists what is not served.
 func TestReleased(t *testing.T) {
-	all := listed(t, testnode.Start(t, testnode.Options{}))
+	all := listed(t, emulatedSite(t))
 	files, err := released.Descriptors()
 	noError(t, err)
 	methods, missing := 0, 0

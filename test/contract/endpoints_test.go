@@ -2,8 +2,6 @@
 
 package contract
 
-import "os"
-
 // servedNow are the groups and versions that this build serves.
 func servedNow() []string {
 	return []string{
@@ -14,12 +12,4 @@ func servedNow() []string {
 		"system v1alpha1",
 		"volume v1", "volume v1alpha1", "volume v1beta1", "volume v1beta2", "volume v1beta3", "volume v2alpha1",
 	}
-}
-
-func fileMode(path string) (os.FileMode, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return 0, err
-	}
-	return info.Mode(), nil
 }

@@ -8,16 +8,13 @@ import (
 	"google.golang.org/grpc/codes"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
 // The admin endpoint rotates a password as an administrator of the file servers would.
 func TestSMBControl(t *testing.T) {
 	n := startMapped(t)
-	client, err := adminclient.Dial(t.Context(), n.Agent.SocketDir())
-	noError(t, err)
-	defer client.Close() //nolint:errcheck // the test is over
-	_, err = client.SetSMBPassword(t.Context(), &admin.SetSMBPasswordRequest{User: `AZURE\CSI`, Password: newPassword})
+	client := n.Admin(t)
+	_, err := client.SetSMBPassword(t.Context(), &admin.SetSMBPasswordRequest{User: `AZURE\CSI`, Password: newPassword})
 	noError(t, err)
 	if isSymlink(t, n, stagedShare) {
 		t.Error("sessions with the old password go on")

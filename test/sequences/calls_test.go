@@ -11,6 +11,7 @@ import (
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
+	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
 	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
@@ -67,6 +68,11 @@ func (c *calls) listDiskIDs() (map[uint32]*diskapi.DiskIDs, error) {
 func (c *calls) listDiskLocations() (map[uint32]*diskapi.DiskLocation, error) {
 	reply, err := call(c, c.disk.ListDiskLocations, &diskapi.ListDiskLocationsRequest{})
 	return reply.GetDiskLocations(), err
+}
+
+func (c *calls) biosSerial() (string, error) {
+	reply, err := call(c, c.node.System.GetBIOSSerialNumber, &systemapi.GetBIOSSerialNumberRequest{})
+	return reply.GetSerialNumber(), err
 }
 
 func (c *calls) rescan() error {

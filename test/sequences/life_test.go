@@ -40,10 +40,16 @@ type driver interface {
 	Leftover(e effects) leftover
 }
 
-// subject is a driver with its disk on the default node.
+// registrar is a driver that asks the agent who the machine is, when it starts.
+type registrar interface {
+	Register(c *calls) error
+}
+
+// subject is a driver with its disk on the default node, or on the one of a profile.
 type subject struct {
 	name      string
 	driver    driver
+	profile   string
 	disk      uint32
 	sizeBytes int64
 	// expandError is how growing in use always ends, if it cannot succeed.
@@ -65,6 +71,10 @@ func subjects() []subject {
 		{name: "AzureDisk, disk 2", driver: azureDisk{"2"}, disk: 2, sizeBytes: size2, expandError: errAzureDiskNotGrown, staysOnline: true},
 		{name: "vSphere, disk 1", driver: vsphere{"60022480454d552d4449534b30303031"}, disk: 1, sizeBytes: size1, kubeletMakes: true},
 		{name: "vSphere, disk 2", driver: vsphere{"EMULATED  disk-2"}, disk: 2, sizeBytes: size2},
+		{
+			name: "vSphere machine, disk 1", profile: "vsphere", disk: 1, sizeBytes: size1,
+			driver: vsphereMachine{vsphere{"6000c2962ed0f5630da60edb30a9d864"}, "42296bf1-0c5d-8e34-a791-3e2cd854b07f"},
+		},
 	}
 }
 
@@ -101,7 +111,15 @@ type disturbance struct {
 // but for what the driver is known to leave.
 func (s subject) live(t *testing.T, d disturbance, want *life) *life {
 	t.Helper()
-	n := testnode.Start(t, testnode.Options{Emulated: emulated.Options{Switches: d.switches, NoSync: true}})
+	options := emulated.Options{Switches: d.switches}
+	if s.profile != "" {
+		scenario, err := emulated.LoadScenario(s.profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options.Scenario = &scenario
+	}
+	n := testnode.Start(t, testnode.Options{Emulated: options})
 	l := &life{
 		subject: s, t: t, node: n, observer: newObserver(t, n.Emulated), calls: newCalls(t, n, d.interruption),
 		want: want, uncertain: d.fault != nil, counts: make(map[string]int), snapshots: make(map[string]snapshot),
@@ -125,12 +143,14 @@ func (s subject) live(t *testing.T, d disturbance, want *life) *life {
 // firstPod uses the raw disk for the first time, grows it in use and gives it up.
 func (l *life) firstPod() {
 	l.t.Helper()
+	l.register()
 	l.stage()
 	l.publish()
 	l.node.WriteFile(publish+`\data`, l.name)
 	l.getStats()
 	l.compare("in use")
-	l.stage() // kubelet restarted
+	l.register() // kubelet and the driver restarted
+	l.stage()
 	l.publish()
 	l.compare("in use")
 	if err := l.node.Emulated.GrowDisk(l.disk, l.sizeBytes+growBytes); err != nil {
@@ -165,6 +185,14 @@ func (l *life) readData() {
 	l.t.Helper()
 	if got := l.node.ReadFile(publish + `\data`); got != l.name {
 		l.t.Errorf("the volume holds %q, want %q", got, l.name)
+	}
+}
+
+// register is what some drivers do when they start.
+func (l *life) register() {
+	l.t.Helper()
+	if d, ok := l.driver.(registrar); ok {
+		_ = l.perform("NodeGetInfo", d.Register)
 	}
 }
 

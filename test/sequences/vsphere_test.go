@@ -2,11 +2,39 @@
 
 package sequences
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // vsphere is the vSphere driver. It finds its disk by page 83 being equal to the disk's id.
 type vsphere struct {
 	diskID string
+}
+
+// vsphereMachine is the driver on a machine of vSphere, which its node service names by the machine's UUID.
+type vsphereMachine struct {
+	vsphere
+	machine string
+}
+
+// Register makes the UUID of the serial number in the firmware, which VMware writes as "VMware-" and bytes in hexadecimal
+// with blanks and one dash between them.
+func (d vsphereMachine) Register(c *calls) error {
+	serial, err := c.biosSerial()
+	if err != nil {
+		return err
+	}
+	hex, ok := strings.CutPrefix(serial, "VMware-")
+	hex = strings.ToLower(strings.NewReplacer(" ", "", "-", "").Replace(hex))
+	if !ok || len(hex) != 32 {
+		return fmt.Errorf("the serial number %q is not VMware's", serial)
+	}
+	uuid := fmt.Sprintf("%s-%s-%s-%s-%s", hex[:8], hex[8:12], hex[12:16], hex[16:20], hex[20:])
+	if uuid != d.machine {
+		return fmt.Errorf("this is the machine %s, not %s", uuid, d.machine)
+	}
+	return nil
 }
 
 func (d vsphere) findDevice(c *calls) (uint32, error) {

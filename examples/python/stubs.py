@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connects to an agent's sockets.
+
+The messages are what protoc makes of this repository's protos:
+
+    protoc -I REPOSITORY --python_out=DIR client/api/disk/v1/api.proto ...
+
+The calls are made of the service descriptors in them, so that nothing but grpcio and protobuf is needed. With
+grpcio-tools the usual generated stubs do as well.
+"""
+
+import importlib
+import os
+
+import grpc
+
+# How long a call may take. The longest, formatting and growing a volume, take seconds on a Windows node.
+DEADLINE_SECONDS = 60
+
+
+class Service:
+    """The methods of one service; each takes its request's fields as keyword arguments and returns the response."""
+
+    def __init__(self, channel, module):
+        (service,) = module.DESCRIPTOR.services_by_name.values()
+        for method in service.methods:
+            request, response = getattr(module, method.input_type.name), getattr(module, method.output_type.name)
+            call = channel.unary_unary(
+                f"/{service.full_name}/{method.name}",
+                request_serializer=request.SerializeToString,
+                response_deserializer=response.FromString,
+            )
+            setattr(self, method.name, self._method(call, request))
+
+    @staticmethod
+    def _method(call, request):
+        return lambda **fields: call(request(**fields), timeout=DEADLINE_SECONDS)
+
+
+def connect(socket_dir, group, version, authority=None):
+    """The service of an API group's version, at the socket csi-proxy-GROUP-VERSION.sock."""
+    options = [("grpc.default_authority", authority)] if authority else []
+    path = os.path.abspath(os.path.join(socket_dir, f"csi-proxy-{group}-{version}.sock"))
+    channel = grpc.insecure_channel("unix:" + path, options=options)
+    return Service(channel, importlib.import_module(f"client.api.{group}.{version}.api_pb2"))

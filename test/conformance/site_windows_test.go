@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	kernel "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/windows"
+)
+
+// onWindows is the machine that the tests run on, with an agent of the test's own.
+type onWindows struct {
+	mu    sync.Mutex
+	disks map[uint32]*windows.VirtualDisk // by number
+}
+
+// windowsSite starts an agent on the machine's own pipes, so there can be one at a time. The agent ends with the test,
+// and a life that is part of it uses its agent.
+func windowsSite(t testing.TB) site {
+	t.Helper()
+	for _, dir := range []string{pods, kubelet + `\plugins`} {
+		noError(t, os.MkdirAll(dir, 0o750))
+	}
+	if c, err := adminclient.Dial(t.Context(), ""); err == nil {
+		_ = c.Close() // the agent of the test that this one is a part of
+	} else {
+		windows.StartAgent(t, "-host=windows", "-v=4")
+	}
+	return &onWindows{disks: map[uint32]*windows.VirtualDisk{}}
+}
+
+func (*onWindows) endpoint(group, version string) string {
+	return `\\.\pipe\csi-proxy-` + group + "-" + version
+}
+
+func (*onWindows) admin(t testing.TB) *adminclient.Client {
+	t.Helper()
+	c, err := adminclient.Dial(t.Context(), "")
+	noError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func (*onWindows) emulated() *testnode.Node { return nil }
+
+// hostPath is the path itself.
+func (*onWindows) hostPath(windowsPath string) (string, error) {
+	return filepath.Clean(windowsPath), nil
+}
+
+// disk is a new VHDX.
+func (s *onWindows) disk(t testing.TB) offeredDisk {
+	t.Helper()
+	const size = 20 * gib
+	d, err := windows.AttachVirtualDisk(t, size, 512)
+	noError(t, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.disks[d.Number()] = d
+	return offeredDisk{number: d.Number(), size: size}
+}
+
+// grow returns when the disk's volume, which it may have lost meanwhile, is there again.
+func (s *onWindows) grow(t testing.TB, number uint32, size int64) uint32 {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.disks[number]
+	noError(t, d.Grow(size))
+	delete(s.disks, number)
+	s.disks[d.Number()] = d
+	late := time.NewTimer(time.Minute)
+	defer late.Stop()
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for {
+		there, err := hasVolume(d.Number())
+		noError(t, err)
+		if there {
+			return d.Number()
+		}
+		select {
+		case <-again.C:
+		case <-late.C:
+			t.Fatalf("disk %d has no volume after growing", d.Number())
+		}
+	}
+}
+
+// hasVolume tells whether a volume of the machine lies on a disk.
+func hasVolume(number uint32) (bool, error) {
+	k := kernel.New()
+	names, err := k.VolumeNames()
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		h, err := k.OpenDevice(name[:len(name)-1], 0)
+		if err != nil {
+			continue // one that came or went
+		}
+		out := make([]byte, win32.SizeofVolumeDiskExtents(8))
+		n, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, out)
+		_ = h.Close()
+		if err != nil {
+			continue // a volume without disks, such as that of a CD
+		}
+		extents, err := win32.ParseVolumeDiskExtents(out[:n])
+		if err != nil {
+			return false, err
+		}
+		for _, e := range extents {
+			if e.DiskNumber == number {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+func (*onWindows) share(t testing.TB) offeredShare {
+	t.Helper()
+	s, err := windows.NewShare(t)
+	noError(t, err)
+	return offeredShare{s.Remote, s.User, s.Password}
+}
+
+func (*onWindows) target(t testing.TB) offeredTarget {
+	t.Helper()
+	made, err := windows.NewTarget(t)
+	if missing := windows.NotHere(""); errors.As(err, &missing) {
+		t.Skip(missing)
+	}
+	noError(t, err)
+	return offeredTarget{address{made.Address, made.Port}, made.IQN, made.User, made.Secret}
+}
+
+// service is one that nothing else needs.
+func (*onWindows) service(testing.TB) string { return "W32Time" }
+
+func (*onWindows) biosSerial(t testing.TB) string {
+	t.Helper()
+	serial, err := windows.PowerShell(t.Context(), "(Get-CimInstance Win32_BIOS).SerialNumber")
+	noError(t, err)
+	return serial
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequences
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+)
+
+// discovery is where the administrator of a node puts its local volumes: links or mount points, as the provisioner wants
+// them on Windows. They lead to what is in the other working directories.
+const discovery = `C:\mnt\disks`
+
+// provisioner is the local static provisioner on the v2alpha1 pipes. Each period it makes a persistent volume of what is
+// new in the discovery directory, and empties those that were released. What fails comes again in the next period.
+type provisioner struct {
+	volumes map[string]int64 // the persistent volumes with their capacities, as in the API server: they outlive it
+}
+
+var errNoMountPoint = errors.New("it is no link and no mount point")
+
+// discover is one period. What is wrong with one entry keeps the others from nothing.
+func (p *provisioner) discover(c *calls) error {
+	names, err := c.osReadDirNames(discovery)
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, name := range names {
+		if _, known := p.volumes[name]; known {
+			continue
+		}
+		capacity, err := p.capacity(c, discovery+`\`+name)
+		if err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		p.volumes[name] = capacity
+	}
+	return errors.Join(failures...)
+}
+
+// capacity is the size of the file system that a path leads into, be it a volume of its own or a directory on one.
+func (p *provisioner) capacity(c *calls, path string) (int64, error) {
+	is, err := call(c, c.node.Filesystem.IsSymlink, &filesystemapi.IsSymlinkRequest{Path: path})
+	if err != nil {
+		return 0, err
+	}
+	if !is.GetIsSymlink() {
+		return 0, errNoMountPoint
+	}
+	id, err := call(c, c.node.Volume.GetClosestVolumeIDFromTargetPath, &volumeapi.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
+	if err != nil {
+		return 0, err
+	}
+	stats, err := call(c, c.node.Volume.GetVolumeStats, &volumeapi.GetVolumeStatsRequest{VolumeId: id.GetVolumeId()})
+	return stats.GetTotalBytes(), err
+}
+
+// clean empties what a released persistent volume leads to and deletes it, so that the next period makes it anew.
+func (p *provisioner) clean(c *calls, name string) error {
+	_, err := call(c, c.node.Filesystem.RmdirContents, &filesystemapi.RmdirContentsRequest{Path: discovery + `\` + name})
+	if err == nil {
+		delete(p.volumes, name)
+	}
+	return err
+}
+
+// osReadDirNames lists a directory that the provisioner's container sees.
+func (c *calls) osReadDirNames(path string) (names []string, err error) {
+	err = c.step("readdir", func() error {
+		host, err := c.node.Emulated.HostPath(path)
+		if err != nil {
+			return err
+		}
+		entries, err := os.ReadDir(host)
+		for _, entry := range entries {
+			names = append(names, filepath.Base(entry.Name()))
+		}
+		return err
+	})
+	return names, err
+}

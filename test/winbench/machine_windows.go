@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/namedpipe"
+)
+
+// system names Wine, or the build of Windows.
+func system() (string, error) {
+	if p := windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version"); p.Find() == nil {
+		text, _, _ := p.Call()
+		return "Wine " + windows.BytePtrToString(*(**byte)(unsafe.Pointer(&text))), nil //nolint:gosec // a C string that lives as long as the process
+	}
+	major, minor, build := windows.RtlGetNtVersionNumbers()
+	return fmt.Sprintf("Windows %d.%d.%d", major, minor, build), nil
+}
+
+// awaitPipe returns when a client can open a pipe.
+//
+// BOOL WaitNamedPipeW(LPCWSTR lpNamedPipeName, DWORD nTimeOut);
+// https://learn.microsoft.com/windows/win32/api/namedpipeapi/nf-namedpipeapi-waitnamedpipew
+func awaitPipe(name string, until time.Time) error {
+	text, err := windows.UTF16PtrFromString(name)
+	if err != nil {
+		return err
+	}
+	wait := windows.NewLazySystemDLL("kernel32.dll").NewProc("WaitNamedPipeW")
+	const patience = 1 // ms, when the pipe is there and all its instances are taken
+	for {
+		ok, _, err := wait.Call(uintptr(unsafe.Pointer(text)), patience)
+		if ok != 0 {
+			return nil
+		}
+		if errors.Is(err, windows.ERROR_FILE_NOT_FOUND) {
+			time.Sleep(200 * time.Microsecond) // the agent shall have the processor
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("%s is not open: %w", name, err)
+		}
+	}
+}
+
+// memoryOf asks how much memory a process holds.
+//
+// BOOL GetProcessMemoryInfo(HANDLE Process, PPROCESS_MEMORY_COUNTERS ppsmemCounters, DWORD cb);
+// https://learn.microsoft.com/windows/win32/api/psapi/nf-psapi-getprocessmemoryinfo
+func memoryOf(pid int) (memory, error) {
+	process, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION|windows.PROCESS_VM_READ, false, uint32(pid)) //nolint:gosec // Windows' process numbers fit
+	if err != nil {
+		return memory{}, err
+	}
+	defer func() { _ = windows.CloseHandle(process) }()
+	// PROCESS_MEMORY_COUNTERS_EX
+	var counters struct {
+		size, pageFaults                            uint32
+		peakWorkingSet, workingSet                  uintptr
+		peakPaged, paged, peakNonPaged, nonPaged    uintptr
+		pagefileUsage, peakPagefileUsage, privately uintptr
+	}
+	counters.size = uint32(unsafe.Sizeof(counters))
+	ok, _, err := windows.NewLazySystemDLL("psapi.dll").NewProc("GetProcessMemoryInfo").Call(
+		uintptr(process), uintptr(unsafe.Pointer(&counters)), uintptr(counters.size))
+	if ok == 0 {
+		return memory{}, fmt.Errorf("GetProcessMemoryInfo: %w", err)
+	}
+	return memory{workingSet: uint64(counters.workingSet), private: uint64(counters.privately)}, nil
+}
+
+// listen opens a pipe as the agent does, so that the transport is the same.
+func listen(name string) (net.Listener, error) {
+	set, err := namedpipe.NewSet()
+	if err != nil {
+		return nil, err
+	}
+	security, err := namedpipe.CurrentUser()
+	if err != nil {
+		return nil, err
+	}
+	return set.Listen(name, security)
+}

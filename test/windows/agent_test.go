@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+)
+
+// The process of an agent is started and spoken to as on Windows; here the node is emulated.
+func TestAgentProcess(t *testing.T) {
+	if commands := os.Getenv("CSI_PROXY_BIN"); onWine() { // where there is no go to build with
+		t.Setenv(AgentVariable, filepath.Join(commands, "csi-proxy.exe"))
+	}
+	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // the test's name in it would make the sockets' paths too long
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	args, sockets := []string{"-host=emulated", "-state-dir=" + dir}, filepath.Join(dir, "run")
+	if runtime.GOOS == "windows" {
+		sockets = "" // it serves pipes
+	} else {
+		args = append(args, "-socket-dir="+sockets)
+	}
+	if got := StartAgent(t, args...); got != "ready 23" {
+		t.Errorf("the agent says %q", got)
+	}
+	client, err := adminclient.Dial(t.Context(), sockets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	served, err := client.ListAPIs(t.Context(), &admin.ListAPIsRequest{})
+	if err != nil || len(served.GetApis()) != 23 {
+		t.Errorf("the agent serves %v, %v", served, err)
+	}
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// The control codes that questions use, one call each: what happens is looked at here, and nothing made good.
+
+const readWrite = win32.GENERIC_READ | win32.GENERIC_WRITE
+
+func openDisk(s Subject, d Disk) (kernel.Handle, error) {
+	return s.Kernel.OpenDevice(fmt.Sprintf(`\\.\PhysicalDrive%d`, d.Number()), readWrite)
+}
+
+// newDisk attaches a disk and opens it.
+func newDisk(t testing.TB, s Subject) (kernel.Handle, error) {
+	t.Helper()
+	d, err := s.Attach(t, gib, 0)
+	if err != nil {
+		return nil, err
+	}
+	return openDisk(s, d)
+}
+
+func query[T any](h kernel.Handle, code uint32, size int, parse func([]byte) (T, error)) (out T, err error) {
+	buffer := make([]byte, size)
+	n, err := h.DeviceIoControl(code, nil, buffer)
+	if err != nil {
+		return out, err
+	}
+	return parse(buffer[:n])
+}
+
+func layoutOf(h kernel.Handle) (win32.DriveLayout, error) {
+	return query(h, win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, win32.SizeofDriveLayout(128), win32.ParseDriveLayout)
+}
+
+func send(h kernel.Handle, code uint32, in []byte) error {
+	_, err := h.DeviceIoControl(code, in, nil)
+	return err
+}
+
+// createGPT writes an empty GPT.
+func createGPT(h kernel.Handle) error {
+	id, err := guid.NewV4()
+	if err != nil {
+		return err
+	}
+	request := win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT, DiskID: id, MaxPartitionCount: 128}
+	return send(h, win32.IOCTL_DISK_CREATE_DISK, request.Bytes())
+}
+
+// settle asks until a condition holds or its time is over, and tells which.
+func (s Subject) settle(holds func() (bool, error)) (bool, error) {
+	deadline := time.Now().Add(s.Patience)
+	for {
+		ok, err := holds()
+		if ok || err != nil || time.Now().After(deadline) {
+			return ok, err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// volumeAt is the name of the volume that begins on a disk at an offset, "" when there is none in time.
+func volumeAt(s Subject, d Disk, offset int64) (volume string, err error) {
+	_, err = s.settle(func() (bool, error) {
+		names, err := s.Kernel.VolumeNames()
+		for _, name := range names {
+			h, err := s.Kernel.OpenDevice(name[:len(name)-1], 0)
+			if err != nil {
+				continue // it went meanwhile
+			}
+			extents, err := query(h, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, win32.SizeofVolumeDiskExtents(8), win32.ParseVolumeDiskExtents)
+			_ = h.Close()
+			if err == nil && len(extents) == 1 && extents[0].DiskNumber == d.Number() && extents[0].StartingOffset == offset {
+				volume = name
+			}
+		}
+		return volume != "", err
+	})
+	return volume, err
+}
+
+// partitioned puts a GPT with one data partition onto a disk.
+func partitioned(s Subject, d Disk) (win32.Partition, error) {
+	h, err := openDisk(s, d)
+	if err != nil {
+		return win32.Partition{}, err
+	}
+	defer h.Close()
+	// Where a disk comes up offline or read-only, that is another question's.
+	for _, version := range []uint32{40, 16} {
+		request := win32.SetDiskAttributes{Version: version, AttributesMask: win32.DISK_ATTRIBUTE_OFFLINE | win32.DISK_ATTRIBUTE_READ_ONLY}
+		if send(h, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, request.Bytes()) == nil {
+			break
+		}
+	}
+	if err := createGPT(h); err != nil {
+		return win32.Partition{}, err
+	}
+	if _, err := s.settle(func() (bool, error) { l, err := layoutOf(h); return len(l.Partitions) > 0, err }); err != nil {
+		return win32.Partition{}, err
+	}
+	layout, err := layoutOf(h)
+	if err != nil {
+		return win32.Partition{}, err
+	}
+	planned, _, err := win32.PlanDataPartition(layout, 16<<20, guid.NewV4)
+	if err != nil {
+		return win32.Partition{}, err
+	}
+	if err := send(h, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, planned.Bytes()); err != nil {
+		return win32.Partition{}, err
+	}
+	if err := send(h, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil); err != nil {
+		return win32.Partition{}, err
+	}
+	layout, err = layoutOf(h)
+	if err != nil || len(layout.Partitions) == 0 {
+		return win32.Partition{}, fmt.Errorf("%d partitions: %w", len(layout.Partitions), err)
+	}
+	return layout.Partitions[len(layout.Partitions)-1], nil
+}
+
+// formatted makes a volume with an NTFS on a disk.
+func formatted(s Subject, d Disk) (volume string, p win32.Partition, err error) {
+	p, err = partitioned(s, d)
+	if err != nil {
+		return "", p, err
+	}
+	volume, err = volumeAt(s, d, p.StartingOffset)
+	if err == nil && volume == "" {
+		err = errors.New("the partition has no volume")
+	}
+	if err != nil {
+		return "", p, err
+	}
+	return volume, p, s.Kernel.FormatVolume(volume, "NTFS")
+}
+
+// verdict says in one word what a call came to.
+func verdict(err error) string {
+	var code win32.Errno
+	switch {
+	case err == nil:
+		return "success"
+	case errors.As(err, &code) && code.Name() != "":
+		return code.Name()
+	default:
+		return err.Error()
+	}
+}
+
+// makeDirectory makes a directory in one that is there.
+func makeDirectory(s Subject, parent, name string) error {
+	how := kernel.OpenHow{
+		Access: win32.FILE_LIST_DIRECTORY, Share: win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
+		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE,
+	}
+	dir, err := s.Kernel.OpenFile(nil, `\\?\`+parent, how)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	how.Disposition = win32.FILE_CREATE
+	made, err := s.Kernel.OpenFile(dir, name, how)
+	if err != nil {
+		return err
+	}
+	return made.Close()
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/Microsoft/go-winio/vhd"
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
+)
+
+// A VirtualDisk is a disk of the machine that is a VHDX file.
+type VirtualDisk struct {
+	number uint32
+	path   string
+	handle syscall.Handle
+}
+
+// AttachVirtualDisk makes a VHDX and attaches it, raw and without a letter, until the test ends.
+// https://learn.microsoft.com/windows/win32/api/virtdisk/nf-virtdisk-attachvirtualdisk
+func AttachVirtualDisk(t testing.TB, bytes int64, sectorSize uint32) (*VirtualDisk, error) {
+	t.Helper()
+	d := &VirtualDisk{path: filepath.Join(t.TempDir(), "disk.vhdx")}
+	if err := d.create(bytes, sectorSize); err != nil {
+		return nil, err
+	}
+	if err := d.attach(); err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { _ = d.detach() }) // or the file could not be removed
+	return d, nil
+}
+
+// create makes the file, which grows as it is written to.
+func (d *VirtualDisk) create(bytes int64, sectorSize uint32) error {
+	handle, err := vhd.CreateVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.CreateVirtualDiskFlagNone, &vhd.CreateVirtualDiskParameters{
+		Version:  2,
+		Version2: vhd.CreateVersion2{MaximumSize: uint64(bytes), SectorSizeInBytes: sectorSize, PhysicalSectorSizeInByte: max(sectorSize, 4096)},
+	})
+	if err != nil {
+		return err
+	}
+	return syscall.CloseHandle(handle)
+}
+
+// attach attaches the disk for as long as its handle is open.
+func (d *VirtualDisk) attach() (err error) {
+	d.handle, err = vhd.OpenVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagCachedIO)
+	if err != nil {
+		return err
+	}
+	err = vhd.AttachVirtualDisk(d.handle, vhd.AttachVirtualDiskFlagNoDriveLetter, &vhd.AttachVirtualDiskParameters{Version: 1})
+	if err == nil {
+		d.number, err = d.find()
+	}
+	if err != nil {
+		_ = syscall.CloseHandle(d.handle)
+	}
+	return err
+}
+
+// find asks for the number.
+func (d *VirtualDisk) find() (number uint32, err error) {
+	device, err := vhd.GetVirtualDiskPhysicalPath(d.handle)
+	if err != nil {
+		return 0, err
+	}
+	_, err = fmt.Sscan(strings.TrimPrefix(strings.ToLower(device), `\\.\physicaldrive`), &number)
+	return number, err
+}
+
+func (d *VirtualDisk) detach() error {
+	err := vhd.DetachVirtualDisk(d.handle)
+	if closed := syscall.CloseHandle(d.handle); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// Number is the disk's number, which may change when it grows.
+func (d *VirtualDisk) Number() uint32 { return d.number }
+
+// Detach pulls the disk, whatever is open or mounted.
+func (d *VirtualDisk) Detach() error { return d.detach() }
+
+// Attach puts it in again.
+func (d *VirtualDisk) Attach() error { return d.attach() }
+
+// Grow gives the disk a new total size: in place where Windows does that, else by pulling it and putting it in again.
+func (d *VirtualDisk) Grow(bytes int64) error {
+	inPlace := d.resize(bytes)
+	if inPlace == nil {
+		return nil
+	}
+	if err := d.detach(); err != nil {
+		return err
+	}
+	var err error
+	if d.handle, err = vhd.OpenVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagCachedIO); err != nil {
+		return err
+	}
+	err = d.resize(bytes)
+	_ = syscall.CloseHandle(d.handle)
+	if err != nil {
+		return fmt.Errorf("in place: %w; detached: %w", inPlace, err)
+	}
+	return d.attach()
+}
+
+func (d *VirtualDisk) resize(bytes int64) error {
+	status := winapi.ResizeVirtualDisk(windows.Handle(d.handle), 0, &winapi.ResizeParameters{Version: 1, NewSize: uint64(bytes)}, nil)
+	if status != 0 {
+		return fmt.Errorf("ResizeVirtualDisk to %d bytes: %w", bytes, win32.Errno(status))
+	}
+	return nil
+}
+
+// Write writes whole sectors onto the disk, as another system would.
+func (d *VirtualDisk) Write(offset int64, content []byte) error {
+	name, err := windows.UTF16PtrFromString(fmt.Sprintf(`\\.\PhysicalDrive%d`, d.number))
+	if err != nil {
+		return err
+	}
+	h, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = windows.CloseHandle(h) }()
+	var n uint32
+	return windows.WriteFile(h, content, &n, &windows.Overlapped{Offset: uint32(offset), OffsetHigh: uint32(offset >> 32)})
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !windows
+
+package windows
+
+// machineQuestions are for Windows itself.
+func machineQuestions() []Question { return nil }

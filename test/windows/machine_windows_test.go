@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/windows"
+
+	kernel "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// onThisMachine skips a test that would change a machine whose owner has not said that it may be.
+func onThisMachine(t *testing.T) {
+	t.Helper()
+	if isWine() || os.Getenv("CSI_PROXY_TEST_NODE") != "windows" {
+		t.Skip("require CSI_PROXY_TEST_NODE=windows on a Windows machine that may be changed")
+	}
+}
+
+// TestQuestions asks this machine everything and writes the answers down.
+func TestQuestions(t *testing.T) {
+	onThisMachine(t)
+	version := windows.RtlGetVersion()
+	record := Record{Version: fmt.Sprintf("%d.%d.%d", version.MajorVersion, version.MinorVersion, version.BuildNumber)}
+	subject := Subject{
+		Kernel: kernel.New(), Patience: 15 * time.Second, Share: NewShare, Target: NewTarget,
+		Attach: func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
+			t.Helper()
+			return AttachVirtualDisk(t, bytes, sectorSize)
+		},
+	}
+	if err := os.MkdirAll(mountParent, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range Questions() {
+		t.Run(fmt.Sprintf("R%d", q.Number), func(t *testing.T) {
+			answer := q.Ask(t, subject)
+			t.Logf("%s: %+v %s", answer.Status, answer.Answer, answer.Reason)
+			record.Answers = append(record.Answers, answer)
+		})
+	}
+	if err := record.Save(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDisks attaches, grows and pulls a disk: what all the other tests stand on.
+func TestDisks(t *testing.T) {
+	onThisMachine(t)
+	d, err := AttachVirtualDisk(t, gib, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := func() int64 {
+		h, err := openDisk(Subject{Kernel: kernel.New()}, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		length, err := query(h, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return length.Length
+	}
+	if got := size(); got != gib {
+		t.Errorf("the disk has %d bytes, want 1 GiB", got)
+	}
+	if err := d.Grow(2 * gib); err != nil {
+		t.Fatal(err)
+	}
+	if got := size(); got != 2*gib {
+		t.Errorf("the disk has %d bytes, want 2 GiB", got)
+	}
+	number := d.Number()
+	if err := d.Detach(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openDisk(Subject{Kernel: kernel.New()}, numbered(number)); err == nil {
+		t.Errorf("disk %d is there after it was pulled", number)
+	}
+	if err := d.Attach(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// PowerShell runs a script and returns what it prints. It prepares what has no other interface and is asked what the
+// machine thinks, independently of the agent, which uses none. What the script is not to quote goes into environment
+// variables.
+func PowerShell(ctx context.Context, script string, env ...string) (string, error) {
+	command := exec.CommandContext(ctx, "powershell.exe", "-NoProfile", "-NonInteractive", "-Command", "-")
+	command.Env = append(os.Environ(), env...)
+	// Read from standard input, a block needs its own empty line; a failure of any cmdlet is one of the script.
+	command.Stdin = strings.NewReader("$ErrorActionPreference = 'Stop'; $ProgressPreference = 'SilentlyContinue'; try { " +
+		strings.ReplaceAll(script, "\n", " ; ") + " } catch { [Console]::Error.WriteLine($_.ToString()); exit 1 }\n\n")
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("PowerShell: %w: %s", err, strings.TrimSpace(stderr.String()))
+	}
+	return strings.TrimSpace(stdout.String()), nil
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+)
+
+// emulatedSubject is an emulated node whose switches say what the answers are to be.
+func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
+	t.Helper()
+	node, err := emulated.Open(t.TempDir(), emulated.Options{Switches: &switches, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = node.Close() })
+	shares := []string{`\\fs.emulated\share`, `\\fs.emulated\other`}
+	return Subject{
+		Kernel: node, Patience: 200 * time.Millisecond,
+		Share: func(testing.TB) (Share, error) {
+			next := shares[0]
+			shares = append(shares[1:], next)
+			return Share{next, "csi", "csi-password"}, nil
+		},
+		Target: func(testing.TB) (Target, error) {
+			return Target{"192.0.2.10", 3260, "iqn.2026-01.emulated:chap", "csi-user", "chap-secret-123"}, nil
+		},
+		Attach: func(_ testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
+			d := &emulatedDisk{node: node, spec: emulated.DiskSpec{SizeBytes: bytes, SectorSize: sectorSize, LUNAuto: true}}
+			return d, d.Attach()
+		},
+	}
+}
+
+type emulatedDisk struct {
+	node   *emulated.Node
+	spec   emulated.DiskSpec
+	number uint32
+}
+
+func (d *emulatedDisk) Number() uint32 { return d.number }
+
+func (d *emulatedDisk) Grow(bytes int64) error { return d.node.GrowDisk(d.number, bytes) }
+
+func (d *emulatedDisk) Write(offset int64, content []byte) error {
+	image, err := d.node.DiskImage(d.number)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(image, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(content, offset)
+	return errors.Join(err, f.Close())
+}
+
+func (d *emulatedDisk) Detach() (err error) {
+	d.spec.Image, err = d.node.DetachDisk(d.number)
+	return err
+}
+
+func (d *emulatedDisk) Attach() (err error) {
+	d.number, err = d.node.AttachDisk(d.spec)
+	return err
+}
+
+// The questions work: an emulated node answers each as its switches say.
+func TestEmulatedNodesAnswer(t *testing.T) {
+	usual := emulated.DefaultSwitches()
+	other := emulated.Switches{
+		AttributesVersion: 16, CreateDiskClears: true, ZeroedDiskIsMBR: true, MSR: emulated.MSRDelayed, MSRAfterReads: 3,
+		GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
+	}
+	for name, test := range map[string]struct {
+		switches emulated.Switches
+		check    func(t *testing.T, answers map[int]any)
+	}{
+		"usual": {usual, func(t *testing.T, answers map[int]any) {
+			t.Helper()
+			same(t, answers[3], any([]attributesVersion{
+				{Version: 16, Call: "ERROR_INVALID_PARAMETER"}, {Version: 40, Call: "success", ShowsAtOnce: true, ShowsAfterward: true},
+			}))
+			same(t, answers[4].(createDisk).Call, "ERROR_WRITE_PROTECT")
+			same(t, answers[5].(map[string]any)["zeroed"], any(described{"RAW", 0, 0}))
+			got := answers[6].(reserved)
+			same(t, []any{got.Comes, got.ReadsUntilThen}, []any{true, 0})
+			grown := answers[12].(usableLength)
+			same(t, []bool{grown.PropertiesUpdated > grown.Grown, grown.PartitionGrown > grown.PropertiesUpdated}, []bool{true, false})
+			same(t, answers[25].(map[string]extend)["4096"].All, "success")
+			failures := answers[22].(map[string]string)
+			same(t, failures["no such share"], "ERROR_BAD_NET_NAME")
+			same(t, failures["wrong password"], "ERROR_INVALID_PASSWORD")
+			same(t, strings.HasPrefix(answers[23].(map[string]string)["with the volume open"], "ISDSC_DEVICE_BUSY_ON_SESSION"), true)
+		}},
+		"other": {other, func(t *testing.T, answers map[int]any) {
+			t.Helper()
+			same(t, answers[3].([]attributesVersion)[0], attributesVersion{Version: 16, Call: "success", ShowsAtOnce: true, ShowsAfterward: true})
+			same(t, answers[4].(createDisk).Cleared, attributes{})
+			same(t, answers[5].(map[string]any)["zeroed"].(described).Style, "MBR")
+			got := answers[6].(reserved)
+			same(t, []any{got.Comes, got.ReadsUntilThen > 0}, []any{true, true})
+			grown := answers[12].(usableLength)
+			same(t, grown.PartitionGrown > grown.PropertiesUpdated, true)
+			same(t, answers[25].(map[string]extend)["512"], extend{
+				All: "ERROR_INVALID_PARAMETER", OneLess: "success", SectorsBefore: answers[25].(map[string]extend)["512"].SectorsBefore,
+				SectorsAfter: answers[25].(map[string]extend)["512"].SectorsAfter, PartitionSectors: answers[25].(map[string]extend)["512"].PartitionSectors,
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			subject, answers := emulatedSubject(t, test.switches), map[int]any{}
+			for _, q := range portableQuestions() {
+				answer := q.Ask(t, subject)
+				t.Logf("%s: %s %+v %s", answer.Question, answer.Status, answer.Answer, answer.Reason)
+				if answer.Status != "answered" {
+					t.Errorf("%s is %s: %s", answer.Question, answer.Status, answer.Reason)
+				}
+				answers[q.Number] = answer.Answer
+			}
+			if !t.Failed() {
+				test.check(t, answers)
+			}
+		})
+	}
+}
+
+func same[T any](t *testing.T, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+}
+
+func TestFailuresAreAnswers(t *testing.T) {
+	fails := Question{99, "?", func(testing.TB, Subject) (any, error) { return "half", errors.New("broken") }}
+	same(t, fails.Ask(t, Subject{}), Answer{Question: "R99", Text: "?", Status: "failed", Answer: "half", Reason: "broken"})
+	same(t, unasked(98, "?", "two nodes").Ask(t, Subject{}), Answer{Question: "R98", Text: "?", Status: "not asked", Reason: "two nodes"})
+}
+
+func TestRecordIsWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "answers.json")
+	t.Setenv(AnswersVariable, path)
+	if err := (Record{Answers: []Answer{{Question: "R1", Status: "answered", Answer: createDisk{Call: "success"}}}}).Save(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(content), `"question": "R1"`) || !strings.Contains(string(content), `"Call": "success"`) {
+		t.Errorf("%s, %v", content, err)
+	}
+}

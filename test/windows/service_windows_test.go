@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"os/exec"
+	"testing"
+	"time"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	kernel "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// TestService installs the agent as a service, has it serve, and takes it away again.
+func TestService(t *testing.T) {
+	onThisMachine(t)
+	const name = "csiproxy"
+	binary, subject := AgentBinary(t), Subject{Kernel: kernel.New(), Patience: time.Minute}
+	service := func(verb string) {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), binary, "service", verb).CombinedOutput()
+		if t.Logf("service %s: %s", verb, out); err != nil {
+			t.Fatalf("service %s: %v", verb, err)
+		}
+	}
+	is := func(state uint32) {
+		t.Helper()
+		reached, err := subject.settle(func() (bool, error) {
+			s, err := subject.Kernel.QueryService(name)
+			return s.State == state, err
+		})
+		if err != nil || !reached {
+			t.Fatalf("the service does not get to state %d: %v", state, err)
+		}
+	}
+	service("install")
+	uninstalled := false
+	t.Cleanup(func() {
+		if !uninstalled {
+			_ = subject.Kernel.StopService(name)
+			_ = exec.Command(binary, "service", "uninstall").Run() // the test has failed already
+		}
+	})
+	if s, err := subject.Kernel.QueryService(name); err != nil || s.State == win32.SERVICE_STOPPED && subject.Kernel.StartService(name) != nil {
+		t.Fatalf("the installed service is %+v, %v", s, err)
+	}
+	is(win32.SERVICE_RUNNING)
+	service("status")
+	client, err := adminclient.Dial(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := client.ListAPIs(t.Context(), &admin.ListAPIsRequest{})
+	_ = client.Close()
+	if err != nil || len(served.GetApis()) != 23 {
+		t.Errorf("the service serves %v, %v", served, err)
+	}
+	if err := subject.Kernel.StopService(name); err != nil {
+		t.Fatal(err)
+	}
+	is(win32.SERVICE_STOPPED)
+	service("uninstall")
+	uninstalled = true
+	if _, err := subject.Kernel.QueryService(name); err == nil {
+		t.Error("the service is there after it was uninstalled")
+	}
+}

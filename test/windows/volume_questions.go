@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+func volumeQuestions() []Question {
+	return []Question{
+		{7, "Does a data partition get a letter with attribute 0x8000000000000000, and without it?", askLetter},
+		{10, "What do a name look-up, a flush and a removal of the mount point come to after a surprise removal?", askSurprise},
+		{11, "What do GetDiskFreeSpaceExW and GetVolumeInformationW say of a formatted and of a raw volume?", askFreeSpace},
+		{25, "Does FSCTL_EXTEND_VOLUME take all sectors of the partition, or one less, with sectors of 512 and of 4096 bytes?", askExtend},
+	}
+}
+
+func askLetter(t testing.TB, s Subject) (any, error) {
+	answers := map[string]string{}
+	for name, attributes := range map[string]uint64{"without": 0, "with": 1 << 63} {
+		paths, err := pathsWith(t, s, attributes)
+		if err != nil {
+			return answers, err
+		}
+		answers[name] = strings.Join(paths, ", ")
+	}
+	return answers, nil
+}
+
+// pathsWith are the mount points and letters that a new volume gets whose partition has such attributes.
+func pathsWith(t testing.TB, s Subject, attributes uint64) ([]string, error) {
+	d, err := s.Attach(t, gib, 0)
+	if err != nil {
+		return nil, err
+	}
+	p, err := partitioned(s, d)
+	if err != nil {
+		return nil, err
+	}
+	h, err := openDisk(s, d)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	layout, err := layoutOf(h)
+	if err != nil {
+		return nil, err
+	}
+	last := &layout.Partitions[len(layout.Partitions)-1]
+	last.Attributes, last.Rewrite = attributes, true
+	if err := send(h, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, layout.Bytes()); err != nil {
+		return nil, err
+	}
+	volume, err := volumeAt(s, d, p.StartingOffset)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Kernel.FormatVolume(volume, "NTFS"); err != nil {
+		return nil, err
+	}
+	return s.Kernel.VolumePathNames(volume)
+}
+
+func askSurprise(t testing.TB, s Subject) (any, error) {
+	d, err := s.Attach(t, gib, 0)
+	if err != nil {
+		return nil, err
+	}
+	volume, _, err := formatted(s, d)
+	if err != nil {
+		return nil, err
+	}
+	at, err := mountPoint(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Kernel.SetVolumeMountPoint(at, volume); err != nil {
+		return nil, err
+	}
+	h, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	if err := d.Detach(); err != nil {
+		return nil, err
+	}
+	answers := map[string]string{"flush through an open handle": verdict(h.Flush())}
+	_, err = s.Kernel.VolumeNameForMountPoint(at)
+	answers["name look-up"] = verdict(err)
+	_, err = s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
+	answers["open the volume"] = verdict(err)
+	_, err = s.Kernel.VolumeInformation(volume)
+	answers["GetVolumeInformationW"] = verdict(err)
+	answers["DeleteVolumeMountPointW"] = verdict(s.Kernel.DeleteVolumeMountPoint(at))
+	return answers, nil
+}
+
+type freeSpace struct {
+	Call        string
+	Total, Free uint64
+	FileSystem  string
+	Information string
+}
+
+func askFreeSpace(t testing.TB, s Subject) (any, error) {
+	d, err := s.Attach(t, gib, 0)
+	if err != nil {
+		return nil, err
+	}
+	p, err := partitioned(s, d)
+	if err != nil {
+		return nil, err
+	}
+	volume, err := volumeAt(s, d, p.StartingOffset)
+	if err != nil {
+		return nil, err
+	}
+	answers := map[string]freeSpace{}
+	look := func(name string) {
+		total, free, err := s.Kernel.DiskFreeSpace(volume)
+		answer := freeSpace{Call: verdict(err), Total: total, Free: free}
+		info, err := s.Kernel.VolumeInformation(volume)
+		answer.FileSystem, answer.Information = info.FileSystem, verdict(err)
+		answers[name] = answer
+	}
+	look("raw")
+	if err := s.Kernel.FormatVolume(volume, "NTFS"); err != nil {
+		return answers, err
+	}
+	look(fmt.Sprintf("NTFS on a partition of %d bytes", p.Length))
+	return answers, nil
+}
+
+type extend struct {
+	All, OneLess                string
+	SectorsBefore, SectorsAfter int64 // of the file system
+	PartitionSectors            int64
+}
+
+func askExtend(t testing.TB, s Subject) (any, error) {
+	answers := map[string]extend{}
+	for _, sector := range []uint32{512, 4096} {
+		answer, err := extendWith(t, s, sector)
+		if err != nil {
+			return answers, fmt.Errorf("sectors of %d bytes: %w", sector, err)
+		}
+		answers[fmt.Sprint(sector)] = answer
+	}
+	return answers, nil
+}
+
+func extendWith(t testing.TB, s Subject, sector uint32) (answer extend, err error) {
+	d, err := s.Attach(t, 4*gib, sector)
+	if err != nil {
+		return answer, err
+	}
+	_, p, err := formatted(s, d)
+	if err != nil {
+		return answer, err
+	}
+	disk, err := openDisk(s, d)
+	if err != nil {
+		return answer, err
+	}
+	// There is room behind it: the plan leaves none, so the disk grows first.
+	_ = disk.Close()
+	if err := d.Grow(5 * gib); err != nil {
+		return answer, err
+	}
+	if disk, err = openDisk(s, d); err != nil {
+		return answer, err
+	}
+	defer disk.Close()
+	if _, err := disk.DeviceIoControl(win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, make([]byte, 24)); err != nil {
+		return answer, err
+	}
+	if err := send(disk, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil); err != nil {
+		return answer, err
+	}
+	if err := send(disk, win32.IOCTL_DISK_GROW_PARTITION, win32.GrowPartition{Number: p.Number, BytesToGrow: 512 * mib}.Bytes()); err != nil {
+		return answer, err
+	}
+	volume, err := volumeAt(s, d, p.StartingOffset)
+	if err != nil {
+		return answer, err
+	}
+	h, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
+	if err != nil {
+		return answer, err
+	}
+	defer h.Close()
+	before, err := query(h, win32.FSCTL_GET_NTFS_VOLUME_DATA, 128, win32.ParseNTFSVolumeData)
+	if err != nil {
+		return answer, err
+	}
+	answer.SectorsBefore, answer.PartitionSectors = before.NumberSectors, (p.Length+512*mib)/int64(sector)
+	answer.All = verdict(send(h, win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(answer.PartitionSectors)))
+	if answer.All != "success" {
+		answer.OneLess = verdict(send(h, win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(answer.PartitionSectors-1)))
+	}
+	after, err := query(h, win32.FSCTL_GET_NTFS_VOLUME_DATA, 128, win32.ParseNTFSVolumeData)
+	answer.SectorsAfter = after.NumberSectors
+	return answer, err
+}
+
+// mountParent is where volumes are mounted; it is there on every node.
+const mountParent = `C:\var\lib\kubelet\plugins`
+
+// mountPoint is a new, empty directory of the node, with a backslash at its end.
+func mountPoint(s Subject) (string, error) {
+	name := "mount-" + rand.Text()
+	if err := makeDirectory(s, mountParent, name); err != nil {
+		return "", err
+	}
+	return mountParent + `\` + name + `\`, nil
+}

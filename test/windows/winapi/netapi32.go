@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build windows
+
+package winapi
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// All functions here return the status itself, a NET_API_STATUS: a Win32 code or one from lmerr.h.
+
+// Of USER_INFO_1: who the user is and what the account is like.
+const (
+	UserPrivUser      = 1       // USER_PRIV_USER
+	UserScript        = 0x0001  // UF_SCRIPT
+	UserNormalAccount = 0x0200  // UF_NORMAL_ACCOUNT
+	UserPasswordStays = 0x10000 // UF_DONT_EXPIRE_PASSWD
+)
+
+// ShareDiskTree is a share of a directory, STYPE_DISKTREE.
+const ShareDiskTree = 0
+
+// UserInfo1 is USER_INFO_1.
+//
+// https://learn.microsoft.com/windows/win32/api/lmaccess/ns-lmaccess-user_info_1
+type UserInfo1 struct {
+	Name        *uint16
+	Password    *uint16
+	PasswordAge uint32
+	Priv        uint32
+	HomeDir     *uint16
+	Comment     *uint16
+	Flags       uint32
+	_           [4]byte
+	ScriptPath  *uint16
+}
+
+// ShareInfo502 is SHARE_INFO_502.
+//
+// https://learn.microsoft.com/windows/win32/api/lmshare/ns-lmshare-share_info_502
+type ShareInfo502 struct {
+	NetName            *uint16
+	Type               uint32
+	_                  [4]byte
+	Remark             *uint16
+	Permissions        uint32
+	MaxUses            uint32
+	CurrentUses        uint32
+	_                  [4]byte
+	Path               *uint16
+	Password           *uint16
+	Reserved           uint32
+	_                  [4]byte
+	SecurityDescriptor *windows.SECURITY_DESCRIPTOR
+}
+
+// What C compilers make of the structures.
+var (
+	_ [56]byte = [unsafe.Sizeof(UserInfo1{})]byte{}
+	_ [40]byte = [unsafe.Offsetof(UserInfo1{}.Flags)]byte{}
+	_ [48]byte = [unsafe.Offsetof(UserInfo1{}.ScriptPath)]byte{}
+	_ [72]byte = [unsafe.Sizeof(ShareInfo502{})]byte{}
+	_ [16]byte = [unsafe.Offsetof(ShareInfo502{}.Remark)]byte{}
+	_ [40]byte = [unsafe.Offsetof(ShareInfo502{}.Path)]byte{}
+	_ [64]byte = [unsafe.Offsetof(ShareInfo502{}.SecurityDescriptor)]byte{}
+)
+
+// NetUserAdd makes a local account.
+//
+//	NET_API_STATUS NET_API_FUNCTION NetUserAdd(
+//	  [in]  LPCWSTR servername,
+//	  [in]  DWORD   level,
+//	  [in]  LPBYTE  buf,
+//	  [out] LPDWORD parm_err
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/lmaccess/nf-lmaccess-netuseradd
+//
+//sys	NetUserAdd(server *uint16, level uint32, info *UserInfo1, badParameter *uint32) (status uint32) = netapi32.NetUserAdd
+
+// NetUserDel removes a local account.
+//
+//	NET_API_STATUS NET_API_FUNCTION NetUserDel(
+//	  [in] LPCWSTR servername,
+//	  [in] LPCWSTR username
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/lmaccess/nf-lmaccess-netuserdel
+//
+//sys	NetUserDel(server *uint16, name *uint16) (status uint32) = netapi32.NetUserDel
+
+// NetShareAdd shares a directory.
+//
+//	NET_API_STATUS NET_API_FUNCTION NetShareAdd(
+//	  [in]  LMSTR   servername,
+//	  [in]  DWORD   level,
+//	  [in]  LPBYTE  buf,
+//	  [out] LPDWORD parm_err
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/lmshare/nf-lmshare-netshareadd
+//
+//sys	NetShareAdd(server *uint16, level uint32, info *ShareInfo502, badParameter *uint32) (status uint32) = netapi32.NetShareAdd
+
+// NetShareDel ends the sharing of a directory.
+//
+//	NET_API_STATUS NET_API_FUNCTION NetShareDel(
+//	  [in] LMSTR servername,
+//	  [in] LMSTR netname,
+//	  [in] DWORD reserved
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/lmshare/nf-lmshare-netsharedel
+//
+//sys	NetShareDel(server *uint16, name *uint16, reserved uint32) (status uint32) = netapi32.NetShareDel

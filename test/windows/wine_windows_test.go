@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"errors"
+	"testing"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+func isWine() bool {
+	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
+}
+
+// TestBindings looks for the functions by which a machine is prepared; a call of one that is not there would end the
+// tests. Wine has them all by name, which is all that can be known of virtual disks there: it ends a process that calls
+// one.
+func TestBindings(t *testing.T) {
+	for dll, functions := range map[string][]string{
+		"mpr.dll":      {"WNetAddConnection3W"},
+		"netapi32.dll": {"NetUserAdd", "NetUserDel", "NetShareAdd", "NetShareDel"},
+		"virtdisk.dll": {
+			"CreateVirtualDisk", "OpenVirtualDisk", "AttachVirtualDisk", "DetachVirtualDisk", "ResizeVirtualDisk", "GetVirtualDiskPhysicalPath",
+		},
+	} {
+		for _, function := range functions {
+			if err := windows.NewLazySystemDLL(dll).NewProc(function).Find(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestWineGaps pins what Wine makes of the calls that prepare a share. When a row fails, Wine has learned something.
+func TestWineGaps(t *testing.T) {
+	if !isWine() {
+		t.Skip("require Wine: this lists where it is not like Windows")
+	}
+	const user, share = "csi-test", "csi-test"
+	for _, gap := range []struct {
+		name string
+		err  error
+		want win32.Errno // 0: success, as on Windows
+	}{
+		{"add a user", addUser(user, "Aa1!"+random(12)), 0},
+		{"delete a user", deleteUser(user), 0},
+		{"add a share", addShare(share, t.TempDir()), win32.ERROR_NOT_SUPPORTED},
+		{"delete a share", deleteShare(share), 0}, // though there is none
+	} {
+		var got win32.Errno
+		errors.As(gap.err, &got)
+		if got != gap.want || gap.err != nil && got == 0 {
+			t.Errorf("%s: Wine gives %v now, not %v", gap.name, gap.err, gap.want)
+		}
+	}
+}
