@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # The modules of this repository. Each builds and tests on its own, without the workspace.
-MODULES := . client mounter test/mounter
+MODULES := . client mounter test/mounter test/published
 export GOTOOLCHAIN ?= local
 # The tools are modules of their own; -n builds one for this machine and names its binary.
 tool = $(shell GOWORK=off go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
@@ -40,7 +40,11 @@ lint: ## golangci-lint for Linux and Windows, buf lint, buf breaking, shell synt
 .PHONY: generate
 generate: ## make the generated files anew
 	@buf=$(call tool,buf); export GOWORK=off; for dir in . api; do (cd $$dir && $$buf generate); done
-	go generate ./internal/... ./cmd/...
+	go generate ./internal/... ./cmd/... ./test/...
+
+.PHONY: man
+man: ## write the manual pages of csi-proxyctl, docs/man, from its commands
+	UPDATE_MAN=1 go test -count=1 -run TestManPages ./cmd/csi-proxyctl
 
 .PHONY: image
 image: ## record the protos as released, after a version was added: buf breaking compares with it
@@ -48,12 +52,20 @@ image: ## record the protos as released, after a version was added: buf breaking
 
 .PHONY: check-generated
 check-generated: generate ## fail when a generated file is not what its source gives
-	@changed=$$(git status --porcelain -- client api cmd internal docs); if [ -n "$$changed" ]; then \
+	@changed=$$(git status --porcelain -- client api cmd internal docs test); if [ -n "$$changed" ]; then \
 		echo "These files are not what their sources give; run make generate and commit them:"; echo "$$changed"; exit 1; fi
 
 .PHONY: check-abi
 check-abi: setup-abi ## compare the golden bytes of the Win32 structures with what the C compiler makes
 	internal/win32/testdata/abi/make.sh --check
+
+.PHONY: check-monitoring
+check-monitoring: ## parse the dashboard and the alerts with promtool, test the alerts, compare them with the agent's metrics
+	CSI_PROXY_PROMTOOL=$(CURDIR)/hack/promtool.sh go test -count=1 -v -run 'Expressions|Alert|Documentation|Promtool' ./test/monitoring
+
+.PHONY: check-workflows
+check-workflows: ## actionlint for .github/workflows
+	$(call tool,actionlint) -shellcheck= -pyflakes=
 
 .PHONY: cross
 cross: ## build and vet for Windows on amd64 and arm64
@@ -66,7 +78,21 @@ test-crash: setup-test ## kill -9 the agent at random moments of a volume's life
 
 .PHONY: test-interruptions
 test-interruptions: ## four drivers' call sequences with a failure at every single step, three kinds of each
-	CSI_PROXY_EXHAUSTIVE=1 go test -count=1 -timeout 15m -run 'TestInterrupted' ./test/sequences
+	CSI_PROXY_EXHAUSTIVE=1 go test -count=1 -timeout 15m -run 'Interrupted' ./test/sequences
+
+.PHONY: test-clients
+test-clients: setup-clients ## run the clients in other languages against an agent on an emulated node
+	@hack/test-clients.sh
+
+.PHONY: check-deploy
+check-deploy: ## decode the manifests as an API server does, lint and render the Helm chart, read the image's Dockerfile
+	@linter=$(call tool,golangci-lint); cd test/deploy && export GOWORK=off && \
+		go vet ./... && $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -timeout 20m ./...
+	@bash -n deploy/image/build.sh
+
+.PHONY: chart-files
+chart-files: ## copy the alert rules and the dashboard into the chart
+	cp deploy/monitoring/csi-proxy-alerts.yaml deploy/monitoring/csi-proxy-dashboard.json charts/csi-proxy/files/
 
 .PHONY: test-wine
 test-wine: ## run the Windows kernel's tests under Wine (root; the first time makes a Wine, about a minute)
@@ -80,10 +106,12 @@ bench: ## measure every read and a volume's life beside a bare gRPC echo, and wr
 fuzz: ## fuzz every parser, FUZZTIME (5s) each
 	hack/fuzz.sh
 
-.PHONY: setup-run setup-test setup-abi
+.PHONY: setup-run setup-test setup-abi setup-clients
 setup-run:
 	@hack/setup.sh run
 setup-test:
 	@hack/setup.sh test
 setup-abi:
 	@hack/setup.sh abi
+setup-clients:
+	@hack/setup.sh clients

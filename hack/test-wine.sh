@@ -16,6 +16,7 @@ cd "$(dirname "$0")/.."
 	./client/dial \
 	./test/process \
 	./test/conformance \
+	./test/published \
 	./test/windows \
 	./internal/logfile \
 	./internal/winservice \

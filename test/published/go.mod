@@ -1,0 +1,37 @@
+module github.com/kubernetes-csi/csi-proxy/test/published
+
+go 1.26.0
+
+require (
+	github.com/kubernetes-csi/csi-proxy v0.0.0
+	github.com/kubernetes-csi/csi-proxy/client v1.3.0
+	k8s.io/mount-utils v0.35.2
+	sigs.k8s.io/gcp-compute-persistent-disk-csi-driver v1.28.1
+)
+
+require (
+	github.com/Microsoft/go-winio v0.6.4 // indirect
+	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/go-logr/logr v1.4.4 // indirect
+	github.com/moby/sys/mountinfo v0.7.2 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/prometheus/client_golang v1.25.0 // indirect
+	github.com/prometheus/client_model v0.6.3 // indirect
+	github.com/prometheus/common v0.72.0 // indirect
+	github.com/prometheus/procfs v0.22.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.6 // indirect
+	golang.org/x/net v0.61.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b // indirect
+	google.golang.org/grpc v1.85.0 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+	k8s.io/klog/v2 v2.140.0 // indirect
+	k8s.io/utils v0.0.0-20251002143259-bc988d571ff4 // indirect
+)
+
+replace (
+	github.com/kubernetes-csi/csi-proxy => ../..
+	github.com/kubernetes-csi/csi-proxy/client => ../../client
+)
