@@ -18,12 +18,12 @@ import (
 
 // place is where an emulated node lives and its agent listens, while agents come and go.
 type place struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 }
 
 // newPlace has a path that is short enough for sockets, whatever the test is called.
-func newPlace(t *testing.T) place {
+func newPlace(t testing.TB) place {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has the test's name in it
 	if err != nil {
