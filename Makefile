@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # The modules of this repository. Each builds and tests on its own, without the workspace.
-MODULES := . client mounter test/mounter test/published
+MODULES := . client mounter test/mounter test/published v2
 export GOTOOLCHAIN ?= local
 # The tools are modules of their own; -n builds one for this machine and names its binary.
 tool = $(shell GOWORK=off go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
@@ -101,6 +101,31 @@ test-wine: ## run the Windows kernel's tests under Wine (root; the first time ma
 .PHONY: bench
 bench: ## measure every read and a volume's life beside a bare gRPC echo, and write docs/performance.md
 	go run ./test/bench -o docs/performance.md
+
+.PHONY: bench-wine
+bench-wine: ## measure the agent as a Windows program under Wine (root), and write docs/performance-windows.md
+	hack/bench-wine.sh docs/performance-windows.md
+
+.PHONY: evidence
+evidence: ## run the tests of every level, Wine's too (root), and write docs/evidence.md from what they say; LEVELS="pure emulated" runs these
+	hack/evidence.sh $(LEVELS)
+
+.PHONY: release
+release: ## make all files of a release into dist/: VERSION=vX.Y.Z
+	cd hack/release && GOWORK=off go run . all -version "$(VERSION)" -out $(CURDIR)/dist
+
+.PHONY: check-reproducible
+check-reproducible: ## build twice, in different places and without the compiler's cache, and compare the bytes
+	cd hack/release && GOWORK=off go run . reproduce
+
+.PHONY: check-licenses
+check-licenses: ## compare the licences of all that is linked with the list of those that may be
+	cd hack/release && GOWORK=off go run . licenses
+
+.PHONY: check-release
+check-release: check-licenses ## what makes a release: vet, lint, tests, and the licences
+	@linter=$(call tool,golangci-lint); cd hack/release && export GOWORK=off && \
+		go vet ./... && $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test ./...
 
 .PHONY: fuzz
 fuzz: ## fuzz every parser, FUZZTIME (5s) each

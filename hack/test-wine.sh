@@ -5,7 +5,7 @@
 # below. Each package is cross-compiled and its tests run in its own folder, as go test does; the commands are in
 # Z:\binaries, which CSI_PROXY_BIN names. It makes the Wine tree when there is none, and needs root for that and for the
 # runs.
-# GO_TEST_FLAGS are passed to each test program: GO_TEST_FLAGS='-test.run=TestDelete -test.v'.
+# A package has WINE_TEST_SECONDS (400). GO_TEST_FLAGS are passed to each test program: GO_TEST_FLAGS='-test.run=TestDelete -test.v'.
 # What the tests print is shown when they fail, or with V=1.
 set -euo pipefail
 
@@ -20,8 +20,11 @@ cd "$(dirname "$0")/.."
 	./test/windows \
 	./internal/logfile \
 	./internal/winservice \
+	./v2 \
+	./v2/pkg/disk/hostapi \
 	./cmd/csi-proxy
 
+seconds=${WINE_TEST_SECONDS:-400}
 hack/wine.sh setup
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
@@ -40,8 +43,8 @@ for import in $(go list "$@"); do
 	start=$(date +%s%N)
 	code=0
 	# shellcheck disable=SC2086 # a list of words
-	hack/wine.sh run -t 400 -C "$(go list -f '{{.Dir}}' "$import")" -b "$programs/binaries" -e 'CSI_PROXY_BIN=Z:\binaries' \
-		"$program" -test.timeout=380s ${GO_TEST_FLAGS:-} </dev/null >"$programs/output" 2>&1 || code=$?
+	hack/wine.sh run -t "$seconds" -C "$(go list -f '{{.Dir}}' "$import")" -b "$programs/binaries" -e 'CSI_PROXY_BIN=Z:\binaries' \
+		"$program" -test.timeout="$((seconds - 20))s" ${GO_TEST_FLAGS:-} </dev/null >"$programs/output" 2>&1 || code=$?
 	elapsed=$(($(date +%s%N) - start))
 	verdict='ok  '
 	if [ "$code" -ne 0 ]; then

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"os"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/inprocess"
+)
+
+// The environment variables that a driver's manifest can set, as New takes no options. They are read once.
+const (
+	// KubeletDirVariable names kubelet's directory, where that is not C:\var\lib\kubelet.
+	KubeletDirVariable = "CSI_PROXY_KUBELET_DIR"
+	// WorkingDirsVariable names further directories below which operations are allowed, with semicolons between.
+	WorkingDirsVariable = "CSI_PROXY_WORKING_DIRS"
+)
+
+func options() inprocess.Options {
+	o := inprocess.Options{KubeletDir: os.Getenv(KubeletDirVariable)}
+	for dir := range strings.SplitSeq(os.Getenv(WorkingDirsVariable), ";") {
+		if dir != "" {
+			o.WorkingDirs = append(o.WorkingDirs, dir)
+		}
+	}
+	return o
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v2_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+)
+
+// TestThisMachine works on the machine that the test runs on, as a driver does, in a directory that the environment
+// names.
+func TestThisMachine(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("CSI_PROXY_WORKING_DIRS", dir)
+	files, err := filesystem.New(filesystemapi.New())
+	must(t, "making the group", err)
+	sub := filepath.Join(dir, "a", "b")
+	_, err = files.Mkdir(t.Context(), &filesystem.MkdirRequest{Path: sub})
+	must(t, "making a directory", err)
+	if info, err := os.Stat(sub); err != nil || !info.IsDir() {
+		t.Errorf("%s: %v, want a directory", sub, err)
+	}
+	exists, err := files.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: sub})
+	must(t, "looking for it", err)
+	_, err = files.Rmdir(t.Context(), &filesystem.RmdirRequest{Path: sub})
+	must(t, "removing it", err)
+	if _, err := os.Stat(sub); !exists.Exists || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("exists: %t, and after its removal %v", exists.Exists, err)
+	}
+	if _, err := files.Mkdir(t.Context(), &filesystem.MkdirRequest{Path: `C:\windows\x`}); !errors.Is(err, csiproxy.ErrOutsideWorkingDirs) {
+		t.Errorf("a directory outside: %v, want ErrOutsideWorkingDirs", err)
+	}
+}

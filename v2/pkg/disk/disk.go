@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package disk
+
+import (
+	"context"
+	"errors"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
+)
+
+// Disk is the disks of a machine.
+type Disk struct {
+	hostAPI diskapi.HostAPI
+}
+
+// Interface is what Disk does.
+type Interface interface {
+	// GetDiskState tells whether a disk is online.
+	GetDiskState(context.Context, *GetDiskStateRequest) (*GetDiskStateResponse, error)
+	// GetDiskStats returns the size of a disk.
+	GetDiskStats(context.Context, *GetDiskStatsRequest) (*GetDiskStatsResponse, error)
+	// ListDiskIDs returns the identities of all disks, by number.
+	ListDiskIDs(context.Context, *ListDiskIDsRequest) (*ListDiskIDsResponse, error)
+	// ListDiskLocations returns the SCSI addresses of the disks that have one, by number.
+	ListDiskLocations(context.Context, *ListDiskLocationsRequest) (*ListDiskLocationsResponse, error)
+	// PartitionDisk makes a disk ready for one data volume. A disk that is gets left alone.
+	PartitionDisk(context.Context, *PartitionDiskRequest) (*PartitionDiskResponse, error)
+	// Rescan makes Windows look for disks that came, went or grew, and returns when it has.
+	Rescan(context.Context, *RescanRequest) (*RescanResponse, error)
+	// SetDiskState takes a disk online or offline. A disk that is in that state stays so.
+	SetDiskState(context.Context, *SetDiskStateRequest) (*SetDiskStateResponse, error)
+}
+
+var _ Interface = (*Disk)(nil)
+
+// New returns the disks of a machine.
+func New(hostAPI diskapi.HostAPI) (*Disk, error) {
+	if hostAPI == nil {
+		return nil, errors.New("disk.New needs a HostAPI")
+	}
+	return &Disk{hostAPI: hostAPI}, nil
+}
+
+// within is the machine for a call: our own takes the call's context along.
+func (d *Disk) within(ctx context.Context) diskapi.HostAPI {
+	if own, ok := d.hostAPI.(diskapi.DiskAPI); ok {
+		return own.WithContext(ctx)
+	}
+	return d.hostAPI
+}
+
+// ListDiskLocations returns the SCSI addresses of the disks that have one, by number.
+func (d *Disk) ListDiskLocations(ctx context.Context, _ *ListDiskLocationsRequest) (*ListDiskLocationsResponse, error) {
+	locations, err := d.within(ctx).ListDiskLocations()
+	if err != nil {
+		return &ListDiskLocationsResponse{}, err
+	}
+	r := &ListDiskLocationsResponse{DiskLocations: make(map[uint32]*DiskLocation, len(locations))}
+	for number, l := range locations {
+		r.DiskLocations[number] = &DiskLocation{Adapter: l.Adapter, Bus: l.Bus, Target: l.Target, LUNID: l.LUNID}
+	}
+	return r, nil
+}
+
+// PartitionDisk makes a disk ready for one data volume: a partition table, and one partition over the free space. A disk
+// that has a partition is left alone, and one that holds anything else is refused.
+func (d *Disk) PartitionDisk(ctx context.Context, request *PartitionDiskRequest) (*PartitionDiskResponse, error) {
+	if own, ok := d.hostAPI.(diskapi.DiskAPI); ok {
+		return &PartitionDiskResponse{}, own.WithContext(ctx).PartitionDisk(request.DiskNumber)
+	}
+	for _, step := range []struct {
+		done func(uint32) (bool, error)
+		do   func(uint32) error
+	}{
+		{d.hostAPI.IsDiskInitialized, d.hostAPI.InitializeDisk},
+		{d.hostAPI.BasicPartitionsExist, d.hostAPI.CreateBasicPartition},
+	} {
+		done, err := step.done(request.DiskNumber)
+		if err == nil && !done {
+			err = step.do(request.DiskNumber)
+		}
+		if err != nil {
+			return &PartitionDiskResponse{}, err
+		}
+	}
+	return &PartitionDiskResponse{}, nil
+}
+
+// Rescan makes Windows look for disks that came, went or grew, and returns when it has.
+func (d *Disk) Rescan(ctx context.Context, _ *RescanRequest) (*RescanResponse, error) {
+	return &RescanResponse{}, d.within(ctx).Rescan()
+}
+
+// ListDiskIDs returns the identities of all disks, by number.
+func (d *Disk) ListDiskIDs(ctx context.Context, _ *ListDiskIDsRequest) (*ListDiskIDsResponse, error) {
+	all, err := d.within(ctx).ListDiskIDs()
+	if err != nil {
+		return &ListDiskIDsResponse{}, err
+	}
+	r := &ListDiskIDsResponse{DiskIDs: make(map[uint32]*DiskIDs, len(all))}
+	for number, ids := range all {
+		r.DiskIDs[number] = &DiskIDs{Page83: ids.Page83, SerialNumber: ids.SerialNumber}
+	}
+	return r, nil
+}
+
+// GetDiskStats returns the size of a disk.
+func (d *Disk) GetDiskStats(ctx context.Context, request *GetDiskStatsRequest) (*GetDiskStatsResponse, error) {
+	total, err := d.within(ctx).GetDiskStats(request.DiskNumber)
+	return &GetDiskStatsResponse{TotalBytes: total}, err
+}
+
+// SetDiskState takes a disk online or offline. A disk that is in that state stays so.
+func (d *Disk) SetDiskState(ctx context.Context, request *SetDiskStateRequest) (*SetDiskStateResponse, error) {
+	return &SetDiskStateResponse{}, d.within(ctx).SetDiskState(request.DiskNumber, request.IsOnline)
+}
+
+// GetDiskState tells whether a disk is online.
+func (d *Disk) GetDiskState(ctx context.Context, request *GetDiskStateRequest) (*GetDiskStateResponse, error) {
+	online, err := d.within(ctx).GetDiskState(request.DiskNumber)
+	return &GetDiskStateResponse{IsOnline: online}, err
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package disk_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
+)
+
+// fake is a driver's own machine for its tests, with one disk.
+type fake struct {
+	calls                    []string
+	initialized, partitioned bool
+	broken                   string // the call that fails
+}
+
+var errBroken = errors.New("broken")
+
+func (f *fake) called(name string, args ...any) error {
+	f.calls = append(f.calls, fmt.Sprint(append([]any{name}, args...)...))
+	if name == f.broken {
+		return errBroken
+	}
+	return nil
+}
+
+func (f *fake) ListDiskLocations() (map[uint32]hostapi.DiskLocation, error) {
+	return map[uint32]hostapi.DiskLocation{7: {Adapter: "1", Bus: "2", Target: "3", LUNID: "4"}}, f.called("ListDiskLocations")
+}
+
+func (f *fake) IsDiskInitialized(n uint32) (bool, error) {
+	return f.initialized, f.called("IsDiskInitialized", n)
+}
+
+func (f *fake) InitializeDisk(n uint32) error { return f.called("InitializeDisk", n) }
+
+func (f *fake) BasicPartitionsExist(n uint32) (bool, error) {
+	return f.partitioned, f.called("BasicPartitionsExist", n)
+}
+
+func (f *fake) CreateBasicPartition(n uint32) error { return f.called("CreateBasicPartition", n) }
+
+func (f *fake) Rescan() error { return f.called("Rescan") }
+
+func (f *fake) ListDiskIDs() (map[uint32]hostapi.DiskIDs, error) {
+	return map[uint32]hostapi.DiskIDs{7: {Page83: "page", SerialNumber: "serial"}}, f.called("ListDiskIDs")
+}
+
+func (f *fake) GetDiskStats(n uint32) (int64, error) { return 4096, f.called("GetDiskStats", n) }
+
+func (f *fake) SetDiskState(n uint32, online bool) error {
+	return f.called("SetDiskState", n, " ", online)
+}
+
+func (f *fake) GetDiskState(n uint32) (bool, error) { return true, f.called("GetDiskState", n) }
+
+func newDisk(t *testing.T, host hostapi.HostAPI) *disk.Disk {
+	t.Helper()
+	d, err := disk.New(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestPartitionDiskDoesWhatIsLeftToDo(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		fake fake
+		want []string
+		err  error
+	}{
+		{"raw", fake{}, []string{"IsDiskInitialized7", "InitializeDisk7", "BasicPartitionsExist7", "CreateBasicPartition7"}, nil},
+		{"interrupted", fake{initialized: true}, []string{"IsDiskInitialized7", "BasicPartitionsExist7", "CreateBasicPartition7"}, nil},
+		{"done", fake{initialized: true, partitioned: true}, []string{"IsDiskInitialized7", "BasicPartitionsExist7"}, nil},
+		{"not known", fake{broken: "IsDiskInitialized"}, []string{"IsDiskInitialized7"}, errBroken},
+		{"not initialized", fake{broken: "InitializeDisk"}, []string{"IsDiskInitialized7", "InitializeDisk7"}, errBroken},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := newDisk(t, &c.fake).PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 7})
+			if !errors.Is(err, c.err) {
+				t.Errorf("got %v, want %v", err, c.err)
+			}
+			if diff := cmp.Diff(c.fake.calls, c.want); diff != "" {
+				t.Errorf("calls (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFakeIsCalled: what the driver's machine answers arrives, and what it is asked is what the driver asked.
+func TestFakeIsCalled(t *testing.T) {
+	f := &fake{}
+	d, ctx := newDisk(t, f), t.Context()
+	var got []any
+	note := func(response any, err error) { got = append(got, response, err) }
+	note(d.ListDiskLocations(ctx, &disk.ListDiskLocationsRequest{}))
+	note(d.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{}))
+	note(d.GetDiskStats(ctx, &disk.GetDiskStatsRequest{DiskNumber: 7}))
+	note(d.GetDiskState(ctx, &disk.GetDiskStateRequest{DiskNumber: 7}))
+	note(d.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: 7, IsOnline: true}))
+	note(d.Rescan(ctx, &disk.RescanRequest{}))
+	if diff := cmp.Diff(got, []any{
+		&disk.ListDiskLocationsResponse{DiskLocations: map[uint32]*disk.DiskLocation{7: {Adapter: "1", Bus: "2", Target: "3", LUNID: "4"}}}, nil,
+		&disk.ListDiskIDsResponse{DiskIDs: map[uint32]*disk.DiskIDs{7: {Page83: "page", SerialNumber: "serial"}}}, nil,
+		&disk.GetDiskStatsResponse{TotalBytes: 4096}, nil,
+		&disk.GetDiskStateResponse{IsOnline: true}, nil,
+		&disk.SetDiskStateResponse{}, nil,
+		&disk.RescanResponse{}, nil,
+	}); diff != "" {
+		t.Errorf("answers (-got +want):\n%s", diff)
+	}
+	if diff := cmp.Diff(f.calls, []string{"ListDiskLocations", "ListDiskIDs", "GetDiskStats7", "GetDiskState7", "SetDiskState7 true", "Rescan"}); diff != "" {
+		t.Errorf("calls (-got +want):\n%s", diff)
+	}
+}
+
+// TestFakeOverOurs: a machine that is ours but for one method is the driver's, and asked step by step.
+func TestFakeOverOurs(t *testing.T) {
+	f := &overridden{}
+	_, err := newDisk(t, f).PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 7})
+	if !errors.Is(err, errBroken) {
+		t.Errorf("got %v, want the error of the driver's method", err)
+	}
+}
+
+type overridden struct{ hostapi.DiskAPI }
+
+func (*overridden) IsDiskInitialized(uint32) (bool, error) { return false, errBroken }
+
+// TestResponseOfAFailure: two drivers read the size before they look at the error.
+func TestResponseOfAFailure(t *testing.T) {
+	f := &fake{broken: "GetDiskStats"}
+	if r, err := newDisk(t, f).GetDiskStats(t.Context(), &disk.GetDiskStatsRequest{}); r == nil || !errors.Is(err, errBroken) {
+		t.Errorf("got %v, %v, want a response and an error", r, err)
+	}
+}
+
+func TestNewNeedsAHostAPI(t *testing.T) {
+	if _, err := disk.New(nil); err == nil {
+		t.Error("disk.New(nil) succeeds")
+	}
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostapi
+
+import (
+	"errors"
+
+	diskv1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	volumev2alpha1 "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+// The node partitions a disk in one operation, under one lock. The steps of the interface are that operation too, so
+// that a driver that makes them by itself gets there, and nothing is ever partitioned over.
+
+// PartitionDisk makes a disk ready for one data volume: a partition table, and one partition over the free space. A disk
+// with a partition is left alone, and one that holds anything else is refused. A blank one is brought online.
+func (d DiskAPI) PartitionDisk(diskNumber uint32) error {
+	_, err := call(d, diskv1.DiskClient.PartitionDisk, &diskv1.PartitionDiskRequest{DiskNumber: diskNumber})
+	return err
+}
+
+// InitializeDisk is PartitionDisk.
+func (d DiskAPI) InitializeDisk(diskNumber uint32) error { return d.PartitionDisk(diskNumber) }
+
+// CreateBasicPartition is PartitionDisk.
+func (d DiskAPI) CreateBasicPartition(diskNumber uint32) error { return d.PartitionDisk(diskNumber) }
+
+// The reasons for which a disk lists no volumes.
+const (
+	reasonRaw    = "DISK_RAW"
+	reasonNoData = "NO_DATA_PARTITION"
+)
+
+// IsDiskInitialized tells whether a disk has a partition table. While the disk is offline that is not known, and an
+// error.
+func (d DiskAPI) IsDiskInitialized(diskNumber uint32) (bool, error) {
+	reason, err := d.noVolumes(diskNumber)
+	return err == nil && reason != reasonRaw, err
+}
+
+// BasicPartitionsExist tells whether a disk has a data partition. While the disk is offline that is not known, and an
+// error.
+func (d DiskAPI) BasicPartitionsExist(diskNumber uint32) (bool, error) {
+	reason, err := d.noVolumes(diskNumber)
+	return err == nil && reason == "", err
+}
+
+// noVolumes tells why a disk has no volumes: it is raw, or has no data partition; "" when it has some.
+func (d DiskAPI) noVolumes(diskNumber uint32) (reason string, err error) {
+	ctx, client, err := d.at.Client()
+	if err != nil {
+		return "", err
+	}
+	_, err = client.Volume.ListVolumesOnDisk(ctx, &volumev2alpha1.ListVolumesOnDiskRequest{DiskNumber: diskNumber})
+	if failure := (*csiproxy.Error)(nil); errors.As(err, &failure) && (failure.Reason == reasonRaw || failure.Reason == reasonNoData) {
+		return failure.Reason, nil
+	}
+	return "", err
+}

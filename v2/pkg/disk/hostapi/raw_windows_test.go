@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostapi_test
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
+)
+
+// TestRawDisk asks the first disk of the machine that the test runs on.
+func TestRawDisk(t *testing.T) {
+	const path = `\\.\PhysicalDrive0`
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk, err := syscall.CreateFile(name, 0, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE, nil, syscall.OPEN_EXISTING, 0, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("needs a disk 0")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.CloseHandle(disk) }()
+	if number, err := hostapi.New().GetDiskNumber(disk); number != 0 || err != nil {
+		t.Errorf("GetDiskNumber = %d, %v, want 0", number, err)
+	}
+	_, _, err = hostapi.New().GetDiskNumberAndPage83ID(`\\.\PhysicalDrive7777`)
+	if failure := (*os.PathError)(nil); !errors.As(err, &failure) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a disk that is not there: %v, want a PathError", err)
+	}
+	number, page83, err := hostapi.New().GetDiskNumberAndPage83ID(path)
+	t.Logf("%s is disk %d, %q, %v", path, number, page83, err)
+	if number != 0 {
+		t.Errorf("GetDiskNumberAndPage83ID = %d, want 0", number)
+	}
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package smb
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
+)
+
+// SMB is the SMB global mappings of a machine.
+type SMB struct {
+	hostAPI smbapi.HostAPI
+	files   fs.Interface
+}
+
+// Interface is what SMB does.
+type Interface interface {
+	// NewSMBGlobalMapping maps a share for the whole node and, unless LocalPath is empty, makes a link to it.
+	NewSMBGlobalMapping(context.Context, *NewSMBGlobalMappingRequest) (*NewSMBGlobalMappingResponse, error)
+	// RemoveSMBGlobalMapping unmaps a share. One that is not mapped is success.
+	RemoveSMBGlobalMapping(context.Context, *RemoveSMBGlobalMappingRequest) (*RemoveSMBGlobalMappingResponse, error)
+}
+
+var _ Interface = (*SMB)(nil)
+
+// New returns the SMB global mappings of a machine. Our own HostAPI tests by itself whether a share answers; of others,
+// fsClient's PathValid is asked, if it is not nil.
+func New(hostAPI smbapi.HostAPI, fsClient fs.Interface) (*SMB, error) {
+	if hostAPI == nil {
+		return nil, errors.New("smb.New needs a HostAPI")
+	}
+	return &SMB{hostAPI: hostAPI, files: fsClient}, nil
+}
+
+// NewSMBGlobalMapping maps a share for the whole node and, unless LocalPath is empty, makes a directory link there to the
+// remote path. A mapping that works is left as it is, whatever the credentials, since pods may use it; one that does not
+// is made again.
+func (s *SMB) NewSMBGlobalMapping(ctx context.Context, request *NewSMBGlobalMappingRequest) (*NewSMBGlobalMappingResponse, error) {
+	var err error
+	if own, ok := s.hostAPI.(smbapi.SMBAPI); ok {
+		err = own.WithContext(ctx).MapAndLink(request.RemotePath, request.LocalPath, request.Username, request.Password)
+	} else {
+		err = s.mapAndLink(ctx, request)
+	}
+	return &NewSMBGlobalMappingResponse{}, err
+}
+
+// mapAndLink is NewSMBGlobalMapping step by step.
+func (s *SMB) mapAndLink(ctx context.Context, request *NewSMBGlobalMappingRequest) error {
+	const method = "NewSMBGlobalMapping"
+	remote, share, err := parse(method, request.RemotePath)
+	if err != nil {
+		return err
+	}
+	if request.LocalPath != "" {
+		if err := fs.ValidatePathWindows(request.LocalPath); err != nil {
+			return invalid(method, "INVALID_PATH", err.Error())
+		}
+	}
+	mapped, err := s.hostAPI.IsSMBMapped(share)
+	if err != nil {
+		return err
+	}
+	if mapped && s.files != nil {
+		answer, err := s.files.PathValid(ctx, &fs.PathValidRequest{Path: share})
+		if err != nil {
+			return err
+		}
+		if !answer.Valid { // as when the password was changed: it has to go before it can be made again
+			if err := s.hostAPI.RemoveSMBGlobalMapping(share); err != nil {
+				return err
+			}
+			mapped = false
+		}
+	}
+	if !mapped {
+		if err := s.hostAPI.NewSMBGlobalMapping(share, request.Username, request.Password); err != nil {
+			return err
+		}
+	}
+	if request.LocalPath == "" {
+		return nil
+	}
+	return s.hostAPI.NewSMBLink(remote, request.LocalPath)
+}
+
+// RemoveSMBGlobalMapping unmaps a share, whatever is open there. One that is not mapped is success. Links to it stay.
+func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, request *RemoveSMBGlobalMappingRequest) (*RemoveSMBGlobalMappingResponse, error) {
+	var err error
+	if own, ok := s.hostAPI.(smbapi.SMBAPI); ok {
+		err = own.WithContext(ctx).RemoveSMBGlobalMapping(request.RemotePath)
+	} else {
+		var share string
+		if _, share, err = parse("RemoveSMBGlobalMapping", request.RemotePath); err == nil {
+			err = s.hostAPI.RemoveSMBGlobalMapping(share)
+		}
+	}
+	return &RemoveSMBGlobalMappingResponse{}, err
+}
+
+// parse reads a remote path and returns it with backslashes, and its share in lower case, by which shares are mapped.
+func parse(method, text string) (remote, share string, err error) {
+	if text == "" {
+		return "", "", invalid(method, "INVALID_REMOTE_PATH", "remote path is empty")
+	}
+	path, err := winpath.ParseUNC(text, winpath.Options{ForwardSlash: true})
+	if err != nil {
+		return "", "", invalid(method, "INVALID_REMOTE_PATH", "remote path ("+winpath.Quote(text)+") is invalid: "+err.Error())
+	}
+	return path.String(), strings.ToLower(path.Root()), nil
+}
+
+func invalid(method, reason, message string) error {
+	return &csiproxy.Error{Group: "smb", Method: method, Code: codes.InvalidArgument, Reason: reason, Message: message}
+}

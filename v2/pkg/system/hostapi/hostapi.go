@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostapi
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	systemv1alpha1 "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
+)
+
+// HostAPI is the services and firmware of a machine.
+type HostAPI interface {
+	// GetBIOSSerialNumber returns the serial number that the firmware tells.
+	GetBIOSSerialNumber() (string, error)
+	// GetService returns what is known of a service.
+	GetService(name string) (*ServiceInfo, error)
+	// StartService starts a service and waits until it runs.
+	StartService(name string) error
+	// StopService stops a service and waits until it has stopped; by force also those that depend on it.
+	StopService(name string, force bool) error
+}
+
+// ServiceInfo is what is known of a service. The numbers are those of package system's Startype and ServiceStatus.
+type ServiceInfo struct {
+	DisplayName string `json:"DisplayName"`
+	StartType   uint32 `json:"StartType"`
+	Status      uint32 `json:"Status"`
+}
+
+// SystemAPI is the HostAPI of this project: each call has the checks, locks and errors of the node. The zero value is
+// that of New.
+type SystemAPI struct {
+	at machine.Place
+}
+
+// New is the machine that the process runs on, which has to be a Windows node. All calls fail off Windows.
+func New() HostAPI { return SystemAPI{} }
+
+// Over is the node of a client: an emulated one, one that inprocess.Open opened with options, or the agent's.
+func Over(client *csiproxy.Client) SystemAPI { return SystemAPI{machine.At(client)} }
+
+// WithContext is the same machine for calls that end with a context.
+func (s SystemAPI) WithContext(ctx context.Context) SystemAPI { return SystemAPI{s.at.Within(ctx)} }
+
+// call makes a call of the API's system group.
+func call[Q, R any](s SystemAPI, method func(systemv1alpha1.SystemClient, context.Context, *Q, ...grpc.CallOption) (*R, error), request *Q) (*R, error) {
+	ctx, client, err := s.at.Client()
+	if err != nil {
+		return nil, err
+	}
+	return method(client.System, ctx, request)
+}
+
+// GetBIOSSerialNumber returns the serial number that the firmware tells.
+func (s SystemAPI) GetBIOSSerialNumber() (string, error) {
+	r, err := call(s, systemv1alpha1.SystemClient.GetBIOSSerialNumber, &systemv1alpha1.GetBIOSSerialNumberRequest{})
+	return r.GetSerialNumber(), err
+}
+
+// GetService returns what is known of a service.
+func (s SystemAPI) GetService(name string) (*ServiceInfo, error) {
+	r, err := call(s, systemv1alpha1.SystemClient.GetService, &systemv1alpha1.GetServiceRequest{Name: name})
+	if err != nil {
+		return nil, err
+	}
+	return &ServiceInfo{DisplayName: r.GetDisplayName(), StartType: uint32(r.GetStartType()), Status: uint32(r.GetStatus())}, nil
+}
+
+// StartService starts a service and waits until it runs, at most 30 seconds. One that runs is success.
+func (s SystemAPI) StartService(name string) error {
+	_, err := call(s, systemv1alpha1.SystemClient.StartService, &systemv1alpha1.StartServiceRequest{Name: name})
+	return err
+}
+
+// StopService stops a service and waits until it has stopped, at most 30 seconds. One that is stopped is success. By
+// force, running services that depend on it are stopped first; otherwise they are an error.
+func (s SystemAPI) StopService(name string, force bool) error {
+	_, err := call(s, systemv1alpha1.SystemClient.StopService, &systemv1alpha1.StopServiceRequest{Name: name, Force: force})
+	return err
+}

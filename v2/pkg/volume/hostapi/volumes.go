@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostapi
+
+import volumev2alpha1 "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+
+// ListVolumesOnDisk returns the volumes of a disk, or of one of its partitions; partition 0 means all. Data volumes come
+// first. The list is never empty: a disk that is raw, offline or without a data partition is an error.
+func (v VolumeAPI) ListVolumesOnDisk(diskNumber uint32, partitionNumber uint32) (volumeIDs []string, err error) {
+	r, err := call(v, volumev2alpha1.VolumeClient.ListVolumesOnDisk, &volumev2alpha1.ListVolumesOnDiskRequest{DiskNumber: diskNumber, PartitionNumber: partitionNumber})
+	return r.GetVolumeIds(), err
+}
+
+// MountVolume mounts a volume at a directory, which is made when it is missing. The same volume there is success;
+// another one, a link or a directory with content is an error.
+func (v VolumeAPI) MountVolume(volumeID, targetPath string) error {
+	_, err := call(v, volumev2alpha1.VolumeClient.MountVolume, &volumev2alpha1.MountVolumeRequest{VolumeId: volumeID, TargetPath: targetPath})
+	return err
+}
+
+// UnmountVolume writes what is cached and takes a volume from a directory, which stays. Nothing there is success,
+// another volume an error.
+func (v VolumeAPI) UnmountVolume(volumeID, targetPath string) error {
+	_, err := call(v, volumev2alpha1.VolumeClient.UnmountVolume, &volumev2alpha1.UnmountVolumeRequest{VolumeId: volumeID, TargetPath: targetPath})
+	return err
+}
+
+// IsVolumeFormatted tells whether Windows recognises a file system on a volume.
+func (v VolumeAPI) IsVolumeFormatted(volumeID string) (bool, error) {
+	r, err := call(v, volumev2alpha1.VolumeClient.IsVolumeFormatted, &volumev2alpha1.IsVolumeFormattedRequest{VolumeId: volumeID})
+	return r.GetFormatted(), err
+}
+
+// FormatVolume gives a blank volume an NTFS file system. One that has it is left alone, and one that holds anything else
+// is refused.
+func (v VolumeAPI) FormatVolume(volumeID string) error {
+	_, err := call(v, volumev2alpha1.VolumeClient.FormatVolume, &volumev2alpha1.FormatVolumeRequest{VolumeId: volumeID})
+	return err
+}
+
+// ResizeVolume makes a volume and its file system larger, to a size in bytes; 0 means as large as its disk allows. A
+// volume is never made smaller: it stays as it is.
+func (v VolumeAPI) ResizeVolume(volumeID string, sizeBytes int64) error {
+	_, err := call(v, volumev2alpha1.VolumeClient.ResizeVolume, &volumev2alpha1.ResizeVolumeRequest{VolumeId: volumeID, SizeBytes: sizeBytes})
+	return err
+}
+
+// GetVolumeStats returns the size of a volume and how much of it is used, in bytes; both are 0 without a file system.
+func (v VolumeAPI) GetVolumeStats(volumeID string) (totalBytes int64, usedBytes int64, err error) {
+	r, err := call(v, volumev2alpha1.VolumeClient.GetVolumeStats, &volumev2alpha1.GetVolumeStatsRequest{VolumeId: volumeID})
+	return r.GetTotalBytes(), r.GetUsedBytes(), err
+}
+
+// GetDiskNumberFromVolumeID returns the disk that a volume is on, mounted or not.
+func (v VolumeAPI) GetDiskNumberFromVolumeID(volumeID string) (uint32, error) {
+	r, err := call(v, volumev2alpha1.VolumeClient.GetDiskNumberFromVolumeID, &volumev2alpha1.GetDiskNumberFromVolumeIDRequest{VolumeId: volumeID})
+	return r.GetDiskNumber(), err
+}
+
+// GetVolumeIDFromTargetPath returns the volume that is mounted at a directory, or at the one that links lead to. It is
+// csiproxy.ErrNotMounted when none is.
+func (v VolumeAPI) GetVolumeIDFromTargetPath(targetPath string) (string, error) {
+	r, err := call(v, volumev2alpha1.VolumeClient.GetVolumeIDFromTargetPath, &volumev2alpha1.GetVolumeIDFromTargetPathRequest{TargetPath: targetPath})
+	return r.GetVolumeId(), err
+}
+
+// WriteVolumeCache writes what is cached of a volume.
+func (v VolumeAPI) WriteVolumeCache(volumeID string) error {
+	_, err := call(v, volumev2alpha1.VolumeClient.WriteVolumeCache, &volumev2alpha1.WriteVolumeCacheRequest{VolumeId: volumeID})
+	return err
+}
+
+// GetClosestVolumeIDFromTargetPath returns the volume that a path is in: mounted there, or at a directory above.
+func (v VolumeAPI) GetClosestVolumeIDFromTargetPath(targetPath string) (string, error) {
+	r, err := call(v, volumev2alpha1.VolumeClient.GetClosestVolumeIDFromTargetPath, &volumev2alpha1.GetClosestVolumeIDFromTargetPathRequest{TargetPath: targetPath})
+	return r.GetVolumeId(), err
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v2_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestThreeReplaceLines builds a driver that was written for the existing library in a module of its own, whose go.mod has
+// the lines that the documentation tells to add, and nothing else of this repository.
+func TestThreeReplaceLines(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("needs the go command")
+	}
+	repository, err := filepath.Abs("..")
+	must(t, "finding the repository", err)
+	dir := t.TempDir()
+	files := map[string]string{
+		"go.mod": "module example.com/driver\n\ngo 1.26.0\n\nrequire github.com/kubernetes-csi/csi-proxy/v2 v2.0.0-alpha.1\n\n" + replaceLines(t, repository),
+	}
+	for name, from := range map[string]string{"go.sum": "go.sum", "main.go": "testdata/driver/main.go"} {
+		text, err := os.ReadFile(from)
+		must(t, "reading the driver", err)
+		files[name] = string(text)
+	}
+	for name, text := range files {
+		must(t, "writing the driver", os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	for _, system := range []string{"windows", "linux"} {
+		build := exec.CommandContext(t.Context(), "go", "build", "-mod=mod", "-o", "driver-"+system, ".")
+		build.Dir = dir
+		build.Env = append(os.Environ(), "GOOS="+system, "GOWORK=off", "GOFLAGS=", "GOPROXY=off")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("building for %s: %v\n%s", system, err, out)
+		}
+	}
+	// Run where it was not written for, the driver says so.
+	if out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "driver-linux")).CombinedOutput(); err == nil || !strings.Contains(string(out), "this is no Windows node") {
+		t.Errorf("the driver on Linux: %v\n%s", err, out)
+	}
+}
+
+// replaceLines are the three lines of the documentation.
+func replaceLines(t *testing.T, repository string) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/library-mode.md")
+	must(t, "reading the documentation", err)
+	var lines strings.Builder
+	count := 0
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "replace ") {
+			lines.WriteString(strings.ReplaceAll(line, "<this repository>", repository))
+			count++
+		}
+	}
+	if count != 3 {
+		t.Fatalf("the documentation has %d replace lines", count)
+	}
+	return lines.String()
+}
