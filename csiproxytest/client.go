@@ -6,24 +6,7 @@ import (
 	"path"
 	"reflect"
 	"testing"
-
-	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
-
-// Connect returns the client that works with agents of any age, connected to the node. Options.PipePath is set for it.
-// The client is closed when the test ends.
-func (n *Node) Connect(o csiproxy.Options) *csiproxy.Client {
-	n.t.Helper()
-	o.PipePath = func(group string, version apiversion.Version) string { return n.Socket(group, version.String()) }
-	c := csiproxy.New(o)
-	n.t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
-// InProcess returns a client that calls the node without sockets, as a driver in a HostProcess container calls the machine
-// that it runs on: for tests of what goes through package inprocess otherwise.
-func (n *Node) InProcess() *csiproxy.Client { return csiproxy.Over(n.agent.Local()) }
 
 // Client connects a client of any group and version to a node, and closes it when the test ends:
 //

@@ -17,3 +17,7 @@ func (n *Node) Client() *csiproxy.Client {
 	n.t.Cleanup(func() { _ = client.Close() })
 	return client
 }
+
+// InProcess returns a client that calls the node without sockets, as a driver in a HostProcess container calls the machine
+// that it runs on: for tests of what goes through package inprocess otherwise.
+func (n *Node) InProcess() *csiproxy.Client { return csiproxy.Over(n.agent.Local()) }

@@ -12,7 +12,6 @@ import (
 
 	mount "k8s.io/mount-utils"
 
-	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
@@ -29,9 +28,7 @@ const (
 func start(t *testing.T) (*csiproxytest.Node, *mounter.Mounter) {
 	t.Helper()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
-	c := csiproxy.New(csiproxy.Options{PipePath: func(group string, v apiversion.Version) string { return n.Socket(group, v.String()) }})
-	t.Cleanup(func() { _ = c.Close() })
-	return n, mounter.New(c)
+	return n, mounter.New(n.Client())
 }
 
 func check(t *testing.T, what string, err error) {

@@ -21,7 +21,7 @@ func BenchmarkTransport(b *testing.B) {
 		client *csiproxy.Client
 	}{
 		{"in process", n.InProcess()},
-		{"socket", n.Connect(csiproxy.Options{})},
+		{"socket", n.Client()},
 		{"socket, old version", old.client(csiproxy.Options{})},
 	} {
 		b.Run(way.name, func(b *testing.B) {
