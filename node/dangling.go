@@ -45,11 +45,7 @@ const (
 func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
 	search, err := read(ctx, f.calls, "Dangling", func(o *op) (*danglingSearch, error) {
 		s := &danglingSearch{op: o, paths: f.paths, left: danglingMost, seen: map[string]bool{}}
-		for _, dir := range f.paths.dirs.Dirs() {
-			if s.err = s.within(dir); s.err != nil {
-				break
-			}
-		}
+		s.everywhere(f.paths.dirs.Dirs())
 		slices.SortFunc(s.found, func(a, b Dangling) int { return cmp.Compare(a.Path, b.Path) })
 		return s, nil
 	})
@@ -67,6 +63,15 @@ type danglingSearch struct {
 	seen  map[string]bool // directories: a working directory may lie in another one
 	found []Dangling
 	err   error
+}
+
+// everywhere searches directories until one search fails.
+func (s *danglingSearch) everywhere(dirs []winpath.Path) {
+	for _, dir := range dirs {
+		if s.err = s.within(dir); s.err != nil {
+			return
+		}
+	}
 }
 
 func (s *danglingSearch) within(dir winpath.Path) error {

@@ -48,7 +48,8 @@ func doubleDashes(args []string) []string {
 		if arg == "--" || strings.HasPrefix(arg, cobra.ShellCompRequestCmd) {
 			return append(out, args[i:]...)
 		}
-		if len(arg) > 2 && arg[0] == '-' && unicode.IsLetter(rune(arg[1])) && unicode.IsLetter(rune(arg[2])) {
+		shortOutput := strings.HasPrefix(arg, "-o") && new(output).Set(arg[len("-o"):]) == nil // -ojson
+		if len(arg) > 2 && !shortOutput && arg[0] == '-' && unicode.IsLetter(rune(arg[1])) && unicode.IsLetter(rune(arg[2])) {
 			arg = "-" + arg
 		}
 		out = append(out, arg)

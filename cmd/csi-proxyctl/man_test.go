@@ -32,11 +32,11 @@ func TestManPages(t *testing.T) {
 		if err := os.RemoveAll(manDir); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.MkdirAll(manDir, 0o755); err != nil { //nolint:gosec // for everybody to read
+		if err := os.MkdirAll(manDir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		for name, text := range pages(t, made) {
-			if err := os.WriteFile(filepath.Join(manDir, name), []byte(text), 0o644); err != nil { //nolint:gosec // for everybody to read
+			if err := os.WriteFile(filepath.Join(manDir, name), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

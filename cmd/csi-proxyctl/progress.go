@@ -45,5 +45,5 @@ func showProgress(to io.Writer, doing string) (stop func()) {
 // isTerminal tells whether somebody sits at a file.
 func isTerminal(file any) bool {
 	f, ok := file.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // a descriptor fits
+	return ok && term.IsTerminal(int(f.Fd()))
 }

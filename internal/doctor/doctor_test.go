@@ -114,6 +114,7 @@ func TestConnectionsAndLinks(t *testing.T) {
 func TestHungOperationsNameThoseThatWait(t *testing.T) {
 	findings := doctor.Examine(doctor.Facts{Operations: []doctor.Operation{
 		{Name: "Rmdir(x)", Age: time.Hour, Waiting: true}, {Name: "MountVolume(x)", Age: 61 * time.Minute},
+		{Name: "Rescan", Age: 100 * time.Second},
 	}})
 	if want := []string{"MountVolume(x), for 1h1m0s", "Rmdir(x), for 1h0m0s, waiting for others"}; len(findings) != 1 || !slices.Equal(findings[0].Evidence, want) {
 		t.Errorf("got %+v, want one finding with %q", findings, want)
@@ -139,6 +140,10 @@ func TestServices(t *testing.T) {
 		"no iSCSI initiator, and iSCSI disks": {doctor.Facts{
 			Services: []doctor.Service{{"MSiSCSI", true, "stopped", "manual"}}, Tree: &treeview.Tree{Disks: []treeview.Disk{iscsiDisk}},
 		}, []verdict{{doctor.Problem, "service-stopped", "csi-proxyctl system service start MSiSCSI"}}},
+		"not installed": {doctor.Facts{Services: []doctor.Service{{Name: "LanmanWorkstation"}}},
+			[]verdict{{doctor.Problem, "service-stopped", "install the Windows feature that has the service LanmanWorkstation"}}},
+		"disabled": {doctor.Facts{Services: []doctor.Service{{"LanmanWorkstation", true, "stopped", "disabled"}}},
+			[]verdict{{doctor.Problem, "service-stopped", "sc config LanmanWorkstation start= auto"}}},
 		"agent in a container":             {doctor.Facts{Services: []doctor.Service{{Name: "csiproxy"}}}, nil},
 		"agent's service stopped":          {doctor.Facts{Services: []doctor.Service{{"csiproxy", true, "stopped", "automatic"}}}, []verdict{{doctor.Warning, "service-stopped", "sc start csiproxy"}}},
 		"agent's service on its way":       {doctor.Facts{Services: []doctor.Service{{"csiproxy", true, "start-pending", "automatic"}}}, nil},

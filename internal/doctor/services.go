@@ -9,7 +9,7 @@ func services(f Facts) []Finding {
 	var findings []Finding
 	for _, s := range f.Services {
 		running := s.Status == "running"
-		switch start := []string{"csi-proxyctl system service start " + s.Name}; {
+		switch start := startService(s); {
 		case strings.EqualFold(s.Name, "LanmanWorkstation") && !running:
 			findings = append(findings, Finding{
 				Severity: Problem, Check: "service-stopped", What: "the SMB client, LanmanWorkstation, does not run: no share can be mapped or reached",
@@ -28,7 +28,7 @@ func services(f Facts) []Finding {
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running:
 			findings = append(findings, Finding{
 				Severity: Note, Check: "service-stopped", What: "the iSCSI initiator, MSiSCSI, does not run, which is Windows' default; calls of the iscsi group fail",
-				Evidence: evidence(s), Do: append(start, "for good: sc config MSiSCSI start= auto"),
+				Evidence: evidence(s), Do: start,
 			})
 		case strings.EqualFold(s.Name, "csiproxy") && s.Installed && !running && !strings.HasSuffix(s.Status, "-pending"):
 			findings = append(findings, Finding{
@@ -43,6 +43,20 @@ func services(f Facts) []Finding {
 		}
 	}
 	return findings
+}
+
+// startService is what gets a service to run.
+func startService(s Service) []string {
+	switch {
+	case !s.Installed:
+		return []string{"install the Windows feature that has the service " + s.Name}
+	case s.Start == "disabled":
+		return []string{"sc config " + s.Name + " start= auto", "csi-proxyctl system service start " + s.Name}
+	case s.Start != "automatic":
+		return []string{"csi-proxyctl system service start " + s.Name, "for good: sc config " + s.Name + " start= auto"}
+	default:
+		return []string{"csi-proxyctl system service start " + s.Name}
+	}
 }
 
 func evidence(s Service) []string {

@@ -63,6 +63,7 @@ func TestEveryCallOnThisMachine(t *testing.T) {
 			m := methods.Get(i)
 			prepare(t)
 			got := outcome(t, conn, m, volume)
+			t.Logf("ended: %s %s %s: %s", api.GetGroup(), api.GetVersion(), m.Name(), got)
 			name := api.GetGroup() + " " + string(m.Name())
 			if _, ok := want[name+" "+api.GetVersion()]; ok {
 				name += " " + api.GetVersion()

@@ -41,6 +41,12 @@ func TestCtlControlsTheEmulatedNodeThroughItsPipe(t *testing.T) {
 		{[]string{"apis"}, []string{`\\.\pipe\csi-proxy-disk-v1`, `\\.\pipe\csi-proxy-volume-v2alpha1`}},
 		{[]string{"node", "disk", "attach", "--size", "1Gi", "--serial", "attached-here"}, []string{"3"}},
 		{[]string{"tree"}, []string{"Disk 3", "attached-here", `C:\`}},
+		{[]string{"disk", "list"}, []string{"attached-here"}},
+		{[]string{"volume", "list", "0", "-o", "json"}, []string{`"\\\\?\\Volume{`}},
+		{[]string{"disk", "partition", "3", "--yes"}, nil},
+		{[]string{"fs", "mkdir", `C:\var\lib\kubelet\pods\made`}, nil},
+		{[]string{"fs", "exists", `C:\var\lib\kubelet\pods\made`, "-o", "yaml"}, []string{"exists: true"}},
+		{[]string{"doctor"}, []string{"0 problems, 0 warnings"}},
 		{[]string{"node", "reboot"}, nil},
 		{[]string{"tree"}, []string{"Disk 3", "attached-here"}},
 	} {

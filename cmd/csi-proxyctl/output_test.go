@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+)
+
+func TestMessagesAsJSON(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		from message
+		want string
+	}{
+		{"all fields are there", message{&admin.GetTreeResponse{}}, `{"disks":[]}`},
+		{
+			"numbers are numbers, names are in camel case", message{&admin.Partition{Number: 1, OffsetBytes: 1 << 40, Volume: &admin.Volume{MountPoints: []string{`C:\`}}}},
+			`{"number":1,"offsetBytes":1099511627776,"sizeBytes":0,"kind":"","volume":{"id":"","fileSystem":"","totalBytes":0,"usedBytes":0,"mountPoints":["C:\\"]}}`,
+		},
+		{"what is not there is null", message{&admin.Partition{}}, `{"number":0,"offsetBytes":0,"sizeBytes":0,"kind":"","volume":null}`},
+		{
+			"enums are words, times are texts", message{&admin.NodeService{Name: "x", State: admin.ServiceState_SERVICE_STATE_START_PENDING, PendingTime: durationpb.New(time.Second)}},
+			`{"name":"x","state":"start-pending","start":"unspecified","pendingQueries":0,"pendingTime":"1s"}`,
+		},
+		{
+			"of several kinds only the one that there is", message{&admin.JournalEntry{
+				Sequence: 7, Begin: timestamppb.New(time.Unix(0, 0)), Call: &admin.JournalEntry_Kernel{Kernel: &admin.KernelCall{Function: "DiskInterfaces"}},
+			}},
+			`{"sequence":7,"begin":"1970-01-01T00:00:00Z","duration":null,"requestId":"",` +
+				`"kernel":{"function":"DiskInterfaces","object":"","controlCode":"","win32Code":0,"error":"","arguments":""}}`,
+		},
+	} {
+		got, err := json.Marshal(test.from)
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s:\ngot  %s, %v\nwant %s", test.name, got, err, test.want)
+		}
+	}
+}
+
+// FuzzYAML: what is printed as YAML is read back as what was printed.
+func FuzzYAML(f *testing.F) {
+	for _, text := range []string{"", "true", "1", "a: b", "- x", "two\nlines", `\\?\Volume{x}\`, "#", "null", " ", "'", "\t", "é", "~", "0x10", "1e3", "=", "<<", "2026-01-31"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want := map[string]any{"text": strings.ToValidUTF8(text, "?"), "list": []any{}}
+		source, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := toYAML(source)
+		if err != nil {
+			t.Skip(err) // a text that YAML has no form for
+		}
+		var got map[string]any
+		if err := yaml.Unmarshal(out, &got); err != nil {
+			t.Fatalf("%q: %v", out, err)
+		}
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("%s(-got +want):\n%s", out, diff)
+		}
+	})
+}
+
+func TestTablesDoNotSteerTheTerminal(t *testing.T) {
+	var got strings.Builder
+	if err := printTable(&got, []string{"DISK\tSERIAL", "1\tvol\x1b[31m\u009b2J\rx"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "DISK  SERIAL\n1     vol?[31m?2J?x\n"; got.String() != want {
+		t.Errorf("got %q, want %q", got.String(), want)
+	}
+}
