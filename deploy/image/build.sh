@@ -25,10 +25,11 @@ usage() {
 
 files() {
 	rm -rf "$out"
+	local targets=()
 	for arch in $arches; do
-		echo "windows/$arch"
-		GOOS=windows GOARCH=$arch CGO_ENABLED=0 GOWORK=off go build -trimpath -ldflags "-s -w" -o "$out/$arch/" ./cmd/csi-proxy ./cmd/csi-proxyctl
+		targets+=("windows/$arch")
 	done
+	(cd hack/release && GOWORK=off go run . binaries -version "$version" -out "../../$out" "${targets[@]}") # as the release has them
 	cp LICENSE deploy/windows/install.ps1 deploy/windows/uninstall.ps1 "$out/"
 	find "$out" -exec touch --date="@$SOURCE_DATE_EPOCH" {} +
 	(cd "$out" && find . -type f ! -name SHA256SUMS | sort | xargs sha256sum >SHA256SUMS)

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# hack/publish.sh VERSION REPOSITORY publishes what `make release VERSION=VERSION` made: the files of dist/ as a release of
+# GitHub, a draft until a person has looked at it, and the Windows image as REPOSITORY:VERSION. The release workflow runs it;
+# it needs gh, docker buildx, and GH_TOKEN with the rights for both.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+version=${1:?the version, vX.Y.Z}
+repository=${2:?the image, without a tag}
+[[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || {
+	echo "publish.sh: $version is no version of the form vX.Y.Z" >&2
+	exit 2
+}
+: "${GH_TOKEN:?a token that may write releases and packages}"
+(cd dist && sha256sum --quiet --check SHA256SUMS)
+for file in "csi-proxy-$version-windows-amd64.zip" "csi-proxy-$version-windows-arm64.zip"; do
+	[[ -f dist/$file ]] || {
+		echo "publish.sh: dist/ has no $file: run make release VERSION=$version" >&2
+		exit 1
+	}
+done
+
+registry=${repository%%/*}
+printf '%s' "$GH_TOKEN" | docker login --username "${GITHUB_ACTOR:-publish}" --password-stdin "$registry"
+trap 'docker logout "$registry" >/dev/null || true' EXIT
+VERSION=$version deploy/image/build.sh push "$(tr '[:upper:]' '[:lower:]' <<<"$repository")"
+
+flags=(--draft --verify-tag --title "$version" --generate-notes)
+[[ $version != *-* ]] || flags+=(--prerelease)
+gh release create "$version" "${flags[@]}" dist/*

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func license(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func TestLicensesAreRecognised(t *testing.T) {
+	apache := license(t, filepath.Join("..", "..", "LICENSE"))
+	bsd := license(t, filepath.Join(runtime.GOROOT(), "LICENSE")) //nolint:staticcheck // of the Go that runs the test
+	for _, test := range []struct {
+		name    string
+		texts   []text
+		want    []string
+		problem string // empty: it may be linked
+	}{
+		{"Apache", []text{{"LICENSE", apache}}, []string{"Apache-2.0"}, ""},
+		{"BSD", []text{{"LICENSE", bsd}}, []string{"BSD-3-Clause"}, ""},
+		{"two", []text{{"LICENSE", apache}, {"inside/LICENSE", bsd}}, []string{"Apache-2.0", "BSD-3-Clause"}, ""},
+		{"a notice is no licence", []text{{"LICENSE", apache}, {"NOTICE", []byte("Made by somebody.")}}, []string{"Apache-2.0"}, ""},
+		{"a licence of one's own", []text{{"LICENSE", []byte("You may use this on Sundays.")}}, []string{"unknown"}, "the licence unknown is not one of"},
+		{"a condition more", []text{{"LICENSE", append(bytes.Clone(bsd), bytes.Repeat([]byte("\nNobody may use this to serve more than three users on any day of the week."), 40)...)}},
+			[]string{"unknown"}, "the licence unknown is not one of"},
+		{"copyleft", []text{{"COPYING", []byte("SPDX-License-Identifier: GPL-3.0-only\n\nThis program is free software: you can redistribute it and/or modify\n" +
+			"it under the terms of the GNU General Public License as published by\nthe Free Software Foundation, version 3.\n")}}, nil, "example.com/m v1.0.0"},
+		{"none", nil, nil, "no licence is found"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := linked{path: "example.com/m", version: "v1.0.0", texts: test.texts}
+			m.classify()
+			if diff := cmp.Diff(m.licenses, test.want); test.want != nil && diff != "" {
+				t.Errorf("-got +want:\n%s", diff)
+			}
+			err := allowed([]linked{m})
+			if test.problem == "" && err != nil {
+				t.Error(err)
+			}
+			if test.problem != "" && (err == nil || !strings.Contains(err.Error(), test.problem)) {
+				t.Errorf("got %v, want %q", err, test.problem)
+			}
+		})
+	}
+}
+
+// Whoever makes the archives anew, at another time and with other files around, has to get the same bytes.
+func TestArchivesDependOnTheirContentAlone(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	files := []file{{"README.md", []byte("read"), false}, {"tool.exe", []byte("run"), true}}
+	for name, pack := range map[string]func(string, []file, time.Time) ([]byte, error){"zip": zipped, "tar": tarred} {
+		one, err := pack("folder", files, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := pack("folder", files, at.In(time.FixedZone("elsewhere", 3600)).UTC())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(one, other) {
+			t.Errorf("%s: the same files give other bytes", name)
+		}
+	}
+}
+
+func TestArchivesHoldTheirFiles(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	files := []file{{"README.md", []byte("read"), false}, {"tool.exe", []byte("run"), true}}
+	packed, err := zipped("folder", files, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, f := range r.File {
+		content, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[f.Name] = f.Mode().String() + " " + f.Modified.UTC().Format(time.RFC3339) + " " + string(text)
+	}
+	if diff := cmp.Diff(got, map[string]string{
+		"folder/README.md": "-rw-r--r-- 2026-11-21T12:00:00Z read",
+		"folder/tool.exe":  "-rwxr-xr-x 2026-11-21T12:00:00Z run",
+	}); diff != "" {
+		t.Errorf("-got +want:\n%s", diff)
+	}
+	if packed, err = tarred("folder", files, at); err != nil {
+		t.Fatal(err)
+	}
+	unpacked, err := untarred(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(unpacked) != 2 || unpacked[1].name != "folder/tool.exe" || string(unpacked[1].content) != "run" {
+		t.Errorf("got %v", unpacked)
+	}
+}
+
+func TestBill(t *testing.T) {
+	got, err := bill("v1.2.3", time.Unix(0, 0).UTC(), target{"windows", "arm64"}, []linked{
+		{path: module, own: true, licenses: []string{"Apache-2.0"}},
+		{path: module + "/client", own: true, licenses: []string{"Apache-2.0"}},
+		{path: "example.com/m", version: "v0.1.0", licenses: []string{"Apache-2.0", "MIT"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read struct {
+		BOMFormat, SpecVersion string
+		Metadata               struct{ Component struct{ PURL string } }
+		Components             []struct {
+			PURL     string
+			Licenses []struct{ Expression string }
+		}
+	}
+	if err := json.Unmarshal(got, &read); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, c := range read.Components {
+		lines = append(lines, c.PURL+" "+c.Licenses[0].Expression)
+	}
+	if diff := cmp.Diff(append(lines, read.BOMFormat+" "+read.SpecVersion+" "+read.Metadata.Component.PURL), []string{
+		"pkg:golang/github.com/kubernetes-csi/csi-proxy/client@v1.2.3 Apache-2.0",
+		"pkg:golang/example.com/m@v0.1.0 Apache-2.0 AND MIT",
+		"CycloneDX 1.6 pkg:golang/github.com/kubernetes-csi/csi-proxy@v1.2.3?goarch=arm64&goos=windows",
+	}); diff != "" {
+		t.Errorf("-got +want:\n%s", diff)
+	}
+}
+
+func TestWrongUse(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                                      "which?",
+		"none":                                  `there is no "none"`,
+		"all":                                   "-version and -out are needed",
+		"all -version 1.2.3 -out x":             "none of the form",
+		"all -version v1.2 -out x":              "none of the form",
+		"binaries -version v1.2.3 -out x":       "no target is given",
+		"binaries -version v1.2.3 -out x amd64": "is no target",
+	} {
+		if err := run(t.Context(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", args, err, want)
+		}
+	}
+}
+
+func TestImportable(t *testing.T) {
+	got := importable([]byte("go 1.26.0\n\nuse (\n\t.\n\t./client\n\t./v2\n\t./test/mounter\n)\n"))
+	if diff := cmp.Diff(got, []string{"client", "v2"}); diff != "" {
+		t.Errorf("-got +want:\n%s", diff)
+	}
+}
+
+func TestSums(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"b", "a"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writeSums(dir); err != nil {
+		t.Fatal(err)
+	}
+	const want = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb  a\n" +
+		"3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d  b\n"
+	if diff := cmp.Diff(string(license(t, filepath.Join(dir, "SHA256SUMS"))), want); diff != "" {
+		t.Errorf("-got +want:\n%s", diff)
+	}
+}
