@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# hack/evidence.sh [LEVEL…] runs the tests of the levels of docs/evidence.md, keeps what they say in docs/evidence/LEVEL.json,
+# and writes the page. The levels: pure, emulated, wine-emulated and wine-windows, which need root for Wine; none: all four.
+#
+# hack/evidence.sh windows FILE makes the record of that level: FILE is lives.json among the results of the Windows workflow.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export GOWORK=off
+
+events=$(mktemp)
+trap 'rm -f "$events"' EXIT
+commit=$(git rev-parse --short=12 HEAD)
+[[ -z $(git status --porcelain) ]] || commit="$commit and changes"
+go=$(go env GOVERSION)
+here="$(go env GOOS)/$(go env GOARCH), $go"
+wine="Wine on $(go env GOOS)/$(go env GOARCH), $go"
+
+# record LEVEL SYSTEM COMMAND <EVENTS
+record() {
+	mkdir -p docs/evidence
+	go run ./test/evidence record -level "$1" -system "$2" -command "$3" -commit "$commit" \
+		-date "${DATE:-$(date -u +%F)}" -o "docs/evidence/$1.json"
+}
+
+# under_wine PACKAGE FLAG… prints the events of a package's tests under Wine.
+under_wine() {
+	local package=$1
+	shift
+	{ V=1 WINE_TEST_SECONDS=1200 GO_TEST_FLAGS="-test.v=test2json $*" hack/test-wine.sh "$package" || true; } |
+		go tool test2json -p "$package" >"$events"
+}
+
+if [[ ${1:-} == windows ]]; then
+	record windows "${SYSTEM:-a GitHub runner}" 'go run ./test/windows/ci' <"${2:?lives.json of the Windows workflow}"
+	shift 2
+else
+	[[ $# -gt 0 ]] || set -- pure emulated wine-emulated wine-windows
+fi
+for level in "$@"; do
+	echo "evidence: $level" >&2
+	case $level in
+	pure)
+		(cd client && go test -json -count=1 ./versions) >"$events" || true
+		record pure "$here" 'go test ./client/versions' <"$events"
+		;;
+	emulated)
+		go test -json -count=1 -timeout 20m ./test/conformance >"$events" || true
+		record emulated "$here" 'go test ./test/conformance' <"$events"
+		;;
+	wine-emulated)
+		under_wine ./test/conformance
+		record wine-emulated "$wine" 'hack/test-wine.sh ./test/conformance' <"$events"
+		;;
+	wine-windows)
+		under_wine ./test/process -test.run=TestEveryCallOnThisMachine
+		record wine-windows "$wine" 'hack/test-wine.sh ./test/process' <"$events"
+		;;
+	*)
+		echo "evidence.sh: there is no level $level" >&2
+		exit 2
+		;;
+	esac
+done
+go run ./test/evidence page -o docs/evidence.md docs/evidence

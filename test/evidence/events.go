@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// An event is one line of go test -json.
+// https://pkg.go.dev/cmd/test2json
+type event struct{ Action, Package, Test, Output string }
+
+// A run is what the events of test runs say.
+type testRun struct {
+	passed, failed []string            // tests
+	packages       map[string]bool     // that ran, and whether they passed
+	lines          map[string][]string // by test, those that the patterns below match
+}
+
+// The lines by which tests tell what they saw: a life of test/conformance names the methods that it used, and the calls
+// of test/process on the machine itself say how each ended.
+var (
+	provedLine = regexp.MustCompile(`: proved: (\S+ \S+ \S+)\s*$`)
+	endedLine  = regexp.MustCompile(`: ended: (\S+ \S+ \S+): (.*\S)\s*$`)
+)
+
+// readEvents reads go test -json. Lines that are no JSON are passed over where they are the go command's own, as those of
+// a build; events that are cut off are an error.
+func readEvents(r io.Reader) (*testRun, error) {
+	run := &testRun{packages: map[string]bool{}, lines: map[string][]string{}}
+	partial := map[string]string{} // output comes in pieces
+	for d := json.NewDecoder(r); ; {
+		var e event
+		if err := d.Decode(&e); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("the events of go test: %w", err)
+		}
+		switch e.Action {
+		case "output":
+			partial[e.Package+e.Test] += e.Output
+			if text := partial[e.Package+e.Test]; strings.HasSuffix(text, "\n") {
+				if provedLine.MatchString(text) || endedLine.MatchString(text) {
+					run.lines[e.Test] = append(run.lines[e.Test], text)
+				}
+				delete(partial, e.Package+e.Test)
+			}
+		case "pass", "fail":
+			passed := e.Action == "pass"
+			switch {
+			case e.Test == "":
+				run.packages[e.Package] = passed
+			case passed:
+				run.passed = append(run.passed, e.Test)
+			default:
+				run.failed = append(run.failed, e.Test)
+			}
+		}
+	}
+	if len(run.packages) == 0 {
+		return nil, errors.New("no package ended: these are no events of go test, or they are cut off")
+	}
+	return run, nil
+}
+
+// marks are what conformance tests gave to a method: TestConformance/of/disk_v1/ListDiskIDs_success.
+func (r *testRun) marks() map[string]string {
+	name := regexp.MustCompile(`^TestConformance/of/([a-z]+)_(v[0-9a-z]+)/([A-Za-z0-9]+)_(success|repeat|failure|hostile)$`)
+	given := map[string][]string{}
+	for _, test := range r.passed {
+		if m := name.FindStringSubmatch(test); m != nil {
+			of := m[1] + " " + m[2] + " " + m[3]
+			given[of] = append(given[of], strings.ToUpper(m[4][:1]))
+		}
+	}
+	for of := range r.lived() {
+		given[of] = append(given[of], "L")
+	}
+	marks := map[string]string{}
+	for of, letters := range given {
+		slices.SortFunc(letters, func(a, b string) int { return strings.Index(order, a) - strings.Index(order, b) })
+		marks[of] = strings.Join(letters, "")
+	}
+	return marks
+}
+
+// order is that of the marks.
+const order = "SRFHL"
+
+// lived are the methods that a life used which went well.
+func (r *testRun) lived() map[string]bool {
+	used := map[string]bool{}
+	for test, lines := range r.lines {
+		if !slices.Contains(r.passed, test) {
+			continue
+		}
+		for _, line := range lines {
+			if m := provedLine.FindStringSubmatch(line); m != nil {
+				used[m[1]] = true
+			}
+		}
+	}
+	return used
+}
+
+// ended is how each call on the machine itself ended, of tests that passed.
+func (r *testRun) ended() map[string]string {
+	calls := map[string]string{}
+	for test, lines := range r.lines {
+		if !slices.Contains(r.passed, test) {
+			continue
+		}
+		for _, line := range lines {
+			if m := endedLine.FindStringSubmatch(line); m != nil {
+				calls[m[1]] = m[2]
+			}
+		}
+	}
+	return calls
+}

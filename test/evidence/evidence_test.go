@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What people read has to be what the records say, and nothing else.
+func TestThePageIsThatOfTheRecords(t *testing.T) {
+	docs := filepath.Join("..", "..", "docs")
+	want, err := pageFrom(os.DirFS(filepath.Join(docs, "evidence")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(docs, "evidence.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(got), "\r\n", "\n"), want); diff != "" {
+		t.Errorf("docs/evidence.md is not what docs/evidence gives; write it with: go run ./test/evidence page -o docs/evidence.md docs/evidence (-got +want):\n%s", diff)
+	}
+}
+
+const passing = `{"Action":"run","Package":"p","Test":"TestConformance"}
+{"Action":"pass","Package":"p","Test":"TestConformance/of/disk_v1/Rescan_hostile"}
+{"Action":"pass","Package":"p","Test":"TestConformance/of/disk_v1/Rescan_success"}
+{"Action":"pass","Package":"p","Test":"TestConformance/of/disk_v1beta3/Rescan_repeat"}
+{"Action":"output","Package":"p","Test":"TestLifecycle/v1","Output":"    life_test.go:1: proved: disk"}
+{"Action":"output","Package":"p","Test":"TestLifecycle/v1","Output":" v1 Rescan\n"}
+{"Action":"pass","Package":"p","Test":"TestLifecycle/v1"}
+{"Action":"output","Package":"p","Test":"TestLifecycle/skipped","Output":"    life_test.go:1: proved: disk v1 SetDiskState\n"}
+{"Action":"skip","Package":"p","Test":"TestLifecycle/skipped"}
+{"Action":"output","Package":"p","Test":"TestCalls","Output":"    host_test.go:1: ended: disk v1 GetDiskState: Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED\r\n"}
+{"Action":"pass","Package":"p","Test":"TestCalls"}
+`
+
+const end = `{"Action":"pass","Package":"p"}
+`
+
+func TestRecords(t *testing.T) {
+	for _, test := range []struct {
+		name, level, events string
+		want                map[string]string
+		problem             string
+	}{
+		{name: "marks", level: "emulated", events: passing + end, want: map[string]string{"disk v1 Rescan": "SHL", "disk v1beta3 Rescan": "R"}},
+		{name: "lives alone", level: "windows", events: passing + end, want: map[string]string{"disk v1 Rescan": "L"}},
+		{name: "how calls ended", level: "wine-windows", events: passing + end, want: map[string]string{"disk v1 GetDiskState": "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED"}},
+		{name: "cut off", level: "emulated", events: passing, problem: "no package ended"},
+		{name: "no events", level: "emulated", events: "ok  p 1s\n", problem: "the events of go test"},
+		{name: "a failed test", level: "emulated", events: passing + `{"Action":"fail","Package":"p","Test":"TestOther"}` + "\n" + end, problem: "1 tests failed, the first of them TestOther"},
+		{name: "a failed package", level: "emulated", events: passing + `{"Action":"fail","Package":"p"}` + "\n", problem: "the tests of p failed"},
+		{name: "a method that never was", level: "emulated", events: strings.ReplaceAll(passing, "Rescan", "Format") + end, problem: `there is no method "disk v1`},
+		{name: "nothing", level: "windows", events: end, problem: "prove nothing"},
+		{name: "no comparison", level: "pure", events: end, problem: "TestEveryMethodHasOnePlace did not run"},
+		{name: "no level", level: "mac", events: end, problem: `the level "mac" is none of`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			content, err := makeRecord(record{Level: test.level}, strings.NewReader(test.events))
+			if test.problem != "" {
+				if err == nil || !strings.Contains(err.Error(), test.problem) {
+					t.Errorf("got %v, want %q", err, test.problem)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			records, err := readRecords(fstest.MapFS{test.level + ".json": {Data: content}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(records[test.level].Methods, test.want); diff != "" {
+				t.Errorf("-got +want:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEveryMethodIsOnThePage(t *testing.T) {
+	all, kinds, err := methods()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 139 || len(kinds) != 139 {
+		t.Errorf("got %d methods of %d kinds, want 139", len(all), len(kinds))
+	}
+	listed := 0
+	for _, rows := range grouped(all, nil) {
+		for _, r := range rows {
+			listed += len(r.versions)
+		}
+	}
+	if listed != len(all) {
+		t.Errorf("%d of %d methods are on the page", listed, len(all))
+	}
+}
+
+func TestAPageWithoutWindowsSaysSo(t *testing.T) {
+	const sentence = "**The Windows column is empty"
+	empty, err := pageFrom(fstest.MapFS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, err := pageFrom(fstest.MapFS{"windows.json": {Data: []byte(`{"level":"windows","methods":{"disk v1 Rescan":"L"}}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(empty, sentence) || strings.Contains(full, sentence) || !strings.Contains(full, "| Windows | 1 of 139 |") {
+		t.Errorf("without a record:\n%s\nwith one:\n%s", empty, full)
+	}
+	for name, content := range map[string]string{
+		"windows.json":  `{"level":"pure"}`,
+		"other.json":    `{"level":"other"}`,
+		"pure.json":     `{"level":"pure","methods":{"disk v9 Rescan":"hub"}}`,
+		"emulated.json": `{`,
+	} {
+		if _, err := pageFrom(fstest.MapFS{name: {Data: []byte(content)}}); err == nil {
+			t.Errorf("%s with %s is accepted", name, content)
+		}
+	}
+}
+
+func FuzzReadEvents(f *testing.F) {
+	f.Add(passing + end)
+	f.Add(`{"Action":"output","Output":"x: ended: a b c: d\n"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		run, err := readEvents(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for method, marks := range run.marks() {
+			if marks == "" || len(strings.Fields(method)) != 3 {
+				t.Errorf("%q has the marks %q", method, marks)
+			}
+		}
+	})
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+const preface = `# Evidence
+
+What was proved of each method of the API, and where. ` + "`make evidence`" + ` runs the tests, keeps what they say in
+[docs/evidence](evidence), and writes this page from that; nothing on it is written by hand. A cell is empty where nothing
+was proved.
+
+| column | what ran | what it says |
+|---|---|---|
+| pure | the comparison of the released API's descriptors with the table that leads each old method to its group's newest one | how the method relates to that one: *hub* is that one; *same bytes*: request and response are the same on the wire, field by field; *extra fields*: but for fields that one side lacks; *mapped*: the messages are converted; *alone*: it has no successor |
+| emulated | the whole agent on an emulated node, called by the released Go client of the method's version over unix sockets | the marks below |
+| Wine, pipes | the same, the agent and the clients being Windows programs, over named pipes under Wine. The node is the emulated one: of Windows it proves pipes, files and processes | the marks below |
+| Wine, kernel | the agent with -host=windows under Wine, one call with sensible arguments, about what a machine has without anybody's help | how the call ended: *OK*, or the gRPC code and the function that Wine does not have, with its error |
+| Windows | the life of a disk, a share, a target or a service on a Windows machine | L: a life that used the method went well |
+
+Marks: **S** it does what it says. **R** repeated, it succeeds and changes nothing. **F** it fails with the right code when
+something is missing or a function of Windows fails. **H** it refuses what no honest caller sends, and nothing has changed.
+**L** a life, from a raw disk to its removal or the like, that used it went well.
+
+`
+
+// pageFrom writes the page from the records in a directory.
+func pageFrom(dir fs.FS) (string, error) {
+	records, err := readRecords(dir)
+	if err != nil {
+		return "", err
+	}
+	all, _, err := methods()
+	if err != nil {
+		return "", err
+	}
+	for _, level := range levels() {
+		if err := records[level].check(all); err != nil {
+			return "", fmt.Errorf("%s.json: %w", level, err)
+		}
+	}
+	var b strings.Builder
+	b.WriteString(preface)
+	runs(&b, records, len(all))
+	for _, rows := range grouped(all, records) {
+		fmt.Fprintf(&b, "\n## %s\n\n| method | versions | pure | emulated | Wine, pipes | Wine, kernel | Windows |\n|---|---|---|---|---|---|---|\n", rows[0].group)
+		for _, r := range rows {
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", r.name, strings.Join(r.versions, " "), strings.Join(r.cells, " | "))
+		}
+	}
+	return b.String(), nil
+}
+
+// runs is the table of the test runs.
+func runs(b *strings.Builder, records map[string]record, total int) {
+	b.WriteString("| | methods | date | commit | on | command |\n|---|--:|---|---|---|---|\n")
+	titles := map[string]string{pure: "pure", emulated: "emulated", wineEmulated: "Wine, pipes", wineWindows: "Wine, kernel", windows: "Windows"}
+	for _, level := range levels() {
+		r, there := records[level]
+		if !there {
+			fmt.Fprintf(b, "| %s | 0 of %d | never run | | | |\n", titles[level], total)
+			continue
+		}
+		proved := 0
+		for _, result := range r.Methods {
+			if level != wineWindows || result == "OK" {
+				proved++
+			}
+		}
+		fmt.Fprintf(b, "| %s | %d of %d | %s | %s | %s | `%s` |\n", titles[level], proved, total, r.Date, r.Commit, r.System, r.Command)
+	}
+	if _, there := records[windows]; !there {
+		b.WriteString("\n**The Windows column is empty: the tests for it exist (.github/workflows/windows.yaml) and have never run on Windows.**\n")
+	}
+}
+
+// A row is a method in those versions of which the same was proved.
+type row struct {
+	group, name string
+	versions    []string
+	cells       []string
+}
+
+// grouped are the rows of each group, in the order of the methods.
+func grouped(all []method, records map[string]record) [][]row {
+	var groups [][]row
+	for _, m := range all {
+		r := row{group: m.group, name: m.name, versions: []string{m.version}}
+		for _, level := range levels() {
+			r.cells = append(r.cells, records[level].Methods[m.String()])
+		}
+		if len(groups) == 0 || groups[len(groups)-1][0].group != m.group {
+			groups = append(groups, nil)
+		}
+		last := &groups[len(groups)-1]
+		same := slices.IndexFunc(*last, func(other row) bool { return other.name == r.name && slices.Equal(other.cells, r.cells) })
+		if same >= 0 {
+			(*last)[same].versions = append((*last)[same].versions, m.version)
+			continue
+		}
+		*last = append(*last, r)
+	}
+	return groups
+}
