@@ -53,7 +53,7 @@ func startEcho(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	command := exec.CommandContext(ctx, self, "echo") //nolint:gosec // this very program
+	command := exec.CommandContext(ctx, self, "echo")
 	command.Stderr = os.Stderr
 	stdin, err := command.StdinPipe()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 func system() (string, error) {
 	if p := windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version"); p.Find() == nil {
 		text, _, _ := p.Call()
-		return "Wine " + windows.BytePtrToString(*(**byte)(unsafe.Pointer(&text))), nil //nolint:gosec // a C string that lives as long as the process
+		return "Wine " + windows.BytePtrToString(*(**byte)(unsafe.Pointer(&text))), nil // a C string that lives as long as the process
 	}
 	major, minor, build := windows.RtlGetNtVersionNumbers()
 	return fmt.Sprintf("Windows %d.%d.%d", major, minor, build), nil
@@ -54,7 +54,7 @@ func awaitPipe(name string, until time.Time) error {
 // BOOL GetProcessMemoryInfo(HANDLE Process, PPROCESS_MEMORY_COUNTERS ppsmemCounters, DWORD cb);
 // https://learn.microsoft.com/windows/win32/api/psapi/nf-psapi-getprocessmemoryinfo
 func memoryOf(pid int) (memory, error) {
-	process, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION|windows.PROCESS_VM_READ, false, uint32(pid)) //nolint:gosec // Windows' process numbers fit
+	process, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION|windows.PROCESS_VM_READ, false, uint32(pid))
 	if err != nil {
 		return memory{}, err
 	}

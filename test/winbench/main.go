@@ -110,7 +110,7 @@ func sections(program string) (bytes int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	for _, s := range f.Sections {
 		bytes += int64(s.Size)
 	}

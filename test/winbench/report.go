@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,6 +63,9 @@ without options or interceptors. Ratios are the median over the rounds.
 
 `, r.system, r.options.starts, len(pipes()), r.options.rest, r.options.slice, r.options.rounds,
 		r.begun.UTC().Format(time.DateOnly), r.system, runtime.GOARCH, runtime.NumCPU(), r.options.load, runtime.Version(), grpc.Version, r.took.Round(time.Second))
+	if r.busy() {
+		b.WriteString("**The machine had more to do than it has processors: the times of this run say little, sizes and memory hold.**\n\n")
+	}
 	r.targets(&b)
 	r.startTable(&b)
 	r.memoryTable(&b)
@@ -69,6 +73,13 @@ without options or interceptors. Ratios are the median over the rounds.
 		r.latencyTable(&b, s)
 	}
 	return b.String()
+}
+
+// busy tells whether the load, of which the average over the last minute comes first, was more than the processors.
+func (r *results) busy() bool {
+	first, _, _ := strings.Cut(r.options.load, " ")
+	load, err := strconv.ParseFloat(first, 64)
+	return err == nil && load > float64(runtime.NumCPU())
 }
 
 // targets are about the agent on the machine itself.
@@ -89,7 +100,7 @@ func (r *results) targets(b *strings.Builder) {
 Wine copies a program whose sections are not aligned to pages within its file, as those of Go's linker are not, into memory
 as a whole: of the agent that is %s, whatever is used of it, and of the empty program %s. Windows maps programs and loads the
 pages that are used. Each thread costs about 1 MiB under Wine.
-`, mebibytes(uint64(r.image)), mebibytes(uint64(r.emptyImage))) //nolint:gosec // sizes
+`, mebibytes(uint64(r.image)), mebibytes(uint64(r.emptyImage)))
 	}
 }
 
