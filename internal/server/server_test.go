@@ -63,7 +63,7 @@ type fixture struct {
 
 const endpointName = "csi-proxy-filesystem-v1"
 
-func start(t *testing.T, do exists) *fixture {
+func start(t *testing.T, do exists, more ...server.Endpoint) *fixture {
 	t.Helper()
 	f := &fixture{dir: openDir(t, t.TempDir()), log: &safeBuffer{}, failed: make(chan error, 1)}
 	endpoint := server.Endpoint{Name: endpointName, Group: "filesystem", Version: "v1", Services: []server.Service{{
@@ -74,7 +74,7 @@ func start(t *testing.T, do exists) *fixture {
 		})},
 	}}}
 	var err error
-	f.server, err = server.Start(f.dir, []server.Endpoint{endpoint}, server.Options{
+	f.server, err = server.Start(f.dir, append([]server.Endpoint{endpoint}, more...), server.Options{
 		Failed: func(err error) { f.failed <- err },
 		Logger: textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(f.log), textlogger.Verbosity(2))),
 	})

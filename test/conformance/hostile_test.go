@@ -125,8 +125,8 @@ func (d *driver) checkBytes(m *method) {
 	}{
 		"an empty request":                      {nil, empty},
 		"unknown fields":                        {protowire.AppendString(protowire.AppendTag(nil, 99, protowire.BytesType), "unknown"), empty},
-		"bytes that are no message":             {[]byte{0x0a, 0x05, 'x'}, codes.Internal},
-		"a field number that there is not":      {[]byte{0x00, 0x00}, codes.Internal},
+		"bytes that are no message":             {[]byte{0x0a, 0x05, 'x'}, codes.InvalidArgument},
+		"a field number that there is not":      {[]byte{0x00, 0x00}, codes.InvalidArgument},
 		"a request of more than four mebibytes": {d.oversized, codes.ResourceExhausted},
 	} {
 		_, err := m.invoke(d.t.Context(), m.request(), grpc.ForceCodec(verbatim{c.bytes}), grpc.MaxCallSendMsgSize(8<<20))
@@ -138,7 +138,7 @@ func (d *driver) checkBytes(m *method) {
 		}
 		b := protowire.AppendString(protowire.AppendTag(nil, fields.Get(i).Number(), protowire.BytesType), "C:\\\xff\xfe")
 		_, err := m.invoke(d.t.Context(), m.request(), grpc.ForceCodec(verbatim{b}))
-		wantCode(d.t, fmt.Sprintf("%v, a %s that is no text", m, fields.Get(i).Name()), err, codes.Internal)
+		wantCode(d.t, fmt.Sprintf("%v, a %s that is no text", m, fields.Get(i).Name()), err, codes.InvalidArgument)
 	}
 }
 
