@@ -214,7 +214,7 @@ func (c *calls) leave(key string, fl *flight) {
 // drain waits until no operation is running.
 func (c *calls) drain(ctx context.Context) error {
 	idle := make(chan struct{})
-	go func() { c.crew.busy.Wait(); close(idle) }()
+	go func() { c.crew.disband(); close(idle) }()
 	select {
 	case <-idle:
 		return nil

@@ -65,7 +65,7 @@ func (c *crew) hire() {
 func (c *crew) dismiss() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for {
+	for c.size > 0 {
 		select {
 		case c.idle <- nil:
 			c.size--
@@ -77,4 +77,24 @@ func (c *crew) dismiss() {
 	if c.watched = c.size > 0; c.watched {
 		time.AfterFunc(idleTime, c.dismiss)
 	}
+}
+
+// disband ends all goroutines when nothing runs any more, instead of in a minute. Whoever asks for another operation
+// then gets new ones.
+func (c *crew) disband() {
+	c.busy.Wait()
+	for c.dismissOne() {
+		c.idle <- nil // one may be on its way here from its last operation
+	}
+}
+
+// dismissOne takes one goroutine off the list, if there is any.
+func (c *crew) dismissOne() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.size == 0 {
+		return false
+	}
+	c.size--
+	return true
 }

@@ -60,3 +60,32 @@ func TestCrewLetsIdleGoroutinesGo(t *testing.T) {
 		}
 	})
 }
+
+func TestCrewDisbands(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCrew()
+		proceed := make(chan struct{})
+		for range 3 {
+			c.run(operationFunc(func() { <-proceed }))
+		}
+		disbanded := make(chan struct{})
+		go func() { c.disband(); close(disbanded) }()
+		synctest.Wait()
+		select {
+		case <-disbanded:
+			t.Error("it does not wait for what runs")
+		default:
+		}
+		close(proceed)
+		<-disbanded
+		if size := sizeOf(&c); size != 0 {
+			t.Errorf("%d goroutines are left, want none", size)
+		}
+		done := false
+		c.run(operationFunc(func() { done = true }))
+		c.disband()
+		if !done {
+			t.Error("an operation after that did not run")
+		}
+	})
+}

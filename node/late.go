@@ -7,8 +7,8 @@ import "time"
 // Reads that hang in Windows go on when their callers have given up, each on a goroutine and, on Windows, a thread of
 // its own. Whoever asks the same again would only add one.
 const (
-	lateAfter = 10 * time.Second // after its caller gave up, a read counts as hanging
-	lateMost  = 2                // so many of the same may hang
+	lateAfter = 2 * time.Second // after its caller gave up, a read counts as hanging
+	lateMost  = 2               // so many of the same may hang
 )
 
 // leave notes that a read's caller gave up.

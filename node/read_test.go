@@ -102,7 +102,7 @@ func TestReadsThatHangAreBounded(t *testing.T) {
 			}
 			return failure.Class
 		}
-		for range 3 { // within ten seconds these are callers with little patience
+		for range 3 { // within two seconds these are callers with little patience
 			if got := classOf(poll("GetDiskStats(1)")); got != DeadlineExceeded {
 				t.Fatalf("got class %v, want DeadlineExceeded", got)
 			}

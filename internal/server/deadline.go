@@ -32,7 +32,7 @@ func (p *passage) deadline(ctx context.Context, call *tap.Info) (context.Context
 	if !ok {
 		return ctx, nil // a stream, which ends with its connection, or no method at all
 	}
-	timed, cancel := context.WithTimeout(ctx, limit)
+	timed, cancel := context.WithTimeout(ctx, limit) //nolint:gosec // G118: see timedCall
 	return timedCall{timed, cancel}, nil
 }
 

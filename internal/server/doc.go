@@ -5,6 +5,6 @@
 //
 // Every unary call passes one interceptor, and what it does stands in an order that is part of the design: the deadline
 // and a request id first, so that everything below can log it; those who record, count and log the call next, so that
-// they see what the caller sees; then the recovery from panics, and, innermost, the translation of errors to gRPC
-// statuses.
+// they see what the caller sees; then the wait for the call's turn, before its request is read; then the recovery from
+// panics, and, innermost, the translation of errors to gRPC statuses.
 package server

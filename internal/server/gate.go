@@ -43,7 +43,7 @@ type slot struct {
 // enter waits until the call may run. Its error says that it may not, or that the caller gave up.
 func (cs *clients) enter(ctx context.Context, client *process, s *slot) error {
 	cs.mu.Lock()
-	if cs.queue.running < cs.limits.Calls && client.turns.running < cs.limits.ClientCalls && len(client.turns.waiting) == 0 {
+	if cs.queue.running < cs.limits.Calls && client.turns.running < cs.limits.ClientCalls { // then it has none waiting
 		cs.let(client)
 		cs.mu.Unlock()
 		s.begin(cs, client)
@@ -59,6 +59,8 @@ func (cs *clients) enter(ctx context.Context, client *process, s *slot) error {
 		cs.queue.lines = append(cs.queue.lines, client)
 	}
 	cs.mu.Unlock()
+	cs.metrics.queued.Inc()
+	defer cs.metrics.queued.Dec()
 
 	patience := time.NewTimer(cs.limits.Wait)
 	defer patience.Stop()
@@ -88,6 +90,7 @@ func (cs *clients) tooMany(why string) error {
 func (cs *clients) let(client *process) {
 	cs.queue.running++
 	client.turns.running++
+	cs.metrics.places.Inc()
 }
 
 // withdraw takes a call out of its queue, unless it was let in meanwhile.
@@ -124,6 +127,7 @@ func (cs *clients) done(client *process) {
 	defer cs.mu.Unlock()
 	cs.queue.running--
 	client.turns.running--
+	cs.metrics.places.Dec()
 	cs.forget(client)
 	for cs.queue.running < cs.limits.Calls {
 		next := cs.next()

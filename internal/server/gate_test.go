@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"k8s.io/klog/v2"
@@ -24,7 +25,9 @@ type gated struct {
 	in []string // who was let in, in order; guarded by the clients' lock
 }
 
-func newGated(l Limits) *gated { return &gated{clients: newClients(l.complete(), klog.Background())} }
+func newGated(l Limits) *gated {
+	return &gated{clients: newClients(l.complete(), klog.Background(), nil)}
+}
 
 // call begins a call of a client. Its result comes when it is let in or refused.
 func (g *gated) call(ctx context.Context, p *process, s *slot) <-chan error {
@@ -86,6 +89,13 @@ func TestOneClientDoesNotFillAllPlaces(t *testing.T) {
 		if err := <-g.call(t.Context(), hung, &slot{}); status.Code(err) != codes.ResourceExhausted {
 			t.Errorf("one too many waits: got %v, want ResourceExhausted at once", err)
 		}
+		for range 3 { // one after the other, and none of the places that it gives back goes to the hung one
+			s := &slot{}
+			if err := <-g.call(t.Context(), driver, s); err != nil {
+				t.Errorf("the driver: %v", err)
+			}
+			s.Release()
+		}
 		for range 2 {
 			if err := <-g.call(t.Context(), driver, &slot{}); err != nil {
 				t.Errorf("the driver: %v", err)
@@ -96,6 +106,9 @@ func TestOneClientDoesNotFillAllPlaces(t *testing.T) {
 		given := g.call(expired, driver, &slot{})
 		if err := <-given; !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a caller who gives up: got %v", err)
+		}
+		if got := fmt.Sprint(testutil.ToFloat64(g.metrics.places), testutil.ToFloat64(g.metrics.queued)); got != "4 3" {
+			t.Errorf("places taken and calls queued in the metrics: %s, want 4 3", got)
 		}
 		time.Sleep(10 * time.Second)
 		var got []codes.Code

@@ -9,7 +9,7 @@ import (
 
 // What a client may ask of one endpoint.
 const (
-	maxRequestBytes = 4 << 20         // a request is a few paths
+	maxRequestBytes = 2 << 20         // a request is a few paths
 	maxHeaderBytes  = 64 << 10        // clients send none of their own
 	maxStreams      = 256             // concurrent calls of one connection
 	streamWindow    = 64 << 10        // bytes of a request that arrive before somebody reads them; fixed, or clients could raise it
@@ -36,13 +36,15 @@ type Limits struct {
 }
 
 // The defaults. A driver has a connection to each of a few endpoints and a few dozen calls at a time when a node drains;
-// some drivers open a connection for each call and leave it to their garbage collector.
+// some drivers open a connection for each call and leave it to their garbage collector. So the limits are far beyond what
+// a driver needs, and low enough that a client who uses them up costs some hundred megabytes and leaves three quarters of
+// the places to others.
 const (
-	defaultCalls             = 512
-	defaultClientCalls       = 64
-	defaultClientWaiting     = 512
-	defaultConnections       = 4096
-	defaultClientConnections = 256
+	defaultCalls             = 1024
+	defaultClientCalls       = 256
+	defaultClientWaiting     = 4096
+	defaultConnections       = 8192
+	defaultClientConnections = 4096
 	defaultWait              = 10 * time.Second
 )
 

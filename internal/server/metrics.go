@@ -16,6 +16,12 @@ type Metrics struct {
 	calls    *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	inFlight *prometheus.GaugeVec
+
+	// Of all endpoints together.
+	places      prometheus.Gauge
+	queued      prometheus.Gauge
+	connections prometheus.Gauge
+	dropped     prometheus.Counter
 }
 
 // NewMetrics counts nothing yet.
@@ -35,19 +41,40 @@ func NewMetrics() *Metrics {
 			Name: "csi_proxy_calls_in_flight",
 			Help: "API calls that have not been answered.",
 		}, labels),
+		places: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "csi_proxy_call_places_taken",
+			Help: "API calls that run, and those whose callers gave up while what they began goes on.",
+		}),
+		queued: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "csi_proxy_calls_queued",
+			Help: "API calls that wait for their turn, as their client or all together have too many running.",
+		}),
+		connections: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "csi_proxy_connections",
+			Help: "Open connections of the API's endpoints.",
+		}),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "csi_proxy_connections_dropped_total",
+			Help: "Connections that were closed because their process, or all together, had too many.",
+		}),
 	}
+}
+
+// all are the collectors.
+func (m *Metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.calls, m.seconds, m.inFlight, m.places, m.queued, m.connections, m.dropped}
 }
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
-	for _, c := range []prometheus.Collector{m.calls, m.seconds, m.inFlight} {
+	for _, c := range m.all() {
 		c.Describe(to)
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
-	for _, c := range []prometheus.Collector{m.calls, m.seconds, m.inFlight} {
+	for _, c := range m.all() {
 		c.Collect(to)
 	}
 }

@@ -13,8 +13,9 @@ import (
 
 // clients are the processes that have connections to the endpoints of one Server, or calls that run on it.
 type clients struct {
-	limits Limits
-	logger klog.Logger
+	limits  Limits
+	logger  klog.Logger
+	metrics *Metrics
 
 	mu    sync.Mutex
 	known map[string]*process
@@ -22,8 +23,11 @@ type clients struct {
 	queue queue
 }
 
-func newClients(l Limits, logger klog.Logger) *clients {
-	return &clients{limits: l, logger: logger, known: map[string]*process{}}
+func newClients(l Limits, logger klog.Logger, m *Metrics) *clients {
+	if m == nil {
+		m = NewMetrics() // which nobody collects
+	}
+	return &clients{limits: l, logger: logger, metrics: m, known: map[string]*process{}}
 }
 
 // process is one client: what it has open, and what it has running.
@@ -45,6 +49,7 @@ func (cs *clients) admit(c *conn) {
 	c.process = p
 	p.conns = append(p.conns, c)
 	cs.conns++
+	cs.metrics.connections.Inc()
 	var victim *conn
 	switch {
 	case len(p.conns) > cs.limits.ClientConnections:
@@ -56,6 +61,7 @@ func (cs *clients) admit(c *conn) {
 	if victim == nil {
 		return
 	}
+	cs.metrics.dropped.Inc()
 	if told, untold := victim.process.lines.take(); told {
 		cs.logger.Info("dropped a connection: too many are open", "client", victim.process.name, "limit", cs.limits.ClientConnections,
 			"limitOfAll", cs.limits.Connections, "linesLeftOut", untold)
@@ -107,6 +113,7 @@ func (cs *clients) leave(c *conn) {
 	}
 	p.conns = slices.Delete(p.conns, i, i+1)
 	cs.conns--
+	cs.metrics.connections.Dec()
 	cs.forget(p)
 }
 

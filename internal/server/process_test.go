@@ -3,6 +3,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/klog/v2"
 )
 
@@ -34,7 +36,7 @@ type crowd struct {
 
 func newCrowd(t *testing.T, limits Limits) *crowd {
 	t.Helper()
-	cs := newClients(limits.complete(), klog.Background())
+	cs := newClients(limits.complete(), klog.Background(), nil)
 	return &crowd{t: t, cs: cs, l: track(nil, cs), of: map[string][]*conn{}}
 }
 
@@ -59,7 +61,7 @@ func (c *crowd) open() map[string]string {
 		var b strings.Builder
 		for _, one := range conns {
 			_ = one.Conn.SetReadDeadline(time.Now().Add(-time.Second))
-			if _, err := one.Conn.Read(make([]byte, 1)); err == io.ErrClosedPipe {
+			if _, err := one.Conn.Read(make([]byte, 1)); errors.Is(err, io.ErrClosedPipe) {
 				b.WriteByte('-')
 			} else {
 				b.WriteByte('+')
@@ -81,8 +83,9 @@ func TestConnectionsOfOneProcess(t *testing.T) {
 	if d := cmp.Diff(want, c.open()); d != "" {
 		t.Errorf("connections (-want +got):\n%s", d)
 	}
-	if got := c.cs.count(); got != 7 {
-		t.Errorf("%d are counted, want 7", got)
+	open, dropped := testutil.ToFloat64(c.cs.metrics.connections), testutil.ToFloat64(c.cs.metrics.dropped)
+	if got := fmt.Sprint(c.cs.count(), open, dropped); got != "7 7 3" {
+		t.Errorf("open, and open and dropped in the metrics: got %s, want 7 7 3", got)
 	}
 	for _, conns := range c.of {
 		for _, one := range conns {

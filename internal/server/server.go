@@ -51,7 +51,7 @@ func Start(t Transport, endpoints []Endpoint, o Options) (*Server, error) {
 	if o.Logger.GetSink() == nil {
 		o.Logger = klog.Background()
 	}
-	cs := newClients(o.Limits.complete(), o.Logger)
+	cs := newClients(o.Limits.complete(), o.Logger, o.Metrics)
 	for _, e := range endpoints {
 		l, err := t.Listen(e.Name)
 		if err != nil {

@@ -173,7 +173,7 @@ func dialAll(t *testing.T, n *testnode.Node) *wire {
 		socket := n.Socket(api.group, api.version)
 		conn, err := grpc.NewClient("passthrough:///"+api.group, grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-				return new(net.Dialer).DialContext(ctx, "unix", socket)
+				return testnode.DialRaw(ctx, socket)
 			}))
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ package hostile
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,8 +19,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// raceRounds is how many calls race with the attacker, for each kind of link.
-const raceRounds = 60
+// raceRounds is how many calls race with the attacker, for each kind of link: go test ./test/hostile -run Swapped
+// -race-rounds 20000 races for longer.
+var raceRounds = flag.Int("race-rounds", 400, "calls that race with the attacker, for each kind of link")
 
 // TestSwappedComponents calls through a directory of a volume while a workload replaces that directory by a link that
 // leads outside, and back, as fast as it can. Whatever the calls make of it, nothing outside changes.
@@ -64,7 +66,7 @@ func race(t *testing.T, link func(g *target, path string)) {
 	paths := []string{mount + `\swap\victim`, mount + `\swap\victim\inner`, mount + `\swap\made\deeper`}
 	calls := methodsNamed(t, "Rmdir", "RmdirContents", "Mkdir", "PathExists")
 	seen := map[codes.Code]int{}
-	for i := range raceRounds {
+	for i := range *raceRounds {
 		m, path := calls[i%len(calls)], paths[i/len(calls)%len(paths)]
 		_, err := g.call(t.Context(), m, m.encode(t, values{"path": path, "force": uint64(1)}))
 		code := codeOf(err)
@@ -86,7 +88,11 @@ func race(t *testing.T, link func(g *target, path string)) {
 
 // swapOnce puts a plain directory in the place swap, then the link, and takes either away again.
 func swapOnce(swap, plain, linked string) error {
-	if err := os.MkdirAll(filepath.Join(plain, "victim", "inner"), 0o755); err != nil {
+	err := os.MkdirAll(filepath.Join(plain, "victim", "inner"), 0o755)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the agent removed it meanwhile, under the name that it had before
+	}
+	if err != nil {
 		return err
 	}
 	_ = os.WriteFile(filepath.Join(plain, "victim", "inner", "file"), nil, 0o600) // the agent may be at work there

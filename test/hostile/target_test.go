@@ -51,12 +51,9 @@ func attack(t *testing.T, o testnode.Options) *target {
 	t.Helper()
 	n := testnode.Start(t, o)
 	g := &target{Node: n, wire: dialAll(t, n), t: t, spare: t.TempDir()}
-	client, err := adminclient.Dial(t.Context(), n.Agent.SocketDir())
-	noError(t, err)
-	t.Cleanup(func() { _ = client.Close() })
-	g.admin = client
+	g.admin = n.Admin(t)
 
-	_, err = n.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 1})
+	_, err := n.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 1})
 	noError(t, err)
 	g.volume = g.volumes(1)[0]
 	_, err = n.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeId: g.volume})

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostile
+
+import (
+	"bytes"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// peer is a client that speaks HTTP/2 frame by frame.
+type peer struct {
+	*http2.Framer
+	t    *testing.T
+	conn net.Conn
+}
+
+func (g *target) peer() *peer {
+	g.t.Helper()
+	conn, err := testnode.DialRaw(g.t.Context(), g.Socket("filesystem", "v2alpha1"))
+	noError(g.t, err)
+	g.t.Cleanup(func() { _ = conn.Close() })
+	noError(g.t, conn.SetDeadline(time.Now().Add(time.Minute)))
+	_, err = conn.Write([]byte(http2.ClientPreface))
+	noError(g.t, err)
+	p := &peer{http2.NewFramer(conn, conn), g.t, conn}
+	p.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	noError(g.t, p.WriteSettings())
+	return p
+}
+
+// headers are the header block of a call of PathExists.
+func headers() []byte {
+	var block bytes.Buffer
+	e := hpack.NewEncoder(&block)
+	for _, f := range []hpack.HeaderField{
+		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: "/v2alpha1.Filesystem/PathExists"},
+		{Name: ":authority", Value: "x"}, {Name: "content-type", Value: "application/grpc"}, {Name: "te", Value: "trailers"},
+	} {
+		_ = e.WriteField(f) // into memory
+	}
+	return block.Bytes()
+}
+
+// headerField is the header block of one field.
+func headerField(name, value string) []byte {
+	var block bytes.Buffer
+	_ = hpack.NewEncoder(&block).WriteField(hpack.HeaderField{Name: name, Value: value}) // into memory
+	return block.Bytes()
+}
+
+func (p *peer) begin(stream uint32, end bool) error {
+	return p.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers(), EndHeaders: true, EndStream: end})
+}
+
+// drain reads what the agent sends, so that it is never kept waiting by us, and says how it ended the connection.
+func (p *peer) drain() <-chan http2.ErrCode {
+	end := make(chan http2.ErrCode, 1)
+	go func() {
+		code := http2.ErrCodeNo
+		for {
+			frame, err := p.ReadFrame()
+			if err != nil {
+				end <- code
+				return
+			}
+			if away, ok := frame.(*http2.GoAwayFrame); ok {
+				code = away.ErrCode
+			}
+		}
+	}()
+	return end
+}
+
+// status is the gRPC status with which a stream ends.
+func (p *peer) status(stream uint32) string {
+	p.t.Helper()
+	for {
+		frame, err := p.ReadFrame()
+		noError(p.t, err)
+		if h, ok := frame.(*http2.MetaHeadersFrame); ok && h.StreamID == stream {
+			for _, f := range h.Fields {
+				if f.Name == "grpc-status" {
+					return f.Value
+				}
+			}
+		}
+	}
+}
+
+// Frames that cost their sender nothing: the agent ends the connection or keeps up with it, and in either case has as
+// many goroutines as before and serves others.
+func TestFloodsOfFrames(t *testing.T) {
+	for name, c := range map[string]struct {
+		flood func(p *peer, i int) error
+		count int
+		want  http2.ErrCode // with which the agent hangs up; ErrCodeNo: any way, or not
+	}{
+		"rapid reset": {func(p *peer, i int) error { // CVE-2023-44487
+			if err := p.begin(uint32(2*i+1), false); err != nil {
+				return err
+			}
+			return p.WriteRSTStream(uint32(2*i+1), http2.ErrCodeCancel)
+		}, 5000, http2.ErrCodeNo},
+		"pings":    {func(p *peer, i int) error { return p.WritePing(false, [8]byte{byte(i)}) }, 20000, http2.ErrCodeEnhanceYourCalm},
+		"settings": {func(p *peer, _ int) error { return p.WriteSettings() }, 20000, http2.ErrCodeNo},
+		"continuations": {func(p *peer, i int) error { // CVE-2023-45288
+			if i == 0 {
+				return p.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers()})
+			}
+			return p.WriteContinuation(1, false, headerField("x", strings.Repeat("y", 1000)))
+		}, 20000, http2.ErrCodeNo},
+		"empty data": {func(p *peer, i int) error {
+			if i == 0 {
+				return p.begin(1, false)
+			}
+			return p.WriteData(1, false, nil)
+		}, 20000, http2.ErrCodeNo},
+		"calls without a body": {func(p *peer, i int) error { return p.begin(uint32(2*i+1), true) }, 5000, http2.ErrCodeNo},
+		"calls half sent":      {func(p *peer, i int) error { return p.begin(uint32(2*i+1), false) }, 5000, http2.ErrCodeNo},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := attack(t, testnode.Options{CallTimeout: 2 * time.Second}) // for calls that nobody finishes
+			before := runtime.NumGoroutine()
+			p := g.peer()
+			end := p.drain()
+			sent := 0
+			for ; sent < c.count; sent++ {
+				if err := c.flood(p, sent); err != nil {
+					break // the agent hung up
+				}
+			}
+			eventually(t, "another call is served", func() bool {
+				_, err := g.Filesystem.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: pods})
+				return err == nil
+			})
+			if grown := runtime.NumGoroutine() - before; grown > 600 {
+				t.Errorf("%d goroutines more than before", grown)
+			}
+			_ = p.conn.Close()
+			if code := <-end; c.want != http2.ErrCodeNo && code != c.want {
+				t.Errorf("the agent ends the connection with %v, want %v", code, c.want)
+			}
+			eventually(t, "nothing of it is left", func() bool { return runtime.NumGoroutine() <= before+2 })
+			g.alive()
+			t.Logf("%d of %d frames were sent before the agent hung up", sent, c.count)
+		})
+	}
+}
+
+// A client that sends half of a request and waits holds its place for as long as a call may take, and no longer.
+func TestHalfARequest(t *testing.T) {
+	g := attack(t, testnode.Options{CallTimeout: time.Second})
+	p := g.peer()
+	noError(t, p.begin(1, false))
+	noError(t, p.WriteData(1, false, []byte{0, 0, 0, 1, 0, 0x0a})) // 256 bytes are to come
+	if got, want := p.status(1), "4"; got != want {
+		t.Errorf("got the status %s, want %s, DeadlineExceeded", got, want)
+	}
+	g.alive()
+}
+
+// A request whose length is a lie costs what was sent, not what was announced.
+func TestAnnouncedLengths(t *testing.T) {
+	g := attack(t, testnode.Options{CallTimeout: time.Second})
+	for name, c := range map[string]struct {
+		prefix []byte
+		want   string
+	}{
+		"4 GiB":      {[]byte{0, 0xff, 0xff, 0xff, 0xff}, "8"},     // ResourceExhausted
+		"compressed": {[]byte{1, 0, 0, 0, 4, 1, 2, 3, 4}, "13"},    // Internal: no compression was agreed on
+		"nothing":    {[]byte{}, "13"},                             // Internal: no request
+		"too much":   {[]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, "13"}, // Internal: two requests
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := g.peer()
+			noError(t, p.begin(1, false))
+			noError(t, p.WriteData(1, true, c.prefix))
+			if got := p.status(1); got != c.want {
+				t.Errorf("got the status %s, want %s", got, c.want)
+			}
+		})
+	}
+	g.alive()
+}
