@@ -80,6 +80,11 @@ test-crash: setup-test ## kill -9 the agent at random moments of a volume's life
 test-interruptions: ## four drivers' call sequences with a failure at every single step, three kinds of each
 	CSI_PROXY_EXHAUSTIVE=1 go test -count=1 -timeout 15m -run 'Interrupted' ./test/sequences
 
+.PHONY: test-sweep
+test-sweep: ## disturb every kernel call of every change, and live through faults and restarts for SOAK (60s)
+	CSI_PROXY_SWEEP=1 go test -count=1 -timeout 20m ./test/sweep
+	CSI_PROXY_SOAK=$${SOAK:-60s} go test -count=1 -timeout 20m ./test/load
+
 .PHONY: test-clients
 test-clients: setup-clients ## run the clients in other languages against an agent on an emulated node
 	@hack/test-clients.sh
