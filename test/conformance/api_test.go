@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
@@ -19,6 +20,7 @@ import (
 type api struct {
 	group, version string
 	client         closer
+	direct         grpc.ClientConnInterface // calls go through it if it is not nil, and through the client otherwise
 	methods        []*method
 }
 
@@ -41,7 +43,7 @@ func open(t testing.TB, n site, group, version string) *api {
 	c, err := newClient(n.endpoint(group, version))
 	noError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	a := &api{group: group, version: version, client: c}
+	a := &api{group: group, version: version, client: c, direct: n.inProcess()}
 	names := []string{"Close"}
 	descriptors := service(t, group, version).Methods()
 	for i := range descriptors.Len() {

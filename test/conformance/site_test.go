@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"google.golang.org/grpc"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
@@ -18,6 +20,8 @@ const siteVariable = "CSI_PROXY_TEST_NODE"
 type site interface {
 	// endpoint is where a version of an API answers; admin connects to the admin endpoint.
 	endpoint(group, version string) string
+	// inProcess is what calls go through instead, nil to use the endpoints.
+	inProcess() grpc.ClientConnInterface
 	admin(t testing.TB) *adminclient.Client
 
 	// emulated is the emulated node, nil where there is none.
@@ -84,11 +88,21 @@ func eachVersion(t *testing.T, group string, live func(t *testing.T, at site, al
 }
 
 // onEmulated is an emulated node with the things of the default scenario.
-type onEmulated struct{ node *testnode.Node }
+type onEmulated struct {
+	node   *testnode.Node
+	direct bool // calls are made in process
+}
 
 func emulatedSite(t testing.TB) onEmulated {
 	t.Helper()
-	return onEmulated{testnode.Start(t, testnode.Options{})}
+	return onEmulated{node: testnode.Start(t, testnode.Options{})}
+}
+
+func (s onEmulated) inProcess() grpc.ClientConnInterface {
+	if !s.direct {
+		return nil
+	}
+	return s.node.Agent.Local()
 }
 
 func (s onEmulated) endpoint(group, version string) string { return s.node.Socket(group, version) }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	kernel "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -37,6 +39,8 @@ func windowsSite(t testing.TB) site {
 	}
 	return &onWindows{disks: map[uint32]*windows.VirtualDisk{}}
 }
+
+func (*onWindows) inProcess() grpc.ClientConnInterface { return nil }
 
 func (*onWindows) endpoint(group, version string) string {
 	return `\\.\pipe\csi-proxy-` + group + "-" + version
