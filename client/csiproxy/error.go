@@ -62,8 +62,15 @@ func (e *Error) GRPCStatus() *status.Status {
 	return status.New(e.Code, e.Error())
 }
 
-// Is reports whether the error is of the kind of one of this package's errors.
+// Is reports whether the error is of the kind of one of this package's errors, or of one of a context: a call whose time
+// is over is context.DeadlineExceeded, whoever noticed it first.
 func (e *Error) Is(target error) bool {
+	switch target {
+	case context.DeadlineExceeded:
+		return e.Code == codes.DeadlineExceeded
+	case context.Canceled:
+		return e.Code == codes.Canceled
+	}
 	k, ok := target.(*kind)
 	return ok && k.match(e)
 }

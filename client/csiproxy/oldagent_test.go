@@ -241,3 +241,14 @@ func (f failing) Invoke(context.Context, string, any, any, ...grpc.CallOption) e
 func (f failing) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
 	return nil, f.err
 }
+
+// TestContextErrors: a call that ended with its context is the context's error, also when the agent said so.
+func TestContextErrors(t *testing.T) {
+	for code, want := range map[codes.Code]error{codes.DeadlineExceeded: context.DeadlineExceeded, codes.Canceled: context.Canceled} {
+		c := csiproxy.Over(failing{status.Error(code, "it is over")})
+		_, err := c.Volume.GetVolumeStats(t.Context(), &volumeapi.GetVolumeStatsRequest{})
+		if !errors.Is(err, want) || errors.Is(err, csiproxy.ErrNotMounted) {
+			t.Errorf("%v is not %v", err, want)
+		}
+	}
+}
