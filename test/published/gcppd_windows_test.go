@@ -10,10 +10,9 @@ import (
 	"strconv"
 	"testing"
 
+	mount "k8s.io/mount-utils"
 	mountmanager "sigs.k8s.io/gcp-compute-persistent-disk-csi-driver/pkg/mount-manager"
 	"sigs.k8s.io/gcp-compute-persistent-disk-csi-driver/pkg/resizefs"
-
-	mount "k8s.io/mount-utils"
 
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
@@ -95,7 +94,7 @@ func TestPersistentDisk(t *testing.T) {
 				must(t, "unstaging", m.UnmountDevice(staging))
 			}
 			for _, d := range n.Tree().GetDisks() {
-				if d.GetNumber() == uint32(number) && d.GetOnline() {
+				if uint64(d.GetNumber()) == number && d.GetOnline() {
 					t.Error("the disk is online after unstaging")
 				}
 			}
