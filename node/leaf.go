@@ -120,6 +120,9 @@ func reparseData(h kernel.Handle, tag win32.FileAttributeTag) (*win32.ReparsePoi
 	}
 	buffer := make([]byte, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)
 	n, err := h.DeviceIoControl(win32.FSCTL_GET_REPARSE_POINT, nil, buffer)
+	if hasCode(err, win32.ERROR_NOT_A_REPARSE_POINT) {
+		return nil, nil //nolint:nilnil // it was taken away since the attributes were read
+	}
 	if err != nil {
 		return nil, err
 	}

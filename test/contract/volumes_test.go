@@ -3,6 +3,7 @@
 package contract
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -64,6 +65,19 @@ func TestUnmount(t *testing.T) {
 		t.Error("the empty directory did not stay")
 	}
 	noError(t, unmount(t, n, id, staging))
+}
+
+// TestMountPointGoesWhileItIsLookedAt: whoever unmounts between two looks of a query makes it answer that nothing is
+// mounted, which a driver understands, and not that something is wrong.
+func TestMountPointGoesWhileItIsLookedAt(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	noError(t, mount(t, n, formatted(t, n, 1), staging))
+	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.FSCTL_GET_REPARSE_POINT, Times: 1, Error: win32.ERROR_NOT_A_REPARSE_POINT})
+	_, err := n.Volume.GetVolumeIDFromTargetPath(t.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
+	wantCode(t, err, codes.NotFound)
+	if !strings.Contains(err.Error(), "because it does not exist") {
+		t.Errorf("the error %v lacks the text that drivers match on", err)
+	}
 }
 
 func TestFormatKeepsWhatIsThere(t *testing.T) {
