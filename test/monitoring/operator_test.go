@@ -148,8 +148,8 @@ func TestHungOperation(t *testing.T) {
 	if err := <-results; status.Code(err) != codes.Canceled {
 		t.Errorf("got %v, want Canceled", err)
 	}
-	w.until(t, `csi_proxy_operations_expired_total{operation="WriteVolumeCache"} 1`).has(t,
-		inFlight+"0",
+	w.until(t, `csi_proxy_operations_expired_total{operation="WriteVolumeCache"} 1`)
+	w.until(t, inFlight+"0").has(t, // which it is a moment after the caller has its answer
 		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 1`,
 		`csi_proxy_operations_running{operation="WriteVolumeCache"} 1`,
 	)
@@ -167,8 +167,7 @@ func TestHungOperation(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	w.scrape(t).has(t,
-		inFlight+"0",
+	w.until(t, inFlight+"0").has(t,
 		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 0`,
 		`csi_proxy_kernel_call_oldest_seconds{control_code="",function="Flush"} 0`,
 		`csi_proxy_operations_running{operation="WriteVolumeCache"} 0`,
