@@ -52,6 +52,18 @@ func inspect(t *testing.T, n *testnode.Node) *admin.InspectResponse {
 	return r
 }
 
+// settled is inspect when nothing is under way: a caller has its answer a moment before the operation is over.
+func settled(t *testing.T, n *testnode.Node) *admin.InspectResponse {
+	t.Helper()
+	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	r := inspect(t, n)
+	for len(r.GetOperations()) != 0 && patience.Err() == nil {
+		r = inspect(t, n)
+	}
+	return r
+}
+
 // TestInspectFindsWhatLeadsNowhere: mount points, links and shares are found when what they lead to goes, and not before.
 func TestInspectFindsWhatLeadsNowhere(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
@@ -75,7 +87,7 @@ func TestInspectFindsWhatLeadsNowhere(t *testing.T) {
 	_, err = n.Filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Path: pods + `\source`})
 	noError(t, err)
 	n.Reboot()
-	same(t, "with nothing in place", inspect(t, n), &admin.InspectResponse{Dangling: []*admin.Dangling{
+	same(t, "with nothing in place", settled(t, n), &admin.InspectResponse{Dangling: []*admin.Dangling{
 		{Path: pods + `\link`, Target: pods + `\source`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
 		{Path: pods + `\second`, Target: pods + `\link`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
 		{Path: pods + `\share`, Target: `\\fs.emulated\share`, Kind: admin.DanglingKind_DANGLING_KIND_SHARE},
@@ -100,7 +112,7 @@ func TestInspectTellsConnections(t *testing.T) {
 	noError(t, err)
 	_, err = n.ISCSI.ConnectTarget(t.Context(), &iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
 	noError(t, err)
-	same(t, "logged in", inspect(t, n), &admin.InspectResponse{IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.emulated:open", Connected: true}}})
+	same(t, "logged in", settled(t, n), &admin.InspectResponse{IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.emulated:open", Connected: true}}})
 }
 
 // TestInspectWhileWindowsHangs: an operation that hangs is there by its name, and one that waits for it too.
@@ -121,12 +133,7 @@ func TestInspectWhileWindowsHangs(t *testing.T) {
 	}
 	release()
 	noError(t, <-ended)
-	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	operations = inspect(t, n).GetOperations()
-	for len(operations) != 0 && patience.Err() == nil { // a caller has its answer a moment before the operation is over
-		operations = inspect(t, n).GetOperations()
-	}
+	operations = settled(t, n).GetOperations()
 	if len(operations) != 0 {
 		t.Errorf("operations under way when all is over: %v", operations)
 	}
