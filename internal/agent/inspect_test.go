@@ -80,7 +80,7 @@ func TestInspectFindsWhatLeadsNowhere(t *testing.T) {
 	noError(t, err)
 
 	want := &admin.InspectResponse{SmbMappings: []*admin.SMBMapping{{RemotePath: `\\fs.emulated\share`, Status: "OK"}}}
-	same(t, "with all in place", inspect(t, n), want)
+	same(t, "with all in place", settled(t, n), want)
 
 	_, err = n.Emulated.DetachDisk(1)
 	noError(t, err)
