@@ -97,7 +97,6 @@ func (c *calls) start(ctx context.Context, j job, f func(o *op) (any, error)) *f
 	c.underway.add(&o.entry, j.what)
 	c.crew.run(operationFunc(func() {
 		defer cancel()
-		defer c.underway.remove(&o.entry)
 		if j.finally != nil {
 			defer j.finally()
 		}
@@ -105,6 +104,7 @@ func (c *calls) start(ctx context.Context, j job, f func(o *op) (any, error)) *f
 		if held != nil {
 			held.Release()
 		}
+		c.underway.remove(&o.entry) // first: who has the answer does not find the operation under way
 		close(fl.done)
 	}))
 	return fl
