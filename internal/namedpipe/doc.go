@@ -4,6 +4,6 @@
 // serves from their first instance on, lets in only whom a security descriptor names, refuses other machines, and always
 // has several free instances, so that clients that come at the same moment find one. Off Windows it is empty.
 //
-// One thread waits for the clients of all pipes of a Set. A connection is an os.File on an overlapped handle, served by
+// One goroutine waits for the clients of all pipes of a Set. A connection is an os.File on an overlapped handle, served by
 // the Go runtime's own poller from then on.
 package namedpipe

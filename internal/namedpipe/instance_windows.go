@@ -18,7 +18,7 @@ const bufferBytes = 64 << 10
 // unlimited is how many instances there may be: the connections' number is not known.
 const unlimited = math.MaxUint32
 
-// instance is one end of a pipe that no client uses yet. Its methods are for the set's thread, but for close before await.
+// instance is one end of a pipe that no client uses yet. Its methods are for the set's goroutine, but for close before await.
 type instance struct {
 	handle     windows.Handle
 	overlapped windows.Overlapped // the kernel writes into it until ready

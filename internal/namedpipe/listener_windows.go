@@ -28,7 +28,7 @@ type listener struct {
 	name     *windows.NTUnicodeString
 	security *windows.SECURITY_DESCRIPTOR
 
-	free    []*instance // the set's thread's own
+	free    []*instance // the set's goroutine's own
 	failing bool        // likewise: the last instance could not be made
 
 	arrived chan struct{} // one element: there may be clients
@@ -59,7 +59,7 @@ func newListener(s *Set, path, security string) (*listener, error) {
 }
 
 // open makes the first instance, and a second one where nobody knows yet whether the pipe's security admits this process:
-// clients can connect to them at once. It runs on its caller's thread, so that opening many pipes waits for no other.
+// clients can connect to them at once. It runs in its caller's goroutine, so that opening many pipes waits for no other.
 func (l *listener) open(alone bool) (made []*instance, err error) {
 	for len(made) == 0 || len(made) == 1 && !alone {
 		i, err := newInstance(l.name, l.security, len(made) == 0)
@@ -74,7 +74,7 @@ func (l *listener) open(alone bool) (made []*instance, err error) {
 	return made, nil
 }
 
-// begin waits for clients, on the set's thread.
+// begin waits for clients, in the set's goroutine.
 func (l *listener) begin(made []*instance) {
 	l.set.listeners[l] = struct{}{}
 	for _, i := range made {
@@ -201,7 +201,7 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// close ends Accept, on the set's thread.
+// close ends Accept, in the set's goroutine.
 func (l *listener) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime"
 	"sync"
 
 	"golang.org/x/sys/windows"
@@ -21,32 +20,34 @@ const (
 	firstSpares = 1
 )
 
-// How long the thread sleeps, in milliseconds, until it makes the rest, or tries again what failed.
+// How long the set sleeps, in milliseconds, until it makes the rest, or tries again what failed.
 const (
 	quiet = 20
 	retry = 100
 )
 
-// A Set waits for the clients of any number of pipes on one thread. That thread alone asks for them: Windows cancels such
-// a request when the thread that made it ends, and starting one resets the event that tells of others, so with a single
-// thread none can be lost.
+// A Set waits for the clients of any number of pipes in one goroutine. It alone asks for them, because starting such a
+// request resets the event that tells of others. Windows cancels a request when the thread that made it ends. Threads of
+// Go's end only together with a goroutine that is locked to its thread; an instance whose request is lost that way is
+// replaced. Locking this goroutine to a thread would exclude it, but costs every agent a second thread, which the runtime
+// keeps to start others from.
 type Set struct {
 	came  windows.Handle // auto-reset event: a client came
 	tasks windows.Handle // auto-reset event: there is something to do
-	ended chan struct{}  // closed when the thread is gone
+	ended chan struct{}  // closed when the goroutine is gone
 
 	mu   sync.Mutex
-	todo []func() // for the thread
+	todo []func() // for the goroutine
 	over bool     // no more tasks are taken
 
 	admitted map[string]bool // the security descriptors that let this process make further instances
 
-	// The thread's own.
+	// The goroutine's own.
 	listeners map[*listener]struct{}
 	spares    int
 }
 
-// NewSet starts the thread. Close ends it.
+// NewSet starts the goroutine. Close ends it.
 func NewSet() (*Set, error) {
 	came, err := windows.CreateEvent(nil, 0, 0, nil)
 	if err != nil {
@@ -91,7 +92,7 @@ func (s *Set) Listen(path, security string) (net.Listener, error) {
 	return l, nil
 }
 
-// Close closes the pipes that are still open and ends the thread. Connections are not touched. Later calls do nothing.
+// Close closes the pipes that are still open and ends the goroutine. Connections are not touched. Later calls do nothing.
 func (s *Set) Close() error {
 	s.mu.Lock()
 	if s.over {
@@ -106,14 +107,14 @@ func (s *Set) Close() error {
 	return errors.Join(windows.CloseHandle(s.came), windows.CloseHandle(s.tasks))
 }
 
-// do runs a task on the thread and waits until it is done. It does nothing when the set is closed.
+// do runs a task in the goroutine and waits until it is done. It does nothing when the set is closed.
 func (s *Set) do(task func()) {
 	if done := s.queue(task); done != nil {
 		<-done
 	}
 }
 
-// queue has the thread run a task after those that were queued before. It returns a channel that is closed when the task
+// queue has the goroutine run a task after those that were queued before. It returns a channel that is closed when the task
 // is done, and nil when the set is closed.
 func (s *Set) queue(task func()) (done chan struct{}) {
 	s.mu.Lock()
@@ -128,8 +129,6 @@ func (s *Set) queue(task func()) (done chan struct{}) {
 }
 
 func (s *Set) serve() {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	defer close(s.ended)
 	for {
 		tasks, over := s.take()
@@ -158,7 +157,7 @@ func (s *Set) take() (tasks []func(), over bool) {
 }
 
 // collect takes in the clients that came, until a round finds none: what it starts resets the event. It returns how
-// long, in milliseconds, the thread may sleep when nothing happens.
+// long, in milliseconds, the goroutine may sleep when nothing happens.
 func (s *Set) collect() uint32 {
 	for again := true; again; {
 		again = false
@@ -177,7 +176,7 @@ func (s *Set) collect() uint32 {
 	return windows.INFINITE
 }
 
-// drop closes a listener's instances, on the thread.
+// drop closes a listener's instances, in the goroutine.
 func (s *Set) drop(l *listener) {
 	delete(s.listeners, l)
 	for _, i := range l.free {
