@@ -65,6 +65,13 @@ func build(ctx context.Context, root, dir, version string, t target, env ...stri
 	if _, err := commandWith(ctx, root, append(t.env(), env...), "go", args...); err != nil {
 		return err
 	}
+	if t.system == "windows" {
+		for _, name := range commands() {
+			if err := alignFile(filepath.Join(dir, t.exe(name))); err != nil {
+				return err
+			}
+		}
+	}
 	info, err := os.Stat(filepath.Join(dir, t.exe("csi-proxy")))
 	if err != nil {
 		return err
