@@ -43,9 +43,9 @@ type Agent struct {
 
 	mu        sync.RWMutex // guards what a restart replaces
 	api       *server.Server
-	node      *node.Node // nil, as api and local, while the node is away
-	local     *server.Local
-	endpoints []string // the names of the API's, also then
+	node      *node.Node           // nil, as api and local, while the node is away
+	local     func() *server.Local // made when it is first asked for
+	endpoints []string             // the names of the API's, also then
 }
 
 // Start starts an agent. When it returns, every endpoint accepts calls; when it fails, nothing is left open. The
@@ -111,8 +111,10 @@ func (a *Agent) open() error {
 	if err != nil {
 		return err
 	}
-	local := server.NewLocal(server.APIs(n), server.Options{
-		Metrics: calls, Logger: a.config.Logger, Record: a.record(), Disturb: disturb,
+	local := sync.OnceValue(func() *server.Local {
+		return server.NewLocal(server.APIs(n), server.Options{
+			Metrics: calls, Logger: a.config.Logger, Record: a.record(), Disturb: disturb,
+		})
 	})
 	a.mu.Lock()
 	a.api, a.node, a.local, a.endpoints = api, n, local, nil

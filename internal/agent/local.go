@@ -6,6 +6,8 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
 // Local is a connection in this process to the node that the agent serves, for every version of every group, whatever
@@ -15,9 +17,7 @@ func (a *Agent) Local() grpc.ClientConnInterface { return local{a} }
 type local struct{ agent *Agent }
 
 func (l local) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
-	l.agent.mu.RLock()
-	connection := l.agent.local
-	l.agent.mu.RUnlock()
+	connection := l.agent.connection()
 	if connection == nil {
 		return notServed()
 	}
@@ -25,8 +25,16 @@ func (l local) Invoke(ctx context.Context, method string, request, response any,
 }
 
 func (l local) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	l.agent.mu.RLock()
-	connection := l.agent.local
-	l.agent.mu.RUnlock()
-	return connection.NewStream(ctx, desc, method, opts...) // which fails, also for a nil one
+	return l.agent.connection().NewStream(ctx, desc, method, opts...) // which fails, also for a nil one
+}
+
+// connection is nil while the node is away.
+func (a *Agent) connection() *server.Local {
+	a.mu.RLock()
+	local := a.local
+	a.mu.RUnlock()
+	if local == nil {
+		return nil
+	}
+	return local()
 }
