@@ -47,10 +47,13 @@ func (Kernel) QueryService(name string) (kernel.Service, error) {
 	return info, nil
 }
 
+// usualConfigBytes has room for the strings of most services. Each further round is a call to another process.
+const usualConfigBytes = 1 << 10
+
 // queryConfig gives QueryServiceConfigW the buffer that it asks for, which is 8 KiB at most.
 func queryConfig(service windows.Handle, info *kernel.Service) error {
 	err := error(windows.ERROR_INSUFFICIENT_BUFFER)
-	size := uint32(unsafe.Sizeof(windows.QUERY_SERVICE_CONFIG{})) // too small for the strings: it asks at once
+	size := uint32(usualConfigBytes)
 	for range growRounds {
 		// Of words, since the structure in it holds pointers.
 		buffer := make([]uint64, (size+7)/8)

@@ -5,6 +5,9 @@
 package windows
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/windows"
@@ -34,4 +37,39 @@ func TestQueryServiceFailures(t *testing.T) {
 		_, err := Kernel{}.QueryService(name)
 		check(t, err, want)
 	}
+}
+
+// TestQueryServiceWithMuchConfiguration asks for a service whose configuration has no room in the usual buffer.
+func TestQueryServiceWithMuchConfiguration(t *testing.T) {
+	scm, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT|windows.SC_MANAGER_CREATE_SERVICE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = windows.CloseServiceHandle(scm) }()
+	name := fmt.Sprintf("csi-proxy-test-%d", os.Getpid())
+	program := `C:\` + strings.Repeat("long-", 200) + "program.exe"
+	service, err := windows.CreateService(scm, wideText(t, name), wideText(t, "Much of it"), windows.DELETE, windows.SERVICE_WIN32_OWN_PROCESS,
+		windows.SERVICE_DEMAND_START, windows.SERVICE_ERROR_NORMAL, wideText(t, program), nil, nil, nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := windows.DeleteService(service); err != nil {
+			t.Error(err)
+		}
+		_ = windows.CloseServiceHandle(service)
+	}()
+	got, err := Kernel{}.QueryService(name)
+	if err != nil || got.DisplayName != "Much of it" || got.StartType != windows.SERVICE_DEMAND_START {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func wideText(t *testing.T, text string) *uint16 {
+	t.Helper()
+	p, err := windows.UTF16PtrFromString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
