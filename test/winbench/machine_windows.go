@@ -3,10 +3,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -24,29 +22,21 @@ func system() (string, error) {
 	return fmt.Sprintf("Windows %d.%d.%d", major, minor, build), nil
 }
 
-// awaitPipe returns when a client can open a pipe.
+// isOpen tells whether a client can open a pipe.
 //
 // BOOL WaitNamedPipeW(LPCWSTR lpNamedPipeName, DWORD nTimeOut);
 // https://learn.microsoft.com/windows/win32/api/namedpipeapi/nf-namedpipeapi-waitnamedpipew
-func awaitPipe(name string, until time.Time) error {
+func isOpen(name string) error {
 	text, err := windows.UTF16PtrFromString(name)
 	if err != nil {
 		return err
 	}
-	wait := windows.NewLazySystemDLL("kernel32.dll").NewProc("WaitNamedPipeW")
-	const patience = 1 // ms, when the pipe is there and all its instances are taken
-	for {
-		ok, _, err := wait.Call(uintptr(unsafe.Pointer(text)), patience)
-		if ok != 0 {
-			return nil
-		}
-		if errors.Is(err, windows.ERROR_FILE_NOT_FOUND) {
-			time.Sleep(200 * time.Microsecond) // the agent shall have the processor
-		}
-		if time.Now().After(until) {
-			return fmt.Errorf("%s is not open: %w", name, err)
-		}
+	const patience = 1000 // ms, when the pipe is there and all its instances are taken
+	ok, _, err := windows.NewLazySystemDLL("kernel32.dll").NewProc("WaitNamedPipeW").Call(uintptr(unsafe.Pointer(text)), patience)
+	if ok == 0 {
+		return fmt.Errorf("%s is not open: %w", name, err)
 	}
+	return nil
 }
 
 // memoryOf asks how much memory a process holds.

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"debug/pe"
 	"flag"
 	"fmt"
 	"os"
@@ -20,6 +19,7 @@ type options struct {
 	slice        time.Duration // for which one server is called before it is the next one's turn
 	rounds       int           // of turns
 	load         string        // of the machine, as the caller saw it
+	also         string        // what the page says of starts elsewhere
 }
 
 func main() {
@@ -43,6 +43,8 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.starts, "starts", 25, "how often each program is started")
 	flags.IntVar(&o.rounds, "rounds", 40, "how many turns each call gets")
 	flags.StringVar(&o.load, "load", "unknown", "the machine's load, for the page")
+	startsOnly := flags.Bool("starts-only", false, "measure nothing but the starts, and write their table")
+	also := flags.String("also", "", "the `file` with the table that -starts-only wrote in other surroundings, for the page")
 	out := flags.String("o", "", "the `file` to write the page to, besides standard output")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -50,69 +52,85 @@ func run(ctx context.Context, args []string) error {
 	if o.starts < 1 || o.rounds < 1 {
 		return fmt.Errorf("-starts=%d -rounds=%d: both have to be at least 1", o.starts, o.rounds)
 	}
-	r, err := measure(ctx, o)
+	if *also != "" {
+		text, err := os.ReadFile(*also)
+		if err != nil {
+			return err
+		}
+		o.also = string(text)
+	}
+	r, err := begin(o)
 	if err != nil {
 		return err
 	}
-	page := r.page()
+	var page string
+	if *startsOnly {
+		err = r.start(ctx)
+		page = r.startTable()
+	} else {
+		err = r.measure(ctx)
+		page = r.page()
+	}
+	if err != nil {
+		return err
+	}
 	if _, err := os.Stdout.WriteString(page); err != nil || *out == "" {
 		return err
 	}
 	return os.WriteFile(*out, []byte(page), 0o644) //nolint:gosec // a document for everybody
 }
 
-// measure starts each program many times, in turns, and then calls the agent on either host.
-func measure(ctx context.Context, o options) (*results, error) {
+// begin looks at the machine and the agent's file.
+func begin(o options) (*results, error) {
 	r := &results{options: o, begun: time.Now()}
 	info, err := os.Stat(o.agent)
 	if err != nil {
 		return nil, err
 	}
 	r.bytes = info.Size()
-	if r.image, err = sections(o.agent); err != nil {
-		return nil, err
-	}
-	if r.emptyImage, err = sections(o.empty); err != nil {
-		return nil, err
-	}
 	if r.system, err = system(); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "winbench")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	programs := programs(o, dir)
-	r.starts = make([]starts, len(programs))
-	for i, p := range programs {
-		r.starts[i].name = p.name
-	}
-	for range o.starts {
-		for i, p := range programs {
-			if err := r.starts[i].add(ctx, p); err != nil {
-				return nil, fmt.Errorf("%s: %w", p.name, err)
-			}
-		}
-	}
-	for i, p := range programs {
-		if err := r.observe(ctx, &r.starts[i], p); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
-		}
-	}
-	r.took = time.Since(r.begun)
 	return r, nil
 }
 
-// sections returns how many bytes of a Windows program are loaded.
-func sections(program string) (bytes int64, err error) {
-	f, err := pe.Open(program)
+// measure starts each program many times, and then calls the agent on either host.
+func (r *results) measure(ctx context.Context) error {
+	if err := r.start(ctx); err != nil {
+		return err
+	}
+	err := withPrograms(r.options, func(n int, p program) error { return r.observe(ctx, &r.starts[n], p) })
+	r.took = time.Since(r.begun)
+	return err
+}
+
+// start starts each program many times, in turns.
+func (r *results) start(ctx context.Context) error {
+	for range r.options.starts {
+		err := withPrograms(r.options, func(n int, p program) error {
+			if n == len(r.starts) {
+				r.starts = append(r.starts, starts{name: p.name})
+			}
+			return r.starts[n].add(ctx, p)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withPrograms does something with each program, in a directory for what they write.
+func withPrograms(o options, do func(n int, p program) error) error {
+	dir, err := os.MkdirTemp("", "winbench")
 	if err != nil {
-		return 0, err
+		return err
 	}
-	defer func() { _ = f.Close() }()
-	for _, s := range f.Sections {
-		bytes += int64(s.Size)
+	defer func() { _ = os.RemoveAll(dir) }()
+	for n, p := range programs(o, dir) {
+		if err := do(n, p); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
 	}
-	return bytes, nil
+	return nil
 }
