@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 out=${1:?the page to write}
 shift
 hack/wine.sh setup
+read -r one five _ </proc/loadavg
 # In memory: of files that were just written to a disk, Linux maps up to 2 MiB at once, all of which counts as working set.
 work=$(mktemp -d -p /dev/shm)
 trap 'rm -rf "$work"' EXIT
@@ -18,7 +19,6 @@ binaries=$work/released/amd64
 export GOOS=windows GOARCH=amd64 CGO_ENABLED=0 GOWORK=off
 go build -trimpath -ldflags="-s -w" -o "$binaries/" ./test/winbench/empty
 go build -trimpath -ldflags="-s -w" -o "$work/winbench.exe" ./test/winbench
-read -r one five _ </proc/loadavg
 
 # winbench PROCESSORS FLAG…
 winbench() {

@@ -54,7 +54,8 @@ without options or interceptors. Ratios are the median over the rounds.
 | | |
 |---|---|
 | date | %[7]s |
-| machine | %[8]s on %[9]s, %[10]d processors |
+| machine | %[8]s on %[9]s |
+| processors used | %[10]d |
 | load when the run began | %[11]s |
 | Go, gRPC | %[12]s, %[13]s |
 | the run took | %[14]v |
