@@ -127,13 +127,21 @@ func (r *results) memoryTable(b *strings.Builder) {
 		if s.idle == (memory{}) {
 			continue // it does not live that long
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |", s.name, mebibytes(s.idle.workingSet), mebibytes(s.idle.private))
+		fmt.Fprintf(b, "| %s | %s | %s |", s.name, mebibytes(s.idle.workingSet), private(s.idle))
 		if s.calls == 0 {
 			b.WriteString(" | | |\n")
 			continue
 		}
-		fmt.Fprintf(b, " %d | %s | %s |\n", s.calls, mebibytes(s.used.workingSet), mebibytes(s.used.private))
+		fmt.Fprintf(b, " %d | %s | %s |\n", s.calls, mebibytes(s.used.workingSet), private(s.used))
 	}
+}
+
+// private is what a process has for itself, which Wine does not count.
+func private(m memory) string {
+	if m.private == 0 {
+		return "not told"
+	}
+	return mebibytes(m.private)
 }
 
 func (r *results) latencyTable(b *strings.Builder, s starts) {

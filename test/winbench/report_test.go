@@ -41,7 +41,7 @@ func TestPage(t *testing.T) {
 		"| empty Go program | 20.0 ms | 20.0 ms | 30.0 ms | 30.0 ms |",
 		"| agent, -host=windows | 30.0 ms | 39.0 ms | | |",
 		"\nOn the other side of the room: 41 ms.\n",
-		"| agent, -host=windows | 25.0 MiB | 9.0 MiB | 12 | 27.0 MiB | 0.0 MiB |",
+		"| agent, -host=windows | 25.0 MiB | 9.0 MiB | 12 | 27.0 MiB | not told |",
 		"| disk ListDiskIDs | Wine 10.0 has no answer to it (Internal) | | | |",
 		"| system GetService | 2.00 | 1000 µs | 3000 µs | 3000 µs |",
 	} {
