@@ -24,23 +24,24 @@ type instance struct {
 	overlapped windows.Overlapped // the kernel writes into it until ready
 }
 
-// newInstance makes an instance that clients can connect to; await is still to be called. The first one of a name has to
-// make the name, and fails with ERROR_ACCESS_DENIED when it exists; the others have to find it. CreateNamedPipeW makes the
-// same call, and has no way to ask for the latter.
+// What the name has to be for an instance that is made: new, or there.
+const (
+	makeName = windows.FILE_CREATE // fails with ERROR_ACCESS_DENIED when it exists
+	findName = windows.FILE_OPEN
+)
+
+// newInstance makes an instance that clients can connect to; await is still to be called. CreateNamedPipeW makes the same
+// call, and has no way to ask for findName.
 //
 // https://learn.microsoft.com/windows/win32/devnotes/nt-create-named-pipe-file
-func newInstance(name *windows.NTUnicodeString, security *windows.SECURITY_DESCRIPTOR, first bool) (*instance, error) {
-	disposition := uint32(windows.FILE_OPEN)
-	if first {
-		disposition = windows.FILE_CREATE
-	}
+func newInstance(name *windows.NTUnicodeString, security *windows.SECURITY_DESCRIPTOR, disposition, furtherAccess uint32) (*instance, error) {
 	attributes := &windows.OBJECT_ATTRIBUTES{
 		Length:     uint32(unsafe.Sizeof(windows.OBJECT_ATTRIBUTES{})),
 		ObjectName: name, Attributes: windows.OBJ_CASE_INSENSITIVE, SecurityDescriptor: security,
 	}
 	wait := int64(-50 * 10_000) // WaitNamedPipe's default, 50 ms in units of 100 ns
 	var h windows.Handle
-	err := windows.NtCreateNamedPipeFile(&h, windows.GENERIC_READ|windows.GENERIC_WRITE|windows.SYNCHRONIZE, attributes,
+	err := windows.NtCreateNamedPipeFile(&h, windows.GENERIC_READ|windows.GENERIC_WRITE|windows.SYNCHRONIZE|furtherAccess, attributes,
 		&windows.IO_STATUS_BLOCK{}, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, disposition, 0, // overlapped
 		windows.FILE_PIPE_BYTE_STREAM_TYPE|windows.FILE_PIPE_REJECT_REMOTE_CLIENTS, windows.FILE_PIPE_BYTE_STREAM_MODE,
 		windows.FILE_PIPE_QUEUE_OPERATION, unlimited, bufferBytes, bufferBytes, &wait)
@@ -76,6 +77,11 @@ func (i *instance) ready() bool {
 
 // connected tells, of an instance that is ready, that it has a client.
 func (i *instance) connected() bool { return atomic.LoadUintptr(&i.overlapped.Internal) == 0 }
+
+// cancelled tells, of an instance that is ready, that nobody waits for its client any more. One may come all the same.
+func (i *instance) cancelled() bool {
+	return atomic.LoadUintptr(&i.overlapped.Internal) == uintptr(windows.STATUS_CANCELLED)
+}
 
 // cancel gives up waiting for a client; the instance is ready soon after.
 func (i *instance) cancel() { _ = windows.CancelIoEx(i.handle, &i.overlapped) }

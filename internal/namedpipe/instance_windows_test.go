@@ -3,54 +3,63 @@
 package namedpipe
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/windows"
 )
 
-// TestALostRequestIsReplaced cancels what the free instances wait with, which is what Windows does when the thread ends that
-// asked for it.
-func TestALostRequestIsReplaced(t *testing.T) {
-	path := fmt.Sprintf(`\\.\pipe\csi-proxy-lost-%d`, os.Getpid())
+// open makes a set with one pipe, for this test's user.
+func open(t *testing.T) (*Set, *listener) {
+	t.Helper()
 	s, err := NewSet()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close() }()
+	t.Cleanup(func() { _ = s.Close() })
 	security, err := CurrentUser()
 	if err != nil {
 		t.Fatal(err)
 	}
-	listening, err := s.Listen(path, security)
+	l, err := s.Listen(fmt.Sprintf(`\\.\pipe\csi-proxy-%d-%s`, os.Getpid(), t.Name()), security)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := listening.(*listener) //nolint:forcetypeassert // Listen makes no other
-	lost := map[*instance]bool{}
+	return s, l.(*listener) //nolint:forcetypeassert // Listen makes no other
+}
+
+// TestALostRequestIsMadeAgain cancels what the free instances wait with, which is what Windows does when the thread ends that
+// asked for it.
+func TestALostRequestIsMadeAgain(t *testing.T) {
+	s, l := open(t)
 	s.do(func() {
+		if len(l.free) == 0 {
+			t.Error("no instance waits for clients")
+		}
 		for _, i := range l.free {
-			lost[i] = true
 			i.cancel()
 		}
 	})
-	if len(lost) == 0 {
-		t.Fatal("no instance waits for clients")
-	}
-	replaced := func() (all bool) {
-		all = true
+	waiting := func() (all bool) {
 		s.do(func() {
 			all = len(l.free) > 0
 			for _, i := range l.free {
-				all = all && !lost[i]
+				all = all && !i.ready()
 			}
 		})
 		return all
 	}
-	for until := time.Now().Add(time.Minute); !replaced(); {
+	for until := time.Now().Add(time.Minute); !waiting(); {
 		if time.Now().After(until) {
-			t.Fatal("the instances that lost their request are still there")
+			t.Fatal("an instance that lost its request does not wait for clients")
 		}
 	}
 
@@ -63,12 +72,92 @@ func TestALostRequestIsReplaced(t *testing.T) {
 		_, _ = io.WriteString(server, "hello")
 		_ = server.Close()
 	}()
-	client, err := os.OpenFile(path, os.O_RDWR, 0)
+	client, err := os.OpenFile(l.path, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = client.Close() }()
 	if got, _ := io.ReadAll(client); string(got) != "hello" {
 		t.Errorf("the server's word: got %q, want hello", got)
+	}
+}
+
+// TestClientsBeyondTheBacklogWait opens more clients than may wait for Accept, which then takes them all.
+func TestClientsBeyondTheBacklogWait(t *testing.T) {
+	s, l := open(t)
+	const clients = 2 * backlog
+	var opened atomic.Int32
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			for {
+				c, err := os.OpenFile(l.path, os.O_RDWR, 0)
+				if errors.Is(err, windows.ERROR_PIPE_BUSY) {
+					runtime.Gosched()
+					continue
+				}
+				opened.Add(1)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, _ = io.Copy(io.Discard, c)
+				_ = c.Close()
+				return
+			}
+		})
+	}
+	look := func() (waiting, free int) {
+		s.do(func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			waiting, free = len(l.clients), len(l.free)
+		})
+		return waiting, free
+	}
+	for until := time.Now().Add(time.Minute); ; {
+		waiting, free := look()
+		if waiting >= backlog && free == 0 || opened.Load() == clients {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%d clients wait and %d instances are free, want %d and none", waiting, free, backlog)
+		}
+	}
+	// Instances that were free when the last place went get clients too, and those that replace them meanwhile.
+	if waiting, _ := look(); waiting > backlog+2*spares {
+		t.Errorf("%d clients wait for Accept, want %d at most", waiting, backlog+2*spares)
+	}
+	for range clients {
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+	}
+	all.Wait()
+	if n := opened.Load(); n != clients {
+		t.Errorf("%d clients got in, want %d", n, clients)
+	}
+}
+
+// TestAdopting makes a further instance of a name as of one that was left behind, under another security.
+func TestAdopting(t *testing.T) {
+	_, l := open(t)
+	security, err := parseSecurity(Administrators)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := adopt(l.name, security)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.close()
+	got, err := windows.GetSecurityInfo(i.handle, windows.SE_KERNEL_OBJECT, windows.DACL_SECURITY_INFORMATION)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if user, _ := CurrentUser(); strings.Contains(user, got.String()) || strings.Count(got.String(), "(A;") != 2 {
+		t.Errorf("the name's security is %s, want that of %s", got, Administrators)
 	}
 }

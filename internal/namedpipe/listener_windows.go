@@ -21,12 +21,17 @@ const (
 	maxPath = 256
 )
 
+// backlog is how many connected clients may wait for Accept. Each is memory of the kernel's that nobody charges to the
+// client; the next ones find no free instance, and wait.
+const backlog = 64
+
 // listener is the net.Listener of one pipe.
 type listener struct {
 	set      *Set
 	path     string
 	name     *windows.NTUnicodeString
 	security *windows.SECURITY_DESCRIPTOR
+	owner    string // of the name, as SDDL has it; "" when it could not be asked for
 
 	free    []*instance // the set's goroutine's own
 	failing bool        // likewise: the last instance could not be made
@@ -36,6 +41,7 @@ type listener struct {
 
 	mu      sync.Mutex
 	clients []windows.Handle // connected, not yet accepted
+	starved bool             // no instance is free, as so many wait
 	over    bool
 }
 
@@ -61,17 +67,23 @@ func newListener(s *Set, path, security string) (*listener, error) {
 // open makes the first instance, and a second one where nobody knows yet whether the pipe's security admits this process:
 // clients can connect to them at once. It runs in its caller's goroutine, so that opening many pipes waits for no other.
 func (l *listener) open(alone bool) (made []*instance, err error) {
-	for len(made) == 0 || len(made) == 1 && !alone {
-		i, err := newInstance(l.name, l.security, len(made) == 0)
-		if err != nil {
-			for _, i := range made {
-				i.close()
-			}
-			return nil, explain(err, l.path, len(made) == 0)
-		}
-		made = append(made, i)
+	i, err := newInstance(l.name, l.security, makeName, 0)
+	if errors.Is(err, windows.ERROR_ACCESS_DENIED) && abandoned(l.path) {
+		i, err = adopt(l.name, l.security)
 	}
-	return made, nil
+	if err != nil {
+		return nil, explain(err, l.path, true)
+	}
+	l.owner, _ = ownerOf(i.handle)
+	if alone {
+		return []*instance{i}, nil
+	}
+	second, err := newInstance(l.name, l.security, findName, 0)
+	if err != nil {
+		i.close()
+		return nil, explain(err, l.path, false)
+	}
+	return []*instance{i, second}, nil
 }
 
 // begin waits for clients, in the set's goroutine.
@@ -91,11 +103,12 @@ func (l *listener) begin(made []*instance) {
 
 // explain says what a failure to make an instance means.
 func explain(err error, path string, first bool) error {
+	denied := errors.Is(err, windows.ERROR_ACCESS_DENIED)
 	switch {
-	case !errors.Is(err, windows.ERROR_ACCESS_DENIED):
-		return err
-	case first:
+	case first && (denied || errors.Is(err, windows.ERROR_PIPE_BUSY)): // the latter when its maker allows no more instances
 		return fmt.Errorf("%s: %w", holder(path), err)
+	case !denied:
+		return err
 	default:
 		return fmt.Errorf("its security does not admit this process itself, which must be allowed to make further instances: "+
 			"give SYSTEM, or the user that runs this, all access: %w", err)
@@ -107,20 +120,26 @@ func explain(err error, path string, first bool) error {
 func (l *listener) collect() (changed bool) {
 	waiting, done := []*instance(nil), []*instance(nil)
 	for _, i := range l.free {
-		if i.ready() {
-			done = append(done, i)
-		} else {
+		switch {
+		case !i.ready():
 			waiting = append(waiting, i)
+		case i.cancelled(): // with the thread that asked for its client
+			changed = true
+			if i.await(l.set.came) == nil {
+				waiting = append(waiting, i)
+			}
+		default:
+			done = append(done, i)
 		}
 	}
+	l.free = waiting
 	if len(done) == 0 && len(l.free) >= l.set.spares {
-		return false
+		return changed
 	}
 	if len(done) > 0 {
 		l.set.spares = spares // others may come close behind
 	}
-	l.free = waiting
-	made := l.replenish()
+	made, err := l.replenish()
 	for _, i := range done {
 		if i.connected() {
 			l.deliver(i.handle)
@@ -128,13 +147,19 @@ func (l *listener) collect() (changed bool) {
 			i.close()
 		}
 	}
-	return made || len(done) > 0
+	if errors.Is(err, errTaken) {
+		l.set.drop(l) // which Accept tells
+	}
+	return changed || made || len(done) > 0
 }
 
+// errTaken says that the pipe's last instance went, and somebody else made the name since.
+var errTaken = errors.New("the pipe's name has been taken by somebody else")
+
 // replenish makes instances until there are enough. What fails is tried again soon. It tells whether it made any.
-func (l *listener) replenish() (made bool) {
-	for len(l.free) < l.set.spares {
-		i, err := newInstance(l.name, l.security, false)
+func (l *listener) replenish() (made bool, err error) {
+	for len(l.free) < l.set.spares && !l.full() {
+		i, err := l.another()
 		if err == nil {
 			err = i.await(l.set.came)
 		}
@@ -143,12 +168,53 @@ func (l *listener) replenish() (made bool) {
 		}
 		l.failing = err != nil
 		if err != nil {
-			return made
+			l.fed() // nothing is gained by waiting
+			return made, err
 		}
 		l.free = append(l.free, i)
+		l.fed()
 		made = true
 	}
-	return made
+	return made, nil
+}
+
+// another makes a further instance. While none is free the name may have gone with the last one, and be somebody else's now.
+func (l *listener) another() (*instance, error) {
+	i, err := newInstance(l.name, l.security, findName, 0)
+	if errors.Is(err, windows.ERROR_FILE_NOT_FOUND) {
+		if i, err = newInstance(l.name, l.security, makeName, 0); errors.Is(err, windows.ERROR_ACCESS_DENIED) {
+			return nil, errTaken
+		}
+		return i, err
+	}
+	if err != nil || len(l.free) > 0 || l.owner == "" {
+		return i, err
+	}
+	if owner, err := ownerOf(i.handle); err != nil || owner != l.owner {
+		i.close()
+		return nil, errTaken
+	}
+	return i, nil
+}
+
+// full tells that so many clients wait for Accept that no more may come. When none is free then, the last of them waits until
+// one is again: the pipe's name lives by its instances.
+func (l *listener) full() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	full := len(l.clients) >= backlog
+	if full && len(l.free) == 0 {
+		l.starved = true
+	}
+	return full
+}
+
+// fed lets all clients go to Accept.
+func (l *listener) fed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.starved = false
+	l.wake()
 }
 
 // deliver gives a connected handle to Accept.
@@ -183,11 +249,14 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) next() (windows.Handle, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over || len(l.clients) == 0 {
+	if l.over || len(l.clients) == 0 || len(l.clients) == 1 && l.starved {
 		return 0, false
 	}
 	h := l.clients[0]
 	l.clients = l.clients[1:]
+	if len(l.clients) == backlog-1 {
+		_ = windows.SetEvent(l.set.tasks) // it is open: the set closes its listeners first
+	}
 	if len(l.clients) > 0 {
 		l.wake() // another Accept may wait
 	}

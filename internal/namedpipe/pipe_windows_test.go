@@ -368,6 +368,30 @@ func TestClosing(t *testing.T) {
 	})
 }
 
+// TestAClientThatKeepsItsEndOpen keeps nobody from serving the pipe's name again.
+func TestAClientThatKeepsItsEndOpen(t *testing.T) {
+	path := pipe(t)
+	first := set(t)
+	l := listen(t, first, path)
+	held, err := tryOpen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = windows.CloseHandle(held) }()
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = accepted.Close()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	echo(t, listen(t, set(t), path))
+	if err := talk(dial(t, path), "hello"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNothingIsLeftOpen counts the process's handles.
 func TestNothingIsLeftOpen(t *testing.T) {
 	path := pipe(t)

@@ -37,12 +37,16 @@ func processName(pid uint32) string {
 		return name
 	}
 	defer func() { _ = windows.CloseHandle(process) }()
-	image := make([]uint16, windows.MAX_PATH)
-	size := uint32(len(image))
-	if err := windows.QueryFullProcessImageName(process, 0, &image[0], &size); err != nil {
-		return name
+	// A program in a container's volume may have no path of Win32's.
+	for _, form := range []uint32{0, windows.PROCESS_NAME_NATIVE} {
+		for _, size := range []uint32{windows.MAX_PATH, windows.MAX_LONG_PATH} {
+			image := make([]uint16, size)
+			if err := windows.QueryFullProcessImageName(process, form, &image[0], &size); err == nil {
+				return name + " " + windows.UTF16ToString(image[:size])
+			}
+		}
 	}
-	return name + " " + windows.UTF16ToString(image[:size])
+	return name
 }
 
 // holder says who serves a pipe that exists already, as far as it can be found out.

@@ -45,6 +45,7 @@ type Set struct {
 	// The goroutine's own.
 	listeners map[*listener]struct{}
 	spares    int
+	events    [2]windows.Handle // came and tasks: what it sleeps on, where the kernel can read it whatever the stack does
 }
 
 // NewSet starts the goroutine. Close ends it.
@@ -58,7 +59,7 @@ func NewSet() (*Set, error) {
 		_ = windows.CloseHandle(came)
 		return nil, os.NewSyscallError("CreateEvent", err)
 	}
-	s := &Set{came: came, tasks: tasks, ended: make(chan struct{}), listeners: map[*listener]struct{}{}, spares: firstSpares, admitted: map[string]bool{}}
+	s := &Set{came: came, tasks: tasks, ended: make(chan struct{}), listeners: map[*listener]struct{}{}, spares: firstSpares, admitted: map[string]bool{}, events: [2]windows.Handle{came, tasks}}
 	go s.serve()
 	return s, nil
 }
@@ -141,7 +142,10 @@ func (s *Set) serve() {
 			}
 			return
 		}
-		event, _ := windows.WaitForMultipleObjects([]windows.Handle{s.came, s.tasks}, false, s.collect())
+		if s.collect() {
+			continue // what it started reset the event; tasks come first, however many clients do
+		}
+		event, _ := windows.WaitForMultipleObjects(s.events[:], false, s.patience())
 		if event == uint32(windows.WAIT_TIMEOUT) && len(s.listeners) > 0 {
 			s.spares = spares
 		}
@@ -156,15 +160,16 @@ func (s *Set) take() (tasks []func(), over bool) {
 	return tasks, s.over
 }
 
-// collect takes in the clients that came, until a round finds none: what it starts resets the event. It returns how
-// long, in milliseconds, the goroutine may sleep when nothing happens.
-func (s *Set) collect() uint32 {
-	for again := true; again; {
-		again = false
-		for l := range s.listeners {
-			again = l.collect() || again
-		}
+// collect takes in the clients that came. It tells whether there were any, or anything was started: then there may be more.
+func (s *Set) collect() (changed bool) {
+	for l := range s.listeners {
+		changed = l.collect() || changed
 	}
+	return changed
+}
+
+// patience is how long, in milliseconds, the goroutine may sleep when nothing happens.
+func (s *Set) patience() uint32 {
 	if len(s.listeners) > 0 && s.spares < spares {
 		return quiet
 	}
