@@ -30,11 +30,11 @@ func (l *listener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	c := &conn{Conn: accepted, owner: l, addr: peerAddr(accepted)}
+	l.clients.admit(c) // first: Close may drop what has been taken
 	if !l.take(c) {
-		_ = accepted.Close()
+		_ = c.Close()
 		return nil, net.ErrClosed
 	}
-	l.clients.admit(c)
 	return c, nil
 }
 
