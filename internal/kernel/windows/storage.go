@@ -21,7 +21,8 @@ const (
 
 // FormatVolume calls MSFT_Volume.Format, quick and forced, and returns when the volume is formatted. Left out, the other
 // parameters have their defaults: the cluster size by the volume's size, no compression. The provider answers from a cache
-// which may not have a new volume yet; then it is told to look, once. Format itself is never called twice.
+// which may not have a new volume yet; then it is told to look, once, and looked at again whatever that gives. Format itself is
+// never called twice.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/storage/msft-volume
 // https://learn.microsoft.com/windows-hardware/drivers/storage/format-msft-volume
@@ -30,10 +31,11 @@ func (k Kernel) FormatVolume(volumeName, fileSystem string) error {
 	in := wmi.Parameters{"FileSystem": fileSystem, "FileSystemLabel": "", "Full": false, "Force": true}
 	found, err := k.onVolume(volumeName, "Format", in)
 	if err == nil && !found {
-		if err := k.updateStorageCache(); err != nil {
-			return err
-		}
+		looked := k.updateStorageCache()
 		found, err = k.onVolume(volumeName, "Format", in)
+		if err == nil && !found && looked != nil {
+			return looked
+		}
 	}
 	if err == nil && !found {
 		err = win32.ERROR_NOT_FOUND

@@ -4,6 +4,8 @@ package wmi
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"sync"
 	"testing"
 
@@ -56,6 +58,23 @@ func TestAnUnknownClassIsNoEmptyOne(t *testing.T) {
 		t.Skip("Wine takes a class that it does not know for an empty one")
 	case err == nil:
 		t.Error("a class that does not exist has no instances, and no error")
+	}
+}
+
+// TestAMethodWithoutParameters calls one that has out parameters only.
+func TestAMethodWithoutParameters(t *testing.T) {
+	c, called := &Client{}, false
+	query := fmt.Sprintf("SELECT * FROM Win32_Process WHERE ProcessId = %d", os.Getpid())
+	err := c.Each(cimv2, query, func(i Instance) (bool, error) {
+		called = true
+		returned, err := i.Call("GetOwner", nil)
+		if returned != 0 {
+			t.Errorf("GetOwner: got %d, want 0", returned)
+		}
+		return true, err
+	})
+	if err != nil || !called {
+		t.Errorf("got %v, called: %t", err, called)
 	}
 }
 

@@ -96,7 +96,7 @@ func (i Instance) Uint32(property string) (uint32, error) {
 		return 0, err
 	}
 	defer release(v)
-	return number(v), nil
+	return number(v)
 }
 
 // Call invokes a method of the instance and gives its return value.
@@ -125,30 +125,27 @@ func (c *Client) CallClass(namespace, class, method string, in Parameters) (retu
 	return returned, err
 }
 
-// call is SWbemObject.ExecMethod_ with in parameters that an instance of the method's InParameters carries. It says when
-// it comes to the invocation.
+// call is SWbemObject.ExecMethod_; an instance of the method's InParameters carries the in parameters, if there are any. It
+// says when it comes to the invocation.
 // https://learn.microsoft.com/windows/win32/wmisdk/swbemobject-execmethod-
 func call(object *ole.IDispatch, method string, in Parameters, invoking func()) (returned uint32, err error) {
 	if object == nil {
 		return 0, win32.ERROR_INVALID_DATA
 	}
-	parameters, err := inParameters(object, method)
-	if err != nil {
-		return 0, err
-	}
-	defer release(parameters)
-	if parameters.ToIDispatch() == nil {
-		return 0, win32.ERROR_INVALID_DATA
-	}
-	for name, value := range in {
-		v, err := parameters.ToIDispatch().PutProperty(name, value)
+	arguments := []any{method}
+	if len(in) > 0 { // a method without any has no InParameters to make them from
+		parameters, err := inParameters(object, method)
 		if err != nil {
 			return 0, err
 		}
-		release(v) // a put returns nothing
+		defer release(parameters)
+		if err := set(parameters.ToIDispatch(), in); err != nil {
+			return 0, err
+		}
+		arguments = append(arguments, parameters.ToIDispatch())
 	}
 	invoking()
-	out, err := object.CallMethod("ExecMethod_", method, parameters.ToIDispatch())
+	out, err := object.CallMethod("ExecMethod_", arguments...)
 	if err != nil {
 		return 0, err
 	}
@@ -161,7 +158,22 @@ func call(object *ole.IDispatch, method string, in Parameters, invoking func()) 
 		return 0, err
 	}
 	defer release(v)
-	return number(v), nil
+	return number(v)
+}
+
+// set puts values into a set of in parameters.
+func set(parameters *ole.IDispatch, in Parameters) error {
+	if parameters == nil {
+		return win32.ERROR_INVALID_DATA
+	}
+	for name, value := range in {
+		v, err := parameters.PutProperty(name, value)
+		if err != nil {
+			return err
+		}
+		release(v) // a put returns nothing
+	}
+	return nil
 }
 
 // inParameters makes an empty set of a method's in parameters: Methods_.Item(method).InParameters.SpawnInstance_.
@@ -195,12 +207,15 @@ func callOn(v *ole.VARIANT, method string, arguments ...any) (*ole.VARIANT, erro
 	return object.CallMethod(method, arguments...)
 }
 
-func number(v *ole.VARIANT) uint32 {
+// number is 0 for null. Another type than a number's is an error, as 0 often means success.
+func number(v *ole.VARIANT) (uint32, error) {
 	switch v.VT {
 	case ole.VT_I1, ole.VT_UI1, ole.VT_I2, ole.VT_UI2, ole.VT_I4, ole.VT_UI4, ole.VT_INT, ole.VT_UINT:
-		return uint32(v.Val)
+		return uint32(v.Val), nil
+	case ole.VT_NULL, ole.VT_EMPTY:
+		return 0, nil
 	}
-	return 0
+	return 0, win32.ERROR_INVALID_DATA
 }
 
 // release lets go of what a VARIANT refers to, of which it is the only owner. That cannot fail for a VARIANT that is good.
