@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
-	"runtime"
 
 	"k8s.io/klog/v2"
 
@@ -43,11 +42,10 @@ func (f *auditFlags) open(logger klog.Logger) (record server.Record, closeLog fu
 	if f.file == "" {
 		return nil, func() {}, nil
 	}
-	path := onDriveC(f.file, runtime.GOOS)
-	if err := logfile.MakeDirectory(filepath.Dir(path)); err != nil {
+	if err := logfile.MakeDirectory(filepath.Dir(f.file)); err != nil {
 		return nil, nil, fmt.Errorf("-audit-log: %w", err)
 	}
-	file, err := logfile.Open(path, logfile.Options{MaxBytes: int64(f.maxSize) * megabyte, Backups: int(f.backups), Lost: audit.Lost})
+	file, err := logfile.Open(f.file, logfile.Options{MaxBytes: int64(f.maxSize) * megabyte, Backups: int(f.backups), Lost: audit.Lost})
 	if err != nil {
 		return nil, nil, fmt.Errorf("-audit-log: %w", err)
 	}

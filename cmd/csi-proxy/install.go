@@ -28,7 +28,8 @@ const restartDelay = 10 * time.Second
 type installation struct {
 	start bool
 	flags []string // of the agent
-	log   string   // the directory of its log; empty: none
+	logs  []string // the directories of its logs, which are made
+	ready string   // the directory of its ready file; empty: none
 }
 
 // beforeDashes is how many arguments stand before the one that is "--".
@@ -63,18 +64,33 @@ func readInstallation(args []string) (installation, error) {
 	case o.version || !o.service:
 		return i, fmt.Errorf("install: with %q the agent would not run as a service", strings.Join(given, " "))
 	}
-	// A service starts in Windows' own directory, where nobody means a path to begin.
-	for name, path := range map[string]string{"-log_file": o.log.file, "-log_dir": o.log.dir, "-state-dir": o.stateDir} {
-		if path != "" && !filepath.IsAbs(path) {
-			return i, fmt.Errorf("install: %s=%s is relative, and a service has no directory of its own: give a full path", name, path)
-		}
+	if err := errors.Join(fullPath("-log_file", o.log.file), fullPath("-log_dir", o.log.dir), fullPath("-state-dir", o.stateDir)); err != nil {
+		return i, fmt.Errorf("install: %w", err)
 	}
-	if !o.log.toStderr {
-		if i.log = o.log.dir; o.log.file != "" {
-			i.log = filepath.Dir(o.log.file)
-		}
-	}
+	i.logs, i.ready = o.directories()
 	return i, nil
+}
+
+// directories are those in which a service writes its logs and its ready file.
+func (o *options) directories() (logs []string, ready string) {
+	switch {
+	case o.log.toStderr:
+	case o.log.file != "":
+		logs = append(logs, filepath.Dir(o.log.file))
+	default:
+		logs = append(logs, o.log.dir)
+	}
+	if o.audit.file != "" {
+		if dir := filepath.Dir(o.audit.file); !slices.Contains(logs, dir) {
+			logs = append(logs, dir)
+		}
+	}
+	if o.readyFile != "" {
+		if dir := filepath.Dir(string(o.readyFile)); !slices.Contains(logs, dir) {
+			ready = dir
+		}
+	}
+	return logs, ready
 }
 
 // agentFlags adds what a service needs to the flags that were given.
@@ -114,9 +130,9 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	if err != nil {
 		return fmt.Errorf("this program's path: %w", err)
 	}
-	if i.log != "" {
+	for _, dir := range i.logs {
 		// Now, and not when the service first starts: nobody can put one of his own there meanwhile.
-		if err := logfile.MakeDirectory(i.log); err != nil {
+		if err := logfile.MakeDirectory(dir); err != nil {
 			return err
 		}
 	}
@@ -136,7 +152,8 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	default:
 		c.print("%s was installed otherwise and is changed:\n  %s", serviceName, strings.Join(changes.Updated, "\n  "))
 	}
-	c.warn(program, filepath.Dir(program), i.log)
+	c.warn(append([]string{program, filepath.Dir(program), i.ready}, i.logs...)...)
+	c.warnOfLinks(append([]string{i.ready}, i.logs...)...)
 	running := before.State == winservice.Running && len(changes.Updated) > 0
 	if running && !i.start {
 		c.print("it goes on running as it was; csi-proxy service install -start, or a stop and a start, make it run as installed")
@@ -164,6 +181,19 @@ func (c serviceCommand) warn(paths ...string) {
 			c.print("warning: cannot tell who may change %s: %v", path, err)
 		case len(who) > 0:
 			c.print("warning: %s can be changed by %s, and the service runs as SYSTEM: leave that to administrators", path, strings.Join(who, ", "))
+		}
+	}
+}
+
+// warnOfLinks names the directories that lead elsewhere: the files in them are refused when they are links, the
+// directory itself is not. One that cannot be looked at warn has named.
+func (c serviceCommand) warnOfLinks(dirs ...string) {
+	for _, dir := range dirs {
+		if dir == "" {
+			continue
+		}
+		if link, err := logfile.IsLink(dir); err == nil && link {
+			c.print("warning: %s is a link or another reparse point: the service writes where it leads; give that path instead", dir)
 		}
 	}
 }

@@ -139,15 +139,13 @@ func logHeader(now time.Time) string {
 		now.Format("2006/01/02 15:04:05"), host, version())
 }
 
-// describe says where the log goes.
+// describe says where the log of a service goes.
 func (l *logFlags) describe() string {
 	switch {
 	case l.toStderr:
 		return "Its log goes to standard error, which a service does not have: give it -logtostderr=false -log_file=FILE."
 	case l.file != "":
 		return "Its log is " + l.file + "."
-	case l.dir != "":
-		return "Its logs are in " + l.dir + "."
 	}
-	return "Its logs are in " + os.TempDir() + "."
+	return "Its logs are in " + l.dir + "."
 }

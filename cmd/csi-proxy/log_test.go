@@ -173,3 +173,28 @@ func TestOnDriveC(t *testing.T) {
 		}
 	}
 }
+
+// A hard link, as the only one that every system makes.
+func TestALinkIsNoLogAndNoAuditLog(t *testing.T) {
+	target, path := filepath.Join(t.TempDir(), "target"), filepath.Join(t.TempDir(), "agent.log")
+	if err := os.WriteFile(target, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(target, path); err != nil {
+		t.Fatal(err)
+	}
+	l, err := readLogFlags(t, "-logtostderr=false", "-log_file="+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, logErr := l.open()
+	_, _, auditErr := (&auditFlags{file: path, maxSize: 1}).open(klog.Background())
+	for want, err := range map[string]error{"log file: ": logErr, "-audit-log: log file: ": auditErr} {
+		if want += path + " is refused: "; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if content, err := os.ReadFile(target); err != nil || string(content) != "before" {
+		t.Errorf("the link's target holds %q (%v)", content, err)
+	}
+}

@@ -101,6 +101,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	case len(rest) > 0:
 		return nil, fmt.Errorf("unknown argument %q", rest[0])
 	}
+	o.audit.file = onDriveC(o.audit.file, runtime.GOOS)
+	o.readyFile = readyFile(onDriveC(string(o.readyFile), runtime.GOOS))
 	o.workingDirs = append([]string{kubelet}, more...)
 	flags.Visit(func(f *flag.Flag) {
 		if f.Name == "kubelet-csi-plugins-path" || f.Name == "kubelet-pod-path" {
@@ -118,7 +120,13 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if err := o.loadScenario(scenario, wasGiven(flags, "scenario")); err != nil {
 		return nil, err
 	}
-	return o, o.log.read(flags)
+	if err := o.log.read(flags); err != nil {
+		return nil, err
+	}
+	if o.service {
+		return o, o.checkService()
+	}
+	return o, nil
 }
 
 // check refuses what does not go together.

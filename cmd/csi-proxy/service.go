@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -40,6 +41,27 @@ func asService(o *options, args []string) bool {
 		name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		return strings.HasPrefix(arg, "-") && name == "windows-service" && (value == "" || value == "true" || value == "1")
 	})
+}
+
+// fullPath refuses a relative path: a service starts in Windows' own directory, where nobody means a path to begin.
+func fullPath(name, path string) error {
+	if path != "" && !filepath.IsAbs(path) {
+		return fmt.Errorf("%s=%s is relative, and a service has no directory of its own: give a full path", name, path)
+	}
+	return nil
+}
+
+// checkService refuses what is for the console only. Relative paths of the log are refused at the installation alone:
+// services have been made with them.
+func (o *options) checkService() error {
+	if err := errors.Join(fullPath("-audit-log", o.audit.file), fullPath("-ready-file", string(o.readyFile))); err != nil {
+		return err
+	}
+	if !o.log.toStderr && o.log.file+o.log.dir == "" {
+		// Anybody may make files, and so links, in SYSTEM's, and klog would follow them.
+		return errors.New("-logtostderr=false alone logs to the directory for temporary files, which a service must not: give -log_file=FILE or -log_dir=DIR too")
+	}
+	return nil
 }
 
 // runService runs the agent as the Service Control Manager started it. What is wrong with the command line is reported

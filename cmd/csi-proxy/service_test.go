@@ -3,6 +3,9 @@
 package main
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -57,5 +60,69 @@ func TestBeforeDashes(t *testing.T) {
 		if got := beforeDashes(strings.Fields(args)); got != want {
 			t.Errorf("%q: got %d, want %d", args, got, want)
 		}
+	}
+}
+
+func TestWhatAServiceCannotHave(t *testing.T) {
+	full := filepath.Join(t.TempDir(), "file")
+	for _, test := range []struct {
+		name string
+		o    options
+		want string // in the error; empty: none
+	}{
+		{"standard error", options{log: logFlags{toStderr: true}}, ""},
+		{"full paths", options{log: logFlags{file: full}, audit: auditFlags{file: full}, readyFile: readyFile(full)}, ""},
+		{"a log directory", options{log: logFlags{dir: full}}, ""},
+		{"a relative audit log", options{log: logFlags{file: full}, audit: auditFlags{file: "audit.log"}}, "-audit-log=audit.log is relative, and a service has no directory of its own"},
+		{"a relative ready file", options{log: logFlags{file: full}, readyFile: "logs/ready"}, "-ready-file=logs/ready is relative"},
+		{"a log for nowhere", options{}, "-logtostderr=false alone logs to the directory for temporary files"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			switch err := test.o.checkService(); {
+			case test.want == "" && err != nil:
+				t.Error(err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestDirectories(t *testing.T) {
+	a, b, c := filepath.Join("a", "file"), filepath.Join("b", "file"), filepath.Join("c", "file")
+	for _, test := range []struct {
+		name  string
+		o     options
+		logs  []string
+		ready string
+	}{
+		{"none", options{log: logFlags{toStderr: true, file: a}}, nil, ""},
+		{"one each", options{log: logFlags{file: a, dir: b}, audit: auditFlags{file: b}, readyFile: readyFile(c)}, []string{"a", "b"}, "c"},
+		{"the same for all", options{log: logFlags{dir: "a"}, audit: auditFlags{file: a}, readyFile: readyFile(a)}, []string{"a"}, ""},
+		{"no log file", options{log: logFlags{toStderr: true}, audit: auditFlags{file: b}}, []string{"b"}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			logs, ready := test.o.directories()
+			if diff := cmp.Diff(test.logs, logs); diff != "" || ready != test.ready {
+				t.Errorf("got a ready file in %q, want %q; logs: %s", ready, test.ready, diff)
+			}
+		})
+	}
+}
+
+func TestADirectoryThatIsALinkIsReported(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(t.TempDir(), "logs")
+	err := os.Symlink(dir, path)
+	if err == nil {
+		_, err = os.Lstat(path) // Wine makes none and says that it did
+	}
+	if err != nil {
+		t.Skipf("require a symbolic link: %v", err)
+	}
+	var out bytes.Buffer
+	serviceCommand{stdout: &out}.warnOfLinks("", dir, path, filepath.Join(dir, "missing"))
+	if diff := cmp.Diff("warning: "+path+" is a link or another reparse point: the service writes where it leads; give that path instead\n", out.String()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 
@@ -122,6 +123,9 @@ func TestTheServiceFromInstallToUninstall(t *testing.T) {
 	wantText(t, csiProxy(t, exitNotInstalled, "service", "status"), "csiproxy is not installed")
 	wantText(t, csiProxy(t, exitUsage, "service", "install", "--", "-no-such-flag"), "the agent would not start: flag provided but not defined: -no-such-flag")
 	wantText(t, csiProxy(t, exitUsage, "service", "install", "--", "-log_file=here.log", "-logtostderr=false"), "-log_file=here.log is relative")
+	wantText(t, csiProxy(t, exitUsage, "service", "install", "--", "-audit-log=audit.log"), "-audit-log=audit.log is relative")
+	wantText(t, csiProxy(t, exitUsage, "service", "install", "--", "-ready-file=C:ready"), "-ready-file=C:ready is relative")
+	wantText(t, csiProxy(t, exitUsage, "service", "install", "--", "-logtostderr=false"), "give -log_file=FILE or -log_dir=DIR too")
 	if _, err := scm.Query(serviceName); !errors.Is(err, winservice.ErrNotInstalled) {
 		t.Fatalf("bad flags were installed: %v", err)
 	}
@@ -212,6 +216,17 @@ func TestTheServiceThatScMakes(t *testing.T) {
 	command(t, 0, "sc.exe", "delete", serviceName)
 }
 
+// A path without a drive is on C, and no relative one.
+func TestPathsWithoutADrive(t *testing.T) {
+	i, err := readInstallation([]string{"--", `-log_file=\etc\logs\log`, "-logtostderr=false", `-audit-log=\etc\audit\log`, "-ready-file=/etc/ready/file"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{`C:\etc\logs`, `C:\etc\audit`, `C:\etc\ready`}, append(i.logs, i.ready)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // What is wrong with the command line, or at the start, reaches the Service Control Manager as an exit code: nobody
 // sees a service's standard error.
 func TestAServiceThatCannotStart(t *testing.T) {
@@ -262,4 +277,7 @@ func TestAServiceFlagInAConsole(t *testing.T) {
 	wantText(t, csiProxy(t, exitFailed, "-windows-service", "-host=emulated", "-state-dir="+t.TempDir()),
 		"-windows-service: this process was not started by the Windows Service Control Manager: install it with csi-proxy service install")
 	wantText(t, csiProxy(t, exitUsage, "-windows-service", "-no-such-flag"), "flag provided but not defined: -no-such-flag")
+	for _, flag := range []string{"-audit-log=here.log", "-ready-file=here"} {
+		wantText(t, csiProxy(t, exitUsage, "-windows-service", flag), flag+" is relative, and a service has no directory of its own: give a full path")
+	}
 }

@@ -41,7 +41,6 @@ type File struct {
 	mu     sync.Mutex
 	file   *os.File // nil after Close, and while the file cannot be opened
 	closed bool
-	plain  bool // a regular file: a pipe or a device is written to and never replaced
 	size   int64
 	used   bool      // it holds more than our header
 	torn   bool      // it ends in the middle of a line
@@ -52,7 +51,8 @@ type File struct {
 	cause  error     // of the first of them
 }
 
-// Open opens a log file for appending, and makes it when it is missing. Its directory has to exist.
+// Open opens a log file for appending, and makes it when it is missing. Its directory has to exist. A link, a file that
+// has a second name, and what is no regular file are refused.
 func Open(path string, options Options) (*File, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -62,9 +62,7 @@ func Open(path string, options Options) (*File, error) {
 	if err := f.open(time.Now()); err != nil {
 		return nil, fmt.Errorf("log file: %w", err)
 	}
-	if f.plain {
-		f.prune()
-	}
+	f.prune()
 	return f, nil
 }
 
@@ -105,7 +103,7 @@ func (f *File) Write(line []byte) (int, error) {
 
 // due tells whether a new file has to begin before so many bytes more are written.
 func (f *File) due(now time.Time, more int) bool {
-	if f.file == nil || !f.plain || !f.used || now.Before(f.after) {
+	if f.file == nil || !f.used || now.Before(f.after) {
 		return false
 	}
 	return f.options.MaxBytes > 0 && f.size+int64(more) > f.options.MaxBytes || f.periodOf(now) != f.period
@@ -121,21 +119,15 @@ func (f *File) periodOf(t time.Time) int64 {
 
 // open opens the file, or makes it.
 func (f *File) open(now time.Time) error {
-	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640) //nolint:gosec // those of the group may read it
+	file, info, err := openOwn(f.path)
 	if err != nil {
 		return err
 	}
-	// Not through the handle: a symbolic link shall not be renamed, whatever it leads to.
-	info, err := os.Lstat(f.path)
-	if err != nil {
-		_ = file.Close()
-		return err
-	}
-	f.file, f.plain = file, info.Mode().IsRegular()
+	f.file = file
 	f.size, f.used, f.torn, f.period = 0, false, false, f.periodOf(now)
-	if f.plain && info.Size() > 0 {
+	if info.Size() > 0 {
 		f.size, f.used, f.period = info.Size(), true, f.periodOf(info.ModTime())
-		f.torn = !endsWithNewline(f.path, info.Size())
+		f.torn = !endsWithNewline(file, info.Size())
 	}
 	if f.options.Header == nil || f.due(now, 0) {
 		return nil // what is to be replaced at once needs no mark
@@ -152,14 +144,9 @@ func (f *File) open(now time.Time) error {
 }
 
 // endsWithNewline tells whether a file's last line is whole. When that cannot be read it is taken to be.
-func endsWithNewline(path string, size int64) bool {
-	file, err := os.Open(path)
-	if err != nil {
-		return true
-	}
-	defer file.Close()
+func endsWithNewline(file *os.File, size int64) bool {
 	last := make([]byte, 1)
-	_, err = file.ReadAt(last, size-1)
+	_, err := file.ReadAt(last, size-1)
 	return err != nil || last[0] == '\n'
 }
 
@@ -220,7 +207,7 @@ func (f *File) shut() error {
 func (f *File) Sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.file == nil || !f.plain {
+	if f.file == nil {
 		return nil
 	}
 	return f.file.Sync()

@@ -305,26 +305,6 @@ func TestAFileThatCannotBeRenamedIsWrittenOn(t *testing.T) {
 	})
 }
 
-func TestADeviceIsNeverReplaced(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("no device has a path in a directory here")
-	}
-	path := filepath.Join(t.TempDir(), "agent.log")
-	if err := os.Symlink(os.DevNull, path); err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(path, Options{MaxBytes: 1, Every: time.Nanosecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	write(t, f, "one", "two")
-	entries, err := os.ReadDir(filepath.Dir(path))
-	if err != nil || len(entries) != 1 {
-		t.Errorf("the directory has %v (%v), want the link alone", entries, err)
-	}
-}
-
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "missing", "agent.log")
 	if _, err := Open(path, Options{}); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) {

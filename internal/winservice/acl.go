@@ -20,14 +20,19 @@ type ace struct {
 const changing = 0x2 | // FILE_WRITE_DATA, FILE_ADD_FILE
 	0x4 | // FILE_APPEND_DATA, FILE_ADD_SUBDIRECTORY
 	0x40 | // FILE_DELETE_CHILD
+	0x100 | // FILE_WRITE_ATTRIBUTES, with which FSCTL_SET_REPARSE_POINT makes a directory lead elsewhere (MS-FSA 2.1.5.10.37)
 	0x10000 | // DELETE
 	0x40000 | // WRITE_DAC
 	0x80000 | // WRITE_OWNER
 	0x10000000 | // GENERIC_ALL
 	0x40000000 // GENERIC_WRITE
 
-// everyone is the SID of all users.
-const everyone = "S-1-1-0"
+// SIDs that stand for somebody else.
+const (
+	everyone     = "S-1-1-0"
+	creatorOwner = "S-1-3-0" // the owner of what is made below; nobody on the thing itself
+	ownerRights  = "S-1-3-4" // the thing's owner, in place of the rights that he has otherwise
+)
 
 // trusted tells whether a SID stands for somebody who is as powerful as the service.
 // https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-security-identifiers
@@ -35,8 +40,6 @@ func trusted(sid string) bool {
 	switch sid {
 	case "S-1-5-18", // SYSTEM
 		"S-1-5-32-544", // Administrators
-		"S-1-3-0",      // CREATOR OWNER
-		"S-1-3-4",      // OWNER RIGHTS
 		"S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464": // TrustedInstaller
 		return true
 	}
@@ -44,10 +47,20 @@ func trusted(sid string) bool {
 	return strings.HasPrefix(sid, "S-1-5-21-") && (strings.HasSuffix(sid, "-500") || strings.HasSuffix(sid, "-512"))
 }
 
-// writers are the SIDs of those besides administrators whom a list lets change things. Entries that deny are not
-// counted: whether they help depends on group membership.
-func writers(list []ace) (sids []string) {
+// writers are the SIDs of those besides administrators whom an owner's rights and a list let change things. An owner may
+// change the list, whatever is in it; also with entries for OWNER RIGHTS, which say otherwise, an owner who is no
+// administrator is named: who could make the thing his may have opened it before. No entry is needed for him then, and
+// one for OWNER RIGHTS gives nobody else anything. CREATOR OWNER matters only in what is made below. Entries that deny
+// are not counted: whether they help depends on group membership.
+// https://learn.microsoft.com/windows/win32/secauthz/owner-of-a-new-object
+func writers(owner string, list []ace) (sids []string) {
+	if !trusted(owner) {
+		sids = append(sids, owner)
+	}
 	for _, a := range list {
+		if a.sid == ownerRights || a.sid == creatorOwner {
+			continue
+		}
 		if a.allow && !a.inheritOnly && a.mask&changing != 0 && !trusted(a.sid) && !slices.Contains(sids, a.sid) {
 			sids = append(sids, a.sid)
 		}

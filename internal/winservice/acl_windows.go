@@ -12,9 +12,16 @@ import (
 // Writers lists who besides administrators may change a file or directory, by name where Windows knows one.
 // https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-getnamedsecurityinfow
 func Writers(path string) ([]string, error) {
-	descriptor, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
+	descriptor, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
 	if err != nil {
 		return nil, fmt.Errorf("GetNamedSecurityInfo %s: %w", path, err)
+	}
+	owner, _, err := descriptor.Owner()
+	if err != nil {
+		return nil, fmt.Errorf("GetSecurityDescriptorOwner %s: %w", path, err)
+	}
+	if owner == nil {
+		return nil, fmt.Errorf("GetSecurityDescriptorOwner %s: it has no owner", path)
 	}
 	acl, _, err := descriptor.DACL()
 	if err != nil {
@@ -24,7 +31,7 @@ func Writers(path string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("GetAce %s: %w", path, err)
 	}
-	names := writers(list)
+	names := writers(owner.String(), list)
 	for i, text := range names {
 		names[i] = accountName(text)
 	}

@@ -100,8 +100,9 @@ func TestWritersOfADirectory(t *testing.T) {
 		return dir
 	}
 	for _, test := range []struct{ sddl, want string }{
-		{"D:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FRFX;;;WD)", ""},
-		{"D:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FRFWFX;;;WD)", everyone},
+		{"O:BAD:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FRFX;;;WD)", ""},
+		{"O:BAD:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FRFWFX;;;WD)", everyone},
+		{"O:BAD:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;0x1201a9;;;WD)", everyone}, // reading and FILE_WRITE_ATTRIBUTES
 	} {
 		who, err := Writers(directory(test.sddl))
 		if err != nil {

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logfile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// secret is what the file that a link leads to holds, before and after.
+const secret = "not a log"
+
+// A link is made by somebody who may write in the log's directory.
+type link struct {
+	name    string
+	make    func(target, path string) error
+	refused string // the error
+}
+
+var links = []link{
+	{"symbolic link", os.Symlink, "is refused: it is a link or another reparse point, which is not followed"},
+	{"hard link", os.Link, "is refused: the file has 2 names (hard links)"},
+}
+
+// makeTarget makes the file that a link shall lead to, in a directory of its own.
+func makeTarget(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "target")
+	if err := os.WriteFile(path, []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func wantUntouched(t *testing.T, target string) {
+	t.Helper()
+	if content, err := os.ReadFile(target); err != nil || string(content) != secret {
+		t.Errorf("the link's target holds %q (%v), want %q", content, err, secret)
+	}
+}
+
+// plant makes the link, or skips where this system makes none.
+func (l link) plant(t *testing.T, target, path string) {
+	t.Helper()
+	err := l.make(target, path)
+	if err == nil {
+		_, err = os.Lstat(path) // Wine makes no symbolic link and says that it did
+	}
+	if err != nil {
+		t.Skipf("require a %s: %v", l.name, err)
+	}
+}
+
+func wantError(t *testing.T, err error, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("got %v, want %q", err, text)
+		}
+	}
+}
+
+func TestALinkIsNotOpened(t *testing.T) {
+	for _, l := range links {
+		t.Run(l.name, func(t *testing.T) {
+			target, path := makeTarget(t), filepath.Join(t.TempDir(), "agent.log")
+			l.plant(t, target, path)
+			_, err := Open(path, Options{})
+			wantError(t, err, path, l.refused)
+			wantUntouched(t, target)
+		})
+	}
+}
+
+// A link to what is not there yet makes no file there.
+func TestALinkToNothingMakesNothing(t *testing.T) {
+	target, path := filepath.Join(t.TempDir(), "target"), filepath.Join(t.TempDir(), "agent.log")
+	links[0].plant(t, target, path)
+	_, err := Open(path, Options{})
+	wantError(t, err, path, links[0].refused)
+	if _, err := os.Lstat(target); !os.IsNotExist(err) {
+		t.Errorf("the link's target: got %v, want none", err)
+	}
+}
+
+// The log is opened anew after a line that could not be written.
+func TestALinkPlantedMeanwhileIsNotOpened(t *testing.T) {
+	for _, l := range links {
+		t.Run(l.name, func(t *testing.T) {
+			target, f := makeTarget(t), open(t, Options{})
+			write(t, f, "one")
+			_ = f.file.Close() // as a failing disk
+			if _, err := f.Write([]byte("two\n")); err == nil {
+				t.Fatal("a write into a closed file succeeded")
+			}
+			if err := os.Remove(f.Path()); err != nil {
+				t.Fatal(err)
+			}
+			l.plant(t, target, f.Path())
+			_, err := f.Write([]byte("three\n"))
+			wantError(t, err, f.Path(), l.refused)
+			wantUntouched(t, target)
+			if err := os.Remove(f.Path()); err != nil {
+				t.Fatal(err)
+			}
+			write(t, f, "four")
+			if got := strings.Join(contents(t, f), ""); !strings.HasPrefix(got, "log file: 2 lines before this one are lost: ") || !strings.HasSuffix(got, "\nfour\n") {
+				t.Errorf("got %q", got)
+			}
+			wantUntouched(t, target)
+		})
+	}
+}
+
+func TestADirectoryIsNoLog(t *testing.T) {
+	path := t.TempDir()
+	_, err := Open(path, Options{})
+	wantError(t, err, path, "is refused: it is no regular file")
+}
+
+func TestCheckOwn(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		names   uint64
+		reparse bool
+		want    string
+	}{
+		{"one name", 1, false, ""},
+		{"two names", 2, false, links[1].refused},
+		{"removed meanwhile", 0, false, "is refused: the file has 0 names"},
+		{"a reparse point that Go takes for a regular file", 1, true, links[0].refused},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := checkOwn("agent.log", test.names, test.reparse)
+			if test.want == "" && err != nil {
+				t.Error(err)
+			}
+			if test.want != "" {
+				wantError(t, err, "agent.log "+test.want)
+			}
+		})
+	}
+}
+
+func TestIsLink(t *testing.T) {
+	dir := t.TempDir()
+	if got, err := IsLink(dir); err != nil || got {
+		t.Errorf("a directory: got %v, %v", got, err)
+	}
+	if _, err := IsLink(filepath.Join(dir, "missing")); !os.IsNotExist(err) {
+		t.Errorf("what is not there: got %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "logs")
+	links[0].plant(t, dir, path)
+	for _, path := range []string{path, path + string(filepath.Separator)} {
+		if got, err := IsLink(path); err != nil || !got {
+			t.Errorf("a link, as %s: got %v, %v", path, got, err)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package logfile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+// replaceByLink puts a link in the place of an open log, which Windows does not let anybody do.
+func replaceByLink(t *testing.T, l link, target, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	l.plant(t, target, path)
+}
+
+// The link itself is set aside, and a new file begins.
+func TestALinkPlantedBetweenTwoReplacements(t *testing.T) {
+	for _, l := range links {
+		t.Run(l.name, func(t *testing.T) {
+			target, f := makeTarget(t), open(t, Options{MaxBytes: 1})
+			write(t, f, "one", "two")
+			replaceByLink(t, l, target, f.Path())
+			write(t, f, "three", "four")
+			if diff := cmp.Diff([]string{"one\n", secret, "three\n", "four\n"}, contents(t, f)); diff != "" {
+				t.Error(diff)
+			}
+			wantUntouched(t, target)
+		})
+	}
+}
+
+// Where the link cannot be set aside, what is written on is not what it leads to.
+func TestALinkPlantedBetweenTwoReplacementsThatCannotBeRenamed(t *testing.T) {
+	for _, l := range links {
+		t.Run(l.name, func(t *testing.T) {
+			target := makeTarget(t)
+			// A name so long that none is left for an old file.
+			f, err := Open(filepath.Join(t.TempDir(), strings.Repeat("a", 250)), Options{MaxBytes: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = f.Close() }()
+			write(t, f, "one")
+			replaceByLink(t, l, target, f.Path())
+			_, err = f.Write([]byte("two\n"))
+			wantError(t, err, l.refused)
+			wantUntouched(t, target)
+		})
+	}
+}
+
+func TestPipesAndDevicesAreNoLogs(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "agent.log")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{fifo, os.DevNull} { // the pipe without waiting for a reader
+		_, err := Open(path, Options{})
+		wantError(t, err, path, "is refused: it is no regular file")
+	}
+}
