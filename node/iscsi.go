@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/klog/v2"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -35,6 +37,7 @@ func newISCSI(c *calls) *ISCSI {
 const (
 	arrivalTime = 10 * time.Second // from a login until its disks have come
 	sessionTime = 10 * time.Second // until a busy session is not
+	deviceTime  = 5 * time.Second  // until Windows has looked at the disks of a session, or nobody uses them any more
 )
 
 func targetLock(name targetName) string { return "iscsi target " + string(name) }
@@ -50,10 +53,23 @@ func (s *ISCSI) AddTargetPortal(ctx context.Context, at TargetPortal) error {
 		}
 		err = o.unlessDone(o.k.AddISCSISendTargetPortal(p.win32().Bytes()))
 		if err != nil && !hasCode(err, win32.ISDSC_TARGET_PORTAL_ALREADY_EXISTS, win32.ISDSC_TARGET_ADDRESS_ALREADY_EXISTS) {
+			o.undoAdd(p)
 			return o.failISCSI(err, "registering the target portal %s", p)
 		}
 		return nil
 	})
+}
+
+// undoAdd forgets a portal that was not registered before. AddIScsiSendTargetPortalW asks the portal for its targets, and
+// has been seen to leave it registered when it cannot be reached or wants CHAP: the next call would find it and succeed.
+func (o *op) undoAdd(p portal) {
+	left, err := o.registeredPortals(p)
+	if err == nil {
+		err = o.forgetPortals(p, left)
+	}
+	if err != nil {
+		klog.FromContext(o.ctx).Error(err, "A target portal may stay registered though registering it failed", "portal", p.String())
+	}
 }
 
 // RemoveTargetPortal forgets a portal. One that is not registered is success; sessions stay.
@@ -63,14 +79,19 @@ func (s *ISCSI) RemoveTargetPortal(ctx context.Context, at TargetPortal) error {
 		if err != nil {
 			return err
 		}
-		for _, r := range registered {
-			err := o.unlessDone(o.k.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes()))
-			if err != nil && !hasCode(err, win32.ISDSC_PORTAL_NOT_FOUND, win32.ISDSC_NOT_FOUND) {
-				return o.failISCSI(err, "forgetting the target portal %s", p)
-			}
-		}
-		return nil
+		return o.forgetPortals(p, registered)
 	})
+}
+
+// forgetPortals removes registrations of a portal.
+func (o *op) forgetPortals(p portal, registered []win32.ISCSITargetPortalInfo) error {
+	for _, r := range registered {
+		err := o.unlessDone(o.k.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes()))
+		if err != nil && !hasCode(err, win32.ISDSC_PORTAL_NOT_FOUND, win32.ISDSC_NOT_FOUND) {
+			return o.failISCSI(err, "forgetting the target portal %s", p)
+		}
+	}
+	return nil
 }
 
 func (s *ISCSI) atPortal(ctx context.Context, verb string, at TargetPortal, f func(o *op, p portal) error) error {
@@ -111,8 +132,12 @@ func (s *ISCSI) DiscoverTargetPortal(ctx context.Context, at TargetPortal) ([]st
 
 // targetsAt are the names of the known targets that answer at a portal. One that goes meanwhile is left out.
 func (o *op) targetsAt(p portal) ([]string, error) {
-	all, err := o.k.ReportISCSITargets(false)
-	if err := o.unlessDone(err); err != nil {
+	var all []string
+	err := o.whileTooSmall(func() (err error) {
+		all, err = o.k.ReportISCSITargets(false)
+		return o.unlessDone(err)
+	})
+	if err != nil {
 		return nil, o.failISCSI(err, "listing the iSCSI targets")
 	}
 	names := []string{}

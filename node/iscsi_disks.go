@@ -99,6 +99,8 @@ func (o *op) targetDisks(name targetName) (found targetDisks, err error) {
 	return found, nil
 }
 
+// sessionDevices asks with GetDevicesForIScsiSessionW, which right after a login has been seen to say for a moment that the
+// devices are in use, or that it needs a larger buffer than it says it needs.
 func (o *op) sessionDevices(id win32.ISCSIUniqueID) (devices []win32.ISCSIDevice, err error) {
 	err = o.whileSessionBusy(func() error {
 		b, count, err := o.k.DevicesForISCSISession(id)
@@ -106,7 +108,7 @@ func (o *op) sessionDevices(id win32.ISCSIUniqueID) (devices []win32.ISCSIDevice
 			devices, err = win32.ParseISCSIDevices(b, count)
 		}
 		return err
-	})
+	}, win32.ISDSC_DEVICE_BUSY_ON_SESSION, win32.ERROR_INSUFFICIENT_BUFFER, win32.ISDSC_BUFFER_TOO_SMALL)
 	return devices, err
 }
 
@@ -130,7 +132,7 @@ func (o *op) numberOf(device win32.ISCSIDevice) uint32 {
 
 // DisconnectTarget writes out what Windows holds for the disks of a target and logs out of it, for good: a login that
 // Windows would make again after a reboot is forgotten. A target that is not connected is success. While a volume of it
-// is mounted, or a disk otherwise in use, it stays connected.
+// is mounted at a directory, or a disk otherwise in use, it stays connected.
 func (s *ISCSI) DisconnectTarget(ctx context.Context, at TargetPortal, target string) error {
 	_, name, err := parseTarget(at, target)
 	if err != nil {
@@ -156,7 +158,8 @@ func (s *ISCSI) disconnect(o *op, name targetName) error {
 		return err
 	}
 	for _, session := range sessions {
-		err := o.whileSessionBusy(func() error { return o.k.LogoutISCSITarget(session.ID) })
+		// A disk may be in use for a moment by one that just looks at it, such as a virus scanner.
+		err := o.whileSessionBusy(func() error { return o.k.LogoutISCSITarget(session.ID) }, win32.ISDSC_DEVICE_BUSY_ON_SESSION)
 		switch {
 		case err == nil, hasCode(err, win32.ISDSC_INVALID_SESSION_ID, win32.ISDSC_NOT_FOUND):
 		case hasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION):
@@ -176,7 +179,11 @@ func (s *ISCSI) disconnect(o *op, name targetName) error {
 
 const reasonTargetInUse = "TARGET_IN_USE"
 
-// settleDisks makes sure that no volume of the target's disks is mounted, or gets mounted until the operation is over,
+// isDriveRoot tells whether a path that Windows gives for a volume is its drive letter. Automount assigns those, and no
+// caller can take them away; what is open there refuses the logout.
+func isDriveRoot(path string) bool { return len(path) == len(`X:\`) && path[1:] == `:\` }
+
+// settleDisks makes sure that no volume of the target's disks is mounted at a directory, or gets mounted until the operation is over,
 // and writes them out.
 func (o *op) settleDisks(name targetName) error {
 	found, err := o.targetDisks(name)
@@ -196,6 +203,7 @@ func (o *op) settleDisks(name targetName) error {
 	}
 	for _, v := range volumes {
 		paths, err := o.k.VolumePathNames(v.id.String())
+		paths = slices.DeleteFunc(paths, isDriveRoot)
 		switch {
 		case err != nil && !o.volumePresent(v.id):
 		case err != nil:

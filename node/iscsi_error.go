@@ -70,12 +70,28 @@ func (o *op) unlessDone(err error) error {
 	return err
 }
 
-// whileSessionBusy repeats f while the session is busy with something else.
-func (o *op) whileSessionBusy(f func() error) error {
-	var p patience
+// whileSessionBusy repeats f while the session is busy with something else, and for a shorter time while f fails with one
+// of the other codes.
+func (o *op) whileSessionBusy(f func() error, others ...win32.Errno) error {
+	var session, other patience
 	for {
 		err := o.unlessDone(f())
-		if !hasCode(err, win32.ISDSC_SESSION_BUSY) || !p.wait(sessionTime) {
+		switch {
+		case hasCode(err, win32.ISDSC_SESSION_BUSY) && session.wait(sessionTime):
+		case hasCode(err, others...) && other.wait(deviceTime):
+		default:
+			return err
+		}
+	}
+}
+
+// whileTooSmall repeats f for a moment while Windows says that a buffer was too small, which it does now and then
+// whatever the buffer.
+func (o *op) whileTooSmall(f func() error) error {
+	var p patience
+	for {
+		err := f()
+		if !hasCode(err, win32.ERROR_INSUFFICIENT_BUFFER, win32.ISDSC_BUFFER_TOO_SMALL) || !p.wait(transientTime) {
 			return err
 		}
 	}

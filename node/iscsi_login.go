@@ -142,15 +142,11 @@ func (s *ISCSI) connect(o *op, p portal, name targetName, login ISCSILogin) erro
 	return nil
 }
 
-// login logs in, and once more when Windows says that a buffer of its own was too small: it does so now and then.
+// login logs in, and once more when Windows says that a buffer of its own was too small.
 func (o *op) login(login kernel.ISCSILogin) error {
-	var p patience
-	for {
-		err := o.whileSessionBusy(func() error { _, err := o.k.LoginISCSITarget(login); return err })
-		if !hasCode(err, win32.ERROR_INSUFFICIENT_BUFFER, win32.ISDSC_BUFFER_TOO_SMALL) || !p.wait(transientTime) {
-			return err
-		}
-	}
+	return o.whileTooSmall(func() error {
+		return o.whileSessionBusy(func() error { _, err := o.k.LoginISCSITarget(login); return err })
+	})
 }
 
 // SetMutualCHAPSecret sets the secret by which targets prove themselves to this node. It is one for all targets.

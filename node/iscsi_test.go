@@ -5,6 +5,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,8 @@ type scriptedISCSI struct {
 	err                     error     // of logins
 	busy                    error     // of queries for devices
 	queries                 int
+	logoutErr               error
+	logouts                 int
 }
 
 const scriptedTarget = "iqn.2001-04.com.example:disk"
@@ -137,6 +140,50 @@ func TestBusySessionEndsUnavailable(t *testing.T) {
 			t.Errorf("%d queries", k.queries)
 		}
 	})
+}
+
+func (k *scriptedISCSI) VolumeNames() ([]string, error) { return nil, nil }
+
+func (k *scriptedISCSI) ISCSIPersistentLogins() ([]byte, int, error) { return nil, 0, nil }
+
+func (k *scriptedISCSI) LogoutISCSITarget(win32.ISCSIUniqueID) error {
+	k.logouts++
+	return k.logoutErr
+}
+
+// TestBusyDevicesEnd: what is usually over in a moment is not waited for without end.
+func TestBusyDevicesEnd(t *testing.T) {
+	enough := func(calls int) bool { return calls >= 10 && calls <= 30 }
+	for code, class := range map[win32.Errno]Class{
+		win32.ISDSC_DEVICE_BUSY_ON_SESSION: FailedPrecondition, win32.ERROR_INSUFFICIENT_BUFFER: Internal,
+	} {
+		bubble(t, func(t *testing.T) {
+			k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW", Code: code}}
+			_, err := k.iscsi().GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
+			wantError(t, err, class, strings.TrimPrefix(code.Name(), "ERROR_"))
+			if !enough(k.queries) {
+				t.Errorf("%v: %d queries", code, k.queries)
+			}
+		})
+	}
+	bubble(t, func(t *testing.T) {
+		k := &scriptedISCSI{connected: true, logoutErr: &kernel.Error{Function: "LogoutIScsiTarget", Code: win32.ISDSC_DEVICE_BUSY_ON_SESSION}}
+		err := k.iscsi().DisconnectTarget(t.Context(), scriptedPortal(), scriptedTarget)
+		wantError(t, err, FailedPrecondition, reasonTargetInUse)
+		if !hasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION) || !enough(k.logouts) {
+			t.Errorf("%d logouts, %v", k.logouts, err)
+		}
+	})
+}
+
+func TestIsDriveRoot(t *testing.T) {
+	for path, want := range map[string]bool{
+		`E:\`: true, `e:\`: true, `E:\data\`: false, `E:`: false, ``: false, `\\?\Volume{15be7061-289d-4c9e-9186-486e0fca2a77}\`: false,
+	} {
+		if got := isDriveRoot(path); got != want {
+			t.Errorf("%q: %v, want %v", path, got, want)
+		}
+	}
 }
 
 func TestReconnectingSession(t *testing.T) {

@@ -214,8 +214,8 @@ func targetScenarios() map[string]scenario {
 			failure: func(d *driver) {
 				d.discovered()
 				noError(d.t, d.connect(openTarget))
-				d.node.Faults.Add(testnode.Fault{Function: "LogoutISCSITarget", Times: 1, Error: win32.ISDSC_DEVICE_BUSY_ON_SESSION})
-				wantCode(d.t, "a disk in use", d.disconnect(openTarget), codes.FailedPrecondition)
+				d.node.Faults.Add(testnode.Fault{Function: "LogoutISCSITarget", Times: 1, Error: win32.ISDSC_RESTRICTED_BY_GROUP_POLICY})
+				wantCode(d.t, "a group policy", d.disconnect(openTarget), codes.FailedPrecondition)
 			},
 		},
 		"GetTargetDisks": {

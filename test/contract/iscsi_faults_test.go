@@ -4,16 +4,20 @@ package contract
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	system "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
+	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
@@ -108,23 +112,104 @@ func TestISCSIBusy(t *testing.T) {
 	discovered(t, n)
 	n.Faults.Add(testnode.Fault{Function: "LoginISCSITarget", Times: 2, Error: win32.ERROR_INSUFFICIENT_BUFFER})
 	n.Faults.Add(testnode.Fault{Function: "LoginISCSITarget", Times: 2, Error: win32.ISDSC_SESSION_BUSY})
-	n.Faults.Add(testnode.Fault{Function: "DevicesForISCSISession", Times: 2, Error: win32.ISDSC_SESSION_BUSY})
-	connected(t, n)
-	n.Faults.Add(testnode.Fault{Function: "LogoutISCSITarget", Times: 1, Error: win32.ISDSC_DEVICE_BUSY_ON_SESSION})
-	err := logout(t, n, openTarget)
-	wantCode(t, err, codes.FailedPrecondition)
-	if info := errorInfo(err); info.GetReason() != "TARGET_IN_USE" || info.GetMetadata()["win32"] != "4026466368" {
-		t.Errorf("details %v", info)
+	busyDevices := func() {
+		t.Helper()
+		for _, code := range []win32.Errno{
+			win32.ISDSC_SESSION_BUSY, win32.ISDSC_DEVICE_BUSY_ON_SESSION, win32.ERROR_INSUFFICIENT_BUFFER, win32.ISDSC_BUFFER_TOO_SMALL,
+		} {
+			n.Faults.Add(testnode.Fault{Function: "DevicesForISCSISession", Times: 2, Error: code})
+		}
 	}
-	n.Faults.Add(testnode.Fault{Function: "LogoutISCSITarget", Times: 1, Error: win32.ISDSC_SESSION_BUSY})
+	busyDevices()
+	connected(t, n)
+	busyDevices()
+	for _, code := range []win32.Errno{win32.ISDSC_SESSION_BUSY, win32.ISDSC_DEVICE_BUSY_ON_SESSION} {
+		n.Faults.Add(testnode.Fault{Function: "LogoutISCSITarget", Times: 2, Error: code})
+	}
 	noError(t, logout(t, n, openTarget))
 	// A login or logout that took effect and failed all the same is completed by the next call.
 	n.Faults.Add(testnode.Fault{Function: "LoginISCSITarget", Times: 1, Error: win32.ISDSC_TRANSPORT_ERROR, After: true})
 	wantCode(t, login(t, n, openTarget, 0, "", ""), codes.Unavailable)
 	noError(t, login(t, n, openTarget, 0, "", ""))
 	n.Faults.Add(testnode.Fault{Function: "LogoutISCSITarget", Times: 1, Error: win32.ISDSC_TRANSPORT_ERROR, After: true})
-	wantCode(t, logout(t, n, openTarget), codes.Unavailable)
+	err := logout(t, n, openTarget)
+	wantCode(t, err, codes.Unavailable)
+	if info := errorInfo(err); info.GetReason() != "ISDSC_TRANSPORT_ERROR" || info.GetMetadata()["win32"] != "4026466340" {
+		t.Errorf("details %v", info)
+	}
 	noError(t, logout(t, n, openTarget))
+}
+
+// TestISCSIPortalThatFails: a registration that failed leaves no portal, so that the next one fails as well and does not
+// take what the first one left for success.
+func TestISCSIPortalThatFails(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	add := func(address string) error {
+		_, err := n.ISCSI.AddTargetPortal(t.Context(), &iscsi.AddTargetPortalRequest{TargetPortal: &iscsi.TargetPortal{TargetAddress: address}})
+		return err
+	}
+	noPortals := func() {
+		t.Helper()
+		if got := portals(t, n); len(got) != 0 {
+			t.Errorf("portals after a failure: %v", got)
+		}
+	}
+	for range 2 {
+		wantCode(t, add("192.0.2.11"), codes.Unavailable) // nobody answers there
+		noPortals()
+		n.Faults.Add(testnode.Fault{Function: "AddISCSISendTargetPortal", Times: 1, Error: win32.ISDSC_AUTHENTICATION_FAILURE, After: true})
+		wantCode(t, add(arrayAddress), codes.Unauthenticated)
+		noPortals()
+	}
+	// Where it cannot be removed, the first error is what the caller gets.
+	for _, function := range []string{"RemoveISCSISendTargetPortal", "ReportISCSISendTargetPortals"} {
+		n.Faults.Add(testnode.Fault{Function: "AddISCSISendTargetPortal", Times: 1, Error: win32.ISDSC_AUTHENTICATION_FAILURE, After: true})
+		skip := 0
+		if function == "ReportISCSISendTargetPortals" {
+			skip = 1 // the list before the registration
+		}
+		n.Faults.Add(testnode.Fault{Function: function, Skip: skip, Times: 1, Error: win32.ISDSC_TARGET_ERROR})
+		wantCode(t, add(arrayAddress), codes.Unauthenticated)
+		_, err := n.ISCSI.RemoveTargetPortal(t.Context(), &iscsi.RemoveTargetPortalRequest{TargetPortal: arrayPortal()})
+		noError(t, err)
+		noPortals()
+	}
+	// One that was registered before is neither asked nor removed.
+	discovered(t, n)
+	noError(t, n.Emulated.SetISCSIPortal(arrayAddress, 3260, false))
+	noError(t, add(arrayAddress))
+	if diff := cmp.Diff(portals(t, n), []string{arrayAddress}); diff != "" {
+		t.Errorf("portals (-got +want):\n%s", diff)
+	}
+}
+
+// TestISCSITargetsTooSmall: Windows may say for a moment that the list of targets needs a buffer, of no size.
+func TestISCSITargetsTooSmall(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	n.Faults.Add(testnode.Fault{Function: "ReportISCSITargets", Times: 4, Error: win32.ERROR_INSUFFICIENT_BUFFER})
+	if diff := cmp.Diff(discovered(t, n), []string{chapTarget, mutualTarget, openTarget}); diff != "" {
+		t.Errorf("targets (-got +want):\n%s", diff)
+	}
+}
+
+// TestISCSIDriveLetter: a drive letter, which automount assigns and no call takes away, is no mount point.
+func TestISCSIDriveLetter(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	connected(t, n)
+	id := mounted(t, n, 3)
+	noError(t, n.Emulated.SetVolumeMountPoint(`E:\`, id))
+	err := logout(t, n, openTarget)
+	wantCode(t, err, codes.FailedPrecondition)
+	if !strings.Contains(err.Error(), staging) {
+		t.Errorf("the error does not name the directory: %v", err)
+	}
+	_, err = n.Volume.UnmountVolume(t.Context(), &volume.UnmountVolumeRequest{VolumeId: id, TargetPath: staging})
+	noError(t, err)
+	n.Faults.Calls()
+	noError(t, logout(t, n, openTarget))
+	if !slices.ContainsFunc(n.Faults.Calls(), func(c kernel.Call) bool { return c.Function == "Flush" }) {
+		t.Error("the volume was not flushed before the logout")
+	}
 }
 
 // TestISCSIFlushFails: what cannot be written out keeps the session.

@@ -274,6 +274,7 @@ func TestISCSIDisk(t *testing.T) {
 			t.Errorf("disk 3 after the logout: %v", err)
 		}
 		noError(t, login(t, n, openTarget, 0, "", ""))
+		targetDisks(t, n, openTarget) // waits for them: the refusal above is that of a disk that has its number
 	}
 }
 

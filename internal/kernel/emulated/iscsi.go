@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"errors"
 	"net/netip"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 )
 
 // The initiator service of the node. Codes are those that Microsoft documents for ISCSI_STATUS_QUALIFIERS. Not
-// confirmed: that registering a portal already connects to it, and that a portal's targets are forgotten with it.
+// confirmed: that a portal's targets are forgotten with it.
 
 // iscsiInitiator is the node's name as an initiator, and of the adapter that makes its sessions.
 const (
@@ -54,17 +55,21 @@ func (s iscsiState) parsePortal(b []byte) (iscsiPortal, error) {
 	return iscsiPortal{At: name}, win32.ISDSC_CONNECTION_FAILED
 }
 
-// AddISCSISendTargetPortal implements kernel.ISCSI.
+// AddISCSISendTargetPortal implements kernel.ISCSI. A portal that does not answer is registered all the same, as has been
+// seen on Windows.
 func (n *Node) AddISCSISendTargetPortal(portal []byte) error {
 	return n.withISCSI("AddIScsiSendTargetPortalW", "", func(s iscsiState) error {
-		p, err := s.parsePortal(portal)
-		if err != nil {
-			return err
+		p, answer := s.parsePortal(portal)
+		if answer != nil && !errors.Is(answer, win32.ISDSC_CONNECTION_FAILED) {
+			return answer
 		}
 		if slices.ContainsFunc(s.Registered, p.At.same) {
 			return win32.ISDSC_TARGET_PORTAL_ALREADY_EXISTS
 		}
-		return n.update(func(s *state) { s.ISCSI.Registered = append(s.ISCSI.Registered, p.At) })
+		if err := n.update(func(s *state) { s.ISCSI.Registered = append(s.ISCSI.Registered, p.At) }); err != nil {
+			return err
+		}
+		return answer
 	})
 }
 

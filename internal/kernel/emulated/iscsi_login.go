@@ -138,8 +138,8 @@ func (s iscsiState) authenticate(t iscsiTarget, login kernel.ISCSILogin) error {
 	return nil
 }
 
-// LogoutISCSITarget implements kernel.ISCSI. Volumes that are mounted at a directory or drive letter, or open, keep the
-// session: whether Windows looks at mount points here is not confirmed.
+// LogoutISCSITarget implements kernel.ISCSI. Volumes that are mounted at a directory, or open, keep the session, those
+// that have just a drive letter do not: whether Windows looks at mount points here is not confirmed.
 func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 	err := n.withISCSI("LogoutIScsiTarget", "", func(s iscsiState) error {
 		session, ok := s.session(id)
@@ -155,7 +155,7 @@ func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 	return err
 }
 
-// inUse tells whether a volume of the disk is mounted or open.
+// inUse tells whether a volume of the disk is mounted at a directory or open.
 func (n *Node) inUse(d *disk) bool {
 	s := n.state.Load()
 	return slices.ContainsFunc(d.volumeList(), func(v *volume) bool {
@@ -163,8 +163,7 @@ func (n *Node) inUse(d *disk) bool {
 		open := d.open[v.id] != nil
 		d.mu.RUnlock()
 		return open || n.filesOpen(v.id) ||
-			slices.ContainsFunc(s.Mounts, func(m mountState) bool { return m.Volume == v.id }) ||
-			slices.ContainsFunc(s.Letters, func(l letterState) bool { return l.Volume == v.id })
+			slices.ContainsFunc(s.Mounts, func(m mountState) bool { return m.Volume == v.id })
 	})
 }
 

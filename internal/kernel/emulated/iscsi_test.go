@@ -88,6 +88,10 @@ func TestISCSICodes(t *testing.T) {
 	_, err := n.LoginISCSITarget(openLogin())
 	wantCode(t, "login before discovery", err, win32.ISDSC_TARGET_NOT_FOUND)
 	wantCode(t, "unreachable portal", n.AddISCSISendTargetPortal(elsewhere), win32.ISDSC_CONNECTION_FAILED)
+	if _, count, err := n.ReportISCSISendTargetPortals(); count != 1 || err != nil {
+		t.Errorf("%d portals, %v: it is registered nevertheless", count, err)
+	}
+	must(t, n.RemoveISCSISendTargetPortal("", anyPort, elsewhere))
 	wantCode(t, "unknown name", n.AddISCSISendTargetPortal(portalAt("array.example", 3260)), win32.ISDSC_DNS_NAME_UNRESOLVED)
 	wantCode(t, "no portal", n.AddISCSISendTargetPortal(nil), win32.ISDSC_INVALID_PARAMETER)
 	wantCode(t, "refresh unregistered", n.RefreshISCSISendTargetPortal("", anyPort, thePortal()), win32.ISDSC_PORTAL_NOT_FOUND)
@@ -170,12 +174,10 @@ func TestISCSIBusyDisk(t *testing.T) {
 	must(t, n.DeleteVolumeMountPoint(crashDir+`\`))
 	busy("an open file")
 	must(t, f.Close())
-	must(t, n.SetVolumeMountPoint(`X:\`, name))
-	busy("a drive letter")
-	must(t, n.DeleteVolumeMountPoint(`X:\`))
+	must(t, n.SetVolumeMountPoint(`X:\`, name)) // that alone keeps nothing
 	must(t, n.LogoutISCSITarget(id))
 
-	// The volume and its files are there at the next login.
+	// The volume and its files are there at the next login, under the letter that it had.
 	logIn(t, n, openLogin())
 	if l := layoutOf(t, n, 3); !l.HasDataPartition() {
 		t.Errorf("layout after the second login: %+v", l)

@@ -53,7 +53,7 @@ func (Kernel) DevicesForISCSISession(session win32.ISCSIUniqueID) (devices []byt
 func (Kernel) ISCSIPersistentLogins() (logins []byte, count int, err error) {
 	var n uint32
 	logins, err = grownISCSI("ReportIScsiPersistentLoginsW", "", 1, func(size *uint32, buffer *byte) uint32 {
-		return winapi.ReportIScsiPersistentLogins(&n, buffer, size)
+		return reportLogins(&n, size, func() uint32 { return winapi.ReportIScsiPersistentLogins(&n, buffer, size) })
 	})
 	return logins, int(n), err
 }
