@@ -5,11 +5,11 @@ package server
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -21,7 +21,7 @@ import (
 // for the others would be a tenth of the whole call.
 const requestIDHeader = "x-request-id"
 
-// passage is what every unary call of one endpoint passes.
+// passage is what every call of one endpoint passes.
 type passage struct {
 	endpoint Endpoint
 	ids      *requestIDs
@@ -36,9 +36,9 @@ type passage struct {
 func newPassage(e Endpoint, ids *requestIDs, o Options) *passage {
 	p := &passage{
 		endpoint: e, ids: ids, logger: o.Logger, record: o.Record, disturb: o.Disturb, metrics: o.Metrics.of(e),
-		limits: map[string]time.Duration{healthpb.Health_Check_FullMethodName: LimitRead},
+		limits: map[string]time.Duration{},
 	}
-	for _, service := range e.Services {
+	for _, service := range append(slices.Clone(e.Services), healthService(nil)) {
 		for _, m := range service.Methods {
 			p.limits[service.path(m)] = cmp.Or(o.CallTimeout, m.Limit)
 		}
@@ -73,9 +73,18 @@ func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerI
 	return response, err
 }
 
-// admit waits for the call's turn and runs the handler.
+// admit waits for the call's turn and runs the handler. Health checks have places of their own: a node whose calls all
+// hang is what they are asked about.
 func (p *passage) admit(c *call, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	if client := processOf(c); client != nil && p.clients != nil {
+	client := processOf(c)
+	switch {
+	case client == nil || p.clients == nil:
+	case isHealth(info.FullMethod):
+		if err := p.clients.openStream(client); err != nil {
+			return nil, err
+		}
+		defer p.clients.closeStream(client)
+	default:
 		if err := p.clients.enter(c, client, &c.slot); err != nil {
 			return nil, toStatus(err)
 		}

@@ -30,7 +30,7 @@ func CheckCallTimeout(d time.Duration) error {
 func (p *passage) deadline(ctx context.Context, call *tap.Info) (context.Context, error) {
 	limit, ok := p.limits[call.FullMethodName]
 	if !ok {
-		return ctx, nil // a stream, which ends with its connection, or no method at all
+		return ctx, nil // a stream, whose number is bounded instead, or no method at all
 	}
 	timed, cancel := context.WithTimeout(ctx, limit) //nolint:gosec // G118: see timedCall
 	return timedCall{timed, cancel}, nil

@@ -11,7 +11,7 @@ import (
 const (
 	maxRequestBytes = 2 << 20         // a request is a few paths
 	maxHeaderBytes  = 64 << 10        // clients send none of their own
-	maxStreams      = 256             // concurrent calls of one connection
+	maxStreams      = 256             // concurrent calls and other streams of one connection
 	streamWindow    = 64 << 10        // bytes of a request that arrive before somebody reads them; fixed, or clients could raise it
 	minPing         = 5 * time.Second // between a client's keepalive pings
 	silence         = 2 * time.Minute // until a connection that sent nothing is dropped
@@ -31,6 +31,11 @@ type Limits struct {
 	Connections int
 	// ClientConnections is how many of them are one client's.
 	ClientConnections int
+	// Streams is how many streams are open that are no calls of the endpoints' own services: health checks, health watches
+	// and reflection, unary or not.
+	Streams int
+	// ClientStreams is how many of them are one client's; what comes beyond either is refused at once.
+	ClientStreams int
 	// Wait is how long a call waits for its turn before it is refused.
 	Wait time.Duration
 }
@@ -38,13 +43,16 @@ type Limits struct {
 // The defaults. A driver has a connection to each of a few endpoints and a few dozen calls at a time when a node drains;
 // some drivers open a connection for each call and leave it to their garbage collector. So the limits are far beyond what
 // a driver needs, and low enough that a client who uses them up costs some hundred megabytes and leaves three quarters of
-// the places to others.
+// the places to others. Probes and grpcurl have one stream open; who lets gRPC watch the health of its connections has
+// one for each of the agent's two dozen endpoints at most. A stream costs some 20 KiB.
 const (
 	defaultCalls             = 1024
 	defaultClientCalls       = 256
 	defaultClientWaiting     = 4096
 	defaultConnections       = 8192
 	defaultClientConnections = 4096
+	defaultStreams           = 2048
+	defaultClientStreams     = 32
 	defaultWait              = 10 * time.Second
 )
 
@@ -55,6 +63,8 @@ func (l Limits) complete() Limits {
 		ClientWaiting:     cmp.Or(l.ClientWaiting, defaultClientWaiting),
 		Connections:       cmp.Or(l.Connections, defaultConnections),
 		ClientConnections: cmp.Or(l.ClientConnections, defaultClientConnections),
+		Streams:           cmp.Or(l.Streams, defaultStreams),
+		ClientStreams:     cmp.Or(l.ClientStreams, defaultClientStreams),
 		Wait:              cmp.Or(l.Wait, defaultWait),
 	}
 }

@@ -5,6 +5,7 @@ package server
 import (
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -17,25 +18,27 @@ type clients struct {
 	logger  klog.Logger
 	metrics *Metrics
 
-	mu    sync.Mutex
-	known map[string]*process
-	conns int
-	queue queue
+	mu      sync.Mutex
+	known   map[uint32]*process // by number
+	conns   int
+	streams int
+	queue   queue
 }
 
 func newClients(l Limits, logger klog.Logger, m *Metrics) *clients {
 	if m == nil {
 		m = NewMetrics() // which nobody collects
 	}
-	return &clients{limits: l, logger: logger, metrics: m, known: map[string]*process{}}
+	return &clients{limits: l, logger: logger, metrics: m, known: map[uint32]*process{}}
 }
 
 // process is one client: what it has open, and what it has running.
 type process struct {
-	name  string // as log lines have it
-	key   string // in clients.known; "" when the transport cannot name the process
-	conns []*conn
-	lines allowance // of the log
+	name    string // as log lines have it
+	number  uint32 // in clients.known; 0 when the transport cannot tell it
+	conns   []*conn
+	streams int       // see openStream
+	lines   allowance // of the log
 
 	turns turns
 }
@@ -71,16 +74,31 @@ func (cs *clients) admit(c *conn) {
 
 // of is the process behind an address. Where the system does not tell, every connection is a client of its own.
 func (cs *clients) of(addr net.Addr) *process {
-	p := &process{name: addr.String()}
-	if addr.Network() != "process" || !strings.HasPrefix(p.name, "pid ") {
+	p := &process{name: addr.String(), number: processNumber(addr)}
+	if p.number == 0 {
 		return p
 	}
-	if known := cs.known[p.name]; known != nil {
+	if known := cs.known[p.number]; known != nil {
 		return known
 	}
-	p.key = p.name
-	cs.known[p.key] = p
+	cs.known[p.number] = p
 	return p
+}
+
+// processNumber is the number in an address such as "pid 123 uid 0" or "pid 123 C:\driver.exe", 0 when there is none. What
+// stands behind it is for people: it need not be the same, nor readable, each time that the process connects. Linux has
+// the number 0 for a process that it does not show to the agent.
+func processNumber(addr net.Addr) uint32 {
+	text, ok := strings.CutPrefix(addr.String(), "pid ")
+	if !ok || addr.Network() != "process" {
+		return 0
+	}
+	text, _, _ = strings.Cut(text, " ")
+	number, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return uint32(number)
 }
 
 // heaviest is the process with the most connections; of several, the newcomer if it is one.
@@ -118,10 +136,10 @@ func (cs *clients) leave(c *conn) {
 }
 
 // forget ends the books of a process that has nothing open and nothing running. One that has closed its connections
-// stays in them until its operations on the node are over: it may come back for more.
+// stays in them until its streams and its operations on the node are over: it may come back for more.
 func (cs *clients) forget(p *process) {
-	if len(p.conns) == 0 && p.turns.running == 0 && cs.known[p.key] == p {
-		delete(cs.known, p.key)
+	if len(p.conns) == 0 && p.streams == 0 && p.turns.running == 0 && cs.known[p.number] == p {
+		delete(cs.known, p.number)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"k8s.io/klog/v2"
 )
 
@@ -119,6 +121,57 @@ func TestConnectionsOfUnknownProcesses(t *testing.T) {
 	c.connect("unknown process", 3, true)
 	if d := cmp.Diff(map[string]string{"unknown process": "+++"}, c.open()); d != "" {
 		t.Errorf("connections (-want +got):\n%s", d)
+	}
+}
+
+// A process is its number, whatever else the system says of it at one time and not at another.
+func TestConnectionsOfAProcessWhoseNameChanges(t *testing.T) {
+	c := newCrowd(t, Limits{ClientConnections: 2, Connections: 100})
+	c.connect("pid 7", 1, true)
+	c.connect(`pid 7 C:\a driver.exe`, 2, true)
+	c.connect("pid 7 uid 1000", 1, true)
+	c.connect("pid 71", 2, true)
+	c.connect("pid 0 uid 0", 3, true) // not shown to the agent: nothing says that they are one
+	want := map[string]string{"pid 7": "+", `pid 7 C:\a driver.exe`: "+-", "pid 7 uid 1000": "-", "pid 71": "++", "pid 0 uid 0": "+++"}
+	if d := cmp.Diff(want, c.open()); d != "" {
+		t.Errorf("connections (-want +got):\n%s", d)
+	}
+}
+
+// A process that closes its connections keeps the places of its streams until they are over.
+func TestProcessThatComesBackForStreams(t *testing.T) {
+	c := newCrowd(t, Limits{ClientStreams: 1})
+	c.connect("pid 1 uid 0", 1, true)
+	first := c.of["pid 1 uid 0"][0]
+	if err := c.cs.openStream(first.process); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Close()
+	c.connect("pid 1 uid 0", 1, true)
+	again := c.of["pid 1 uid 0"][1]
+	if err := c.cs.openStream(again.process); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a second stream: got %v, want ResourceExhausted", err)
+	}
+	_ = again.Close()
+	c.cs.closeStream(first.process)
+	if got := fmt.Sprint(len(c.cs.known), c.cs.streams); got != "0 0" {
+		t.Errorf("in the end, processes and streams are counted: %s", got)
+	}
+}
+
+// The streams of all processes together are bounded as well.
+func TestStreamsOfAllProcesses(t *testing.T) {
+	c := newCrowd(t, Limits{Streams: 3, ClientStreams: 2})
+	var got []codes.Code
+	for _, name := range []string{"pid 1", "pid 2", "unknown process", "unknown process"} {
+		c.connect(name, 1, true)
+		of := c.of[name]
+		got = append(got, status.Code(c.cs.openStream(of[len(of)-1].process)))
+	}
+	c.cs.closeStream(c.of["pid 1"][0].process)
+	got = append(got, status.Code(c.cs.openStream(c.of["pid 2"][0].process)))
+	if d := cmp.Diff([]codes.Code{codes.OK, codes.OK, codes.OK, codes.ResourceExhausted, codes.OK}, got); d != "" {
+		t.Errorf("streams (-want +got):\n%s", d)
 	}
 }
 

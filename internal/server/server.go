@@ -83,7 +83,7 @@ func (s *Server) prepare(e Endpoint, l *listener, o Options) (*grpc.Server, *hea
 		grpc.InTapHandle(p.deadline),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.UnaryInterceptor(p.pass),
-		grpc.StreamInterceptor(guardStream(e, s.ids, o.Logger, s.draining)),
+		grpc.StreamInterceptor(p.stream(s.draining)),
 		grpc.NumStreamWorkers(streamWorkers),
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
@@ -93,7 +93,7 @@ func (s *Server) prepare(e Endpoint, l *listener, o Options) (*grpc.Server, *hea
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)
 	h := health.NewServer()
-	healthpb.RegisterHealthServer(g, h)
+	g.RegisterService(healthDescription(h), h)
 	for _, service := range e.Services {
 		g.RegisterService(service.description(), nil)
 		h.SetServingStatus(service.Name, healthpb.HealthCheckResponse_SERVING)

@@ -39,11 +39,14 @@ func (g *target) peer() *peer {
 }
 
 // headers are the header block of a call of PathExists.
-func headers() []byte {
+func headers() []byte { return headersOf("/v2alpha1.Filesystem/PathExists") }
+
+// headersOf are the header block of a call.
+func headersOf(path string) []byte {
 	var block bytes.Buffer
 	e := hpack.NewEncoder(&block)
 	for _, f := range []hpack.HeaderField{
-		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: "/v2alpha1.Filesystem/PathExists"},
+		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: path},
 		{Name: ":authority", Value: "x"}, {Name: "content-type", Value: "application/grpc"}, {Name: "te", Value: "trailers"},
 	} {
 		_ = e.WriteField(f) // into memory
@@ -60,6 +63,12 @@ func headerField(name, value string) []byte {
 
 func (p *peer) begin(stream uint32, end bool) error {
 	return p.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers(), EndHeaders: true, EndStream: end})
+}
+
+// announce begins a call of a method and sends nothing of its request.
+func (p *peer) announce(stream uint32, path string) {
+	p.t.Helper()
+	noError(p.t, p.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headersOf(path), EndHeaders: true}))
 }
 
 // drain reads what the agent sends, so that it is never kept waiting by us, and says how it ended the connection.

@@ -11,9 +11,15 @@ import (
 // clients apart by their process.
 const accompliceSocket = "HOSTILE_ACCOMPLICE_SOCKET"
 
+// probeSocket likewise, of one that is to ask for the health of what is behind the socket.
+const probeSocket = "HOSTILE_PROBE_SOCKET"
+
 func TestMain(m *testing.M) {
 	if socket := os.Getenv(accompliceSocket); socket != "" {
 		os.Exit(accomplice(socket))
+	}
+	if socket := os.Getenv(probeSocket); socket != "" {
+		os.Exit(probe(socket))
 	}
 	os.Exit(m.Run())
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// healthService are the unary methods of gRPC's health service as rows of a table, like the API's. Those that gRPC has
+// generated read the request before any interceptor is asked, where nothing counts who sends headers and no more.
+func healthService(h *health.Server) Service {
+	return Service{Name: healthpb.Health_ServiceDesc.ServiceName, Methods: []Method{
+		Unary("Check", LimitRead, h.Check),
+		Unary("List", LimitRead, h.List),
+	}}
+}
+
+// healthDescription is the whole service.
+func healthDescription(h *health.Server) *grpc.ServiceDesc {
+	desc := healthService(h).description()
+	desc.HandlerType = healthpb.Health_ServiceDesc.HandlerType
+	desc.Streams = healthpb.Health_ServiceDesc.Streams
+	desc.Metadata = healthpb.Health_ServiceDesc.Metadata
+	return desc
+}
+
+// isHealth tells whether a path on the wire is one of the health service.
+func isHealth(path string) bool {
+	return strings.HasPrefix(path, "/"+healthpb.Health_ServiceDesc.ServiceName+"/")
+}
