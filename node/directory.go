@@ -61,9 +61,37 @@ func (l *leaf) entries() ([]win32.DirectoryEntry, error) {
 	}
 }
 
-// remove deletes what is open: an empty directory, a file, or a link itself. The name is free when it returns, even
-// while others have it open. The handle needs win32.DELETE.
+// remove deletes what is open: an empty directory, a file, or a link itself. The name is free when the handle is closed,
+// even while others have it open; where the file system cannot do that, as FAT and many servers, when everybody's is.
+// The handle needs win32.DELETE and, for what is read-only there, win32.FILE_WRITE_ATTRIBUTES.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_disposition_information_ex
 func (l *leaf) remove() error {
-	return l.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(
+	err := l.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(
 		win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS|win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE))
+	if hasCode(err, win32.ERROR_INVALID_PARAMETER, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_FUNCTION, win32.ERROR_INVALID_LEVEL) {
+		return l.removePlainly()
+	}
+	return err
+}
+
+// removePlainly is remove without POSIX semantics. What is not removed keeps its attributes.
+func (l *leaf) removePlainly() error {
+	if l.attributes&win32.FILE_ATTRIBUTE_READONLY != 0 {
+		if err := l.setAttributes(l.attributes &^ win32.FILE_ATTRIBUTE_READONLY); err != nil {
+			return err
+		}
+	}
+	err := l.SetInformation(win32.FileDispositionInfo, win32.FileDisposition(true))
+	if err != nil && l.attributes&win32.FILE_ATTRIBUTE_READONLY != 0 {
+		_ = l.setAttributes(l.attributes) // why it was not removed is what the caller has to know
+	}
+	return err
+}
+
+func (l *leaf) setAttributes(attributes uint32) error {
+	if attributes == 0 { // would leave them as they are (FILE_BASIC_INFO)
+		attributes = win32.FILE_ATTRIBUTE_NORMAL
+	}
+	return l.SetInformation(win32.FileBasicInfo, win32.FileBasic{Attributes: attributes}.Bytes())
 }

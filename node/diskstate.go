@@ -81,14 +81,18 @@ func (o *op) bringOnline(d *disk) error {
 	return err
 }
 
-// makeOnline clears OFFLINE where it is set, and returns the state that the disk is in then.
+// makeOnline clears OFFLINE where it is set, and returns the state that the disk is in then. It clears READ_ONLY with it
+// if it can, for a file system that is mounted in between would be mounted read-only; where that failed the disk is
+// online and the state says so.
 func (o *op) makeOnline(d *disk) (diskState, error) {
 	state, err := d.state()
 	if err != nil || state.online {
 		return state, err
 	}
-	if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
-		return state, fail(err, "bringing disk %d online", d.number)
+	if state.writable || d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE|win32.DISK_ATTRIBUTE_READ_ONLY) != nil {
+		if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
+			return state, fail(err, "bringing disk %d online", d.number)
+		}
 	}
 	return d.settle(true)
 }

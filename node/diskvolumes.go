@@ -84,9 +84,15 @@ func isDataPartition(p win32.Partition) bool {
 }
 
 // getsVolume tells whether Windows surely makes a volume of a partition when its disk comes online. Of an MBR's types it
-// does so for those that it recognises: a partition of a dynamic disk, or of another system, may never have one.
+// does so for those that it recognises: a partition of a dynamic disk, or of another system, may never have one. Of a
+// GPT's partitions, a hidden one is not detected by the mount manager, and one that the platform requires is no volume
+// ("PARTITION_INFORMATION_GPT").
 func getsVolume(p win32.Partition) bool {
-	return isDataPartition(p) && (p.Style == win32.PARTITION_STYLE_GPT || p.Recognized)
+	if p.Style == win32.PARTITION_STYLE_GPT {
+		const without = win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN | win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED
+		return isDataPartition(p) && p.Attributes&without == 0
+	}
+	return isDataPartition(p) && p.Recognized
 }
 
 // volumePartitions are the partitions that have volumes, data first, then by number.

@@ -182,8 +182,17 @@ func (o *op) flushBeforeUnmount(id winpath.VolumeID) error {
 		return nil
 	}
 	// The code of the failed flush does not tell a device that has gone from one that hiccuped; asking again does.
-	if _, queryErr := o.k.VolumeInformation(id.String()); queryErr != nil && !hasCode(queryErr, win32.ERROR_UNRECOGNIZED_VOLUME) {
-		klog.FromContext(o.ctx).Info("A volume that is gone is unmounted without a flush", "volume", id, "err", err)
+	_, queryErr := o.k.VolumeInformation(id.String())
+	if hasCode(queryErr, win32.ERROR_UNRECOGNIZED_VOLUME) {
+		if hasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED) {
+			// No file system that caches, and a device that knows of no cache.
+			klog.FromContext(o.ctx).V(2).Info("A raw volume is unmounted without a flush", "volume", id, "err", err)
+			return nil
+		}
+		return err
+	}
+	if queryErr != nil {
+		klog.FromContext(o.ctx).Info("A volume that is gone is unmounted without a flush", "volume", id, "err", err, "query", queryErr)
 		return nil
 	}
 	return err

@@ -166,7 +166,7 @@ func (p *paths) enter(o *op, pl *place, name string, w walk) (link *winpath.Path
 		h, err = o.k.OpenFile(pl.dir, name, w.how(disposition, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
 		return err
 	})
-	if hasCode(err, win32.ERROR_DIRECTORY) {
+	if hasCode(err, win32.ERROR_DIRECTORY, win32.ERROR_ALREADY_EXISTS) {
 		return nil, &Error{
 			Class: FailedPrecondition, Reason: ReasonNotADir, Err: err,
 			Message: "a component of " + pl.path.String() + " is a file, not a directory: " + name,

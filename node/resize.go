@@ -69,9 +69,16 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	} else if again.DiskNumber != extent.DiskNumber {
 		return errorf(Unavailable, "DISK_CHANGED", "volume %s moved from disk %d to disk %d; try again", id, extent.DiskNumber, again.DiskNumber)
 	}
+	fileSystem, err := o.extensible(id)
+	if err != nil {
+		return err
+	}
 	partition, err := d.growPartition(extent.StartingOffset, sizeBytes)
 	if err != nil {
 		return fail(err, "growing the partition of volume %s on disk %d", id, d.number)
+	}
+	if fileSystem == "" { // nothing to extend
+		return nil
 	}
 	return o.extendFileSystem(id, partition.Length)
 }
@@ -170,15 +177,18 @@ func growthTarget(layout win32.DriveLayout, partition win32.Partition, wanted, s
 	return target, nil
 }
 
-// extendFileSystem makes the file system fill its partition. A volume without one has nothing to extend.
-func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error {
+// extensible returns the name of a volume's file system, "" for a volume without one, and refuses any that this agent
+// cannot extend, before its partition is grown.
+func (o *op) extensible(id winpath.VolumeID) (string, error) {
 	fileSystem, err := o.fileSystem(id)
-	if err != nil || fileSystem == "" {
-		return err
+	if err == nil && fileSystem != "" && fileSystem != "NTFS" {
+		err = errorf(FailedPrecondition, "CANNOT_EXTEND", "volume %s holds a %s file system, which cannot be extended; only NTFS can", id, fileSystem)
 	}
-	if fileSystem != "NTFS" && fileSystem != "ReFS" {
-		return errorf(FailedPrecondition, "CANNOT_EXTEND", "a %s file system cannot be extended; only NTFS and ReFS can", fileSystem)
-	}
+	return fileSystem, err
+}
+
+// extendFileSystem makes the file system fill its partition.
+func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error {
 	h, err := o.k.OpenDevice(id.Device(), readWrite)
 	if err != nil {
 		return fail(err, "opening volume %s to extend it", id)

@@ -15,7 +15,8 @@ import (
 
 // Rmdir removes a directory, a link or a mount point. What a link leads to and what a mounted volume holds is never
 // touched: drivers unmount with it. Without force a plain directory has to be empty and a missing path is an error;
-// with force its content goes too and a missing path is success. The name is free when it returns.
+// with force its content goes too and a missing path is success. The name is free when it returns, on a file system that
+// deletes only at the last close when others have closed it.
 func (f *Filesystem) Rmdir(ctx context.Context, path string, force bool) error {
 	parsed, err := f.paths.parse(path, winpath.Options{})
 	if err != nil {

@@ -45,6 +45,7 @@ const (
 	ERROR_SEM_TIMEOUT                       Errno = 121
 	ERROR_INSUFFICIENT_BUFFER               Errno = 122
 	ERROR_INVALID_NAME                      Errno = 123
+	ERROR_INVALID_LEVEL                     Errno = 124
 	ERROR_DIR_NOT_ROOT                      Errno = 144
 	ERROR_DIR_NOT_EMPTY                     Errno = 145
 	ERROR_NOT_LOCKED                        Errno = 158
@@ -173,6 +174,7 @@ var errnoTable = [...]errnoEntry{
 	{ERROR_SEM_TIMEOUT, "ERROR_SEM_TIMEOUT", "the wait timed out"},
 	{ERROR_INSUFFICIENT_BUFFER, "ERROR_INSUFFICIENT_BUFFER", "the buffer is too small"},
 	{ERROR_INVALID_NAME, "ERROR_INVALID_NAME", "the syntax of the name is wrong"},
+	{ERROR_INVALID_LEVEL, "ERROR_INVALID_LEVEL", "the file system does not know this class of information"},
 	{ERROR_DIR_NOT_ROOT, "ERROR_DIR_NOT_ROOT", "the directory is not the root of a volume"},
 	{ERROR_DIR_NOT_EMPTY, "ERROR_DIR_NOT_EMPTY", "the directory is not empty"},
 	{ERROR_NOT_LOCKED, "ERROR_NOT_LOCKED", "the volume is not locked"},

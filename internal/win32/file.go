@@ -77,6 +77,7 @@ const (
 const (
 	FileBasicInfo                = 0  // FileBasic
 	FileStandardInfo             = 1  // FileStandard
+	FileDispositionInfo          = 4  // FileDisposition
 	FileAttributeTagInfo         = 9  // FileAttributeTag
 	FileFullDirectoryInfo        = 14 // DirectoryEntry, the next ones
 	FileFullDirectoryRestartInfo = 15 // DirectoryEntry, from the first one on
@@ -89,7 +90,7 @@ const (
 const (
 	FILE_DISPOSITION_FLAG_DO_NOT_DELETE             = 0x0
 	FILE_DISPOSITION_FLAG_DELETE                    = 0x1
-	FILE_DISPOSITION_FLAG_POSIX_SEMANTICS           = 0x2 // the name is gone when the call returns
+	FILE_DISPOSITION_FLAG_POSIX_SEMANTICS           = 0x2 // the name is gone when the handle is closed, whoever else has the file open
 	FILE_DISPOSITION_FLAG_FORCE_IMAGE_SECTION_CHECK = 0x4
 	FILE_DISPOSITION_FLAG_ON_CLOSE                  = 0x8
 	FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE = 0x10

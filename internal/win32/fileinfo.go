@@ -126,6 +126,26 @@ func ParseFileID(in []byte) (FileID, error) {
 	return FileID{VolumeSerialNumber: b.u64(0), ID: [16]byte(b[8:sizeofFileID])}, nil
 }
 
+const sizeofFileDisposition = 1
+
+// FileDisposition is FILE_DISPOSITION_INFO, what FileDispositionInfo takes: whether the file is deleted when its last
+// handle is closed.
+// https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_disposition_info
+func FileDisposition(remove bool) []byte {
+	b := make(buffer, sizeofFileDisposition)
+	b.putFlag(0, remove) // DeleteFile
+	return b
+}
+
+// ParseFileDisposition decodes a FILE_DISPOSITION_INFO.
+func ParseFileDisposition(in []byte) (remove bool, err error) {
+	b, err := need("FILE_DISPOSITION_INFO", in, sizeofFileDisposition)
+	if err != nil {
+		return false, err
+	}
+	return b.flag(0), nil
+}
+
 const sizeofFileDispositionEx = 4
 
 // FileDispositionEx is FILE_DISPOSITION_INFO_EX, what FileDispositionInfoEx takes: FILE_DISPOSITION_FLAG_DELETE and so

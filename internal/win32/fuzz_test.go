@@ -43,6 +43,7 @@ func FuzzParsers(f *testing.F) {
 		accepts(t, in, DescriptorSize)
 		accepts(t, in, VolumeDiskExtentsCount)
 		accepts(t, in, ParseExtendVolume)
+		accepts(t, in, ParseFileDisposition)
 		accepts(t, in, ParseFileDispositionEx)
 		accepts(t, in, ParseDeleteReparsePoint)
 		if entries, ok := accepts(t, in, ParseDirectoryEntries); ok {

@@ -166,6 +166,7 @@ var goldenValues = []goldenValue{
 	is("file_standard_directory", FileStandard{NumberOfLinks: 1, Directory: true}, ParseFileStandard),
 	is("file_attribute_tag", FileAttributeTag{0x11121314, 0x21222324}, ParseFileAttributeTag),
 	is("file_id", FileID{0x1112131415161718, [16]byte([]byte("!\"#$%&'()*+,-./0"))}, ParseFileID),
+	number("file_disposition", true, FileDisposition(true), ParseFileDisposition),
 	number("file_disposition_ex", uint32(0x11121314), FileDispositionEx(0x11121314), ParseFileDispositionEx),
 	number("directory_entries", goldenEntries, encodeEntries(goldenEntries), ParseDirectoryEntries),
 }
@@ -322,7 +323,8 @@ func TestGoldenSizes(t *testing.T) {
 		"NTFS_VOLUME_DATA_BUFFER": sizeofNTFSVolumeData, "REPARSE_GUID_DATA_BUFFER": align(offsetReparseGUIDData+1, 4),
 		"FILE_BASIC_INFO": sizeofFileBasic, "FILE_STANDARD_INFO": sizeofFileStandard,
 		"FILE_ATTRIBUTE_TAG_INFO": sizeofFileAttributeTag, "FILE_ID_INFO": sizeofFileID,
-		"FILE_DISPOSITION_INFO_EX": sizeofFileDispositionEx, "FILE_FULL_DIR_INFO": align(offsetFileName+2, 8),
+		"FILE_DISPOSITION_INFO": sizeofFileDisposition, "FILE_DISPOSITION_INFO_EX": sizeofFileDispositionEx,
+		"FILE_FULL_DIR_INFO":      align(offsetFileName+2, 8),
 		"ISCSI_UNIQUE_SESSION_ID": sizeofISCSIUniqueID, "ISCSI_TARGET_PORTALW": SizeofISCSITargetPortal,
 		"ISCSI_TARGET_PORTAL_INFOW": SizeofISCSITargetPortalInfo, "ISCSI_SESSION_INFOW": sizeofISCSISession,
 		"ISCSI_CONNECTION_INFOW": sizeofISCSIConnection, "ISCSI_DEVICE_ON_SESSIONW": SizeofISCSIDevice,

@@ -54,6 +54,46 @@ func TestSystemDiskStaysAsItIs(t *testing.T) {
 	}
 }
 
+// A disk that is offline and read-only becomes writable in the step that brings it online: a file system that is mounted
+// in between would be mounted read-only. Media that refuses to be writable comes online as it is.
+func TestOnlineAndWritableAtOnce(t *testing.T) {
+	switches := emulated.DefaultSwitches()
+	switches.OfflineDisksReadOnly = true
+	o := testnode.Options{Emulated: emulated.Options{Switches: &switches}}
+	for name, makeReady := range map[string]func(*testing.T, *testnode.Node) error{
+		"SetDiskState":  func(t *testing.T, n *testnode.Node) error { return setState(t, n, 2, true) },
+		"PartitionDisk": func(t *testing.T, n *testnode.Node) error { return partition(t, n, 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := testnode.Start(t, o)
+			noError(t, makeReady(t, n))
+			sets := 0
+			for _, call := range n.Faults.Calls() {
+				if call.Code == win32.IOCTL_DISK_SET_DISK_ATTRIBUTES {
+					sets++
+				}
+			}
+			if sets != 1 {
+				t.Errorf("the attributes were set %d times, want once", sets)
+			}
+		})
+	}
+	t.Run("read-only media", func(t *testing.T) {
+		n := testnode.Start(t, o)
+		n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, Times: 1, Error: win32.ERROR_WRITE_PROTECT})
+		n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, Skip: 1, Error: win32.ERROR_WRITE_PROTECT})
+		noError(t, setState(t, n, 2, true))
+		state, err := n.Disk.GetDiskState(t.Context(), &disk.GetDiskStateRequest{DiskNumber: 2})
+		noError(t, err)
+		if !state.GetIsOnline() {
+			t.Error("the disk is offline")
+		}
+		if err := partition(t, n, 2); err == nil {
+			t.Error("a read-only disk was partitioned")
+		}
+	})
+}
+
 // The first step that fails leaves the disk as the next call finds and completes it.
 func TestInterruptedPartitioningIsCompleted(t *testing.T) {
 	for name, fault := range map[string]testnode.Fault{

@@ -3,6 +3,7 @@
 package contract
 
 import (
+	"os"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -108,6 +109,70 @@ func TestSharingViolationsAreRiddenOut(t *testing.T) {
 	wantCode(t, rmdir(t, n, podsPath+`\a`, true), codes.Unavailable)
 	n.Faults.Release()
 	noError(t, rmdir(t, n, podsPath+`\a`, true))
+}
+
+// A file system that does not know POSIX deletion, as FAT and many servers do not, is one that files go from when they
+// are closed, and read-only ones only when they no longer are.
+func TestRemovalWithoutPOSIXSemantics(t *testing.T) {
+	for _, code := range []win32.Errno{
+		win32.ERROR_INVALID_PARAMETER, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_FUNCTION, win32.ERROR_INVALID_LEVEL,
+	} {
+		t.Run(code.Name(), func(t *testing.T) {
+			n := testnode.Start(t, testnode.Options{})
+			mkdir(t, n, podsPath+`\a\b`)
+			n.WriteFile(podsPath+`\a\b\file`, "x")
+			n.WriteFile(podsPath+`\a\fixed`, "x")
+			noError(t, os.Chmod(n.HostPath(podsPath+`\a\fixed`), 0o400))
+			published(t, n)
+			n.Faults.Add(testnode.Fault{Function: "SetInformation", Code: win32.FileDispositionInfoEx, Error: code})
+			wantCode(t, rmdir(t, n, podsPath+`\a`, false), codes.FailedPrecondition)
+			noError(t, rmdir(t, n, podsPath+`\a`, true))
+			noError(t, rmdir(t, n, publish, false))
+			if exists(t, n, podsPath+`\a`) || exists(t, n, publish) {
+				t.Error("they are still there")
+			}
+		})
+	}
+	t.Run("what is not removed stays read-only", func(t *testing.T) {
+		n := testnode.Start(t, testnode.Options{})
+		mkdir(t, n, podsPath+`\a`)
+		n.WriteFile(podsPath+`\a\fixed`, "x")
+		noError(t, os.Chmod(n.HostPath(podsPath+`\a\fixed`), 0o400))
+		n.Faults.Add(testnode.Fault{Function: "SetInformation", Code: win32.FileDispositionInfoEx, Error: win32.ERROR_INVALID_PARAMETER})
+		n.Faults.Add(testnode.Fault{Function: "SetInformation", Code: win32.FileDispositionInfo, Object: `\fixed`, Error: win32.ERROR_IO_DEVICE})
+		wantCode(t, rmdir(t, n, podsPath+`\a`, true), codes.Unavailable)
+		info, err := os.Stat(n.HostPath(podsPath + `\a\fixed`))
+		noError(t, err)
+		if info.Mode().Perm()&0o200 != 0 {
+			t.Errorf("the file is %v now", info.Mode())
+		}
+	})
+}
+
+// Whoever still has a file open that is being deleted is waited for.
+func TestPendingDeletionIsRiddenOut(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	mkdir(t, n, podsPath+`\a`)
+	n.WriteFile(podsPath+`\a\file`, "x")
+	n.Faults.Add(testnode.Fault{Function: "OpenFile", Object: `\a\file`, Times: 3, Error: win32.ERROR_DELETE_PENDING})
+	noError(t, rmdirContents(t, n, podsPath+`\a`))
+	n.WriteFile(podsPath+`\a\file`, "x")
+	n.Faults.Add(testnode.Fault{Function: "OpenFile", Object: `\a\file`, Times: 3, Error: win32.ERROR_DELETE_PENDING})
+	noError(t, rmdir(t, n, podsPath+`\a`, true))
+
+	mkdir(t, n, podsPath+`\a`)
+	n.WriteFile(podsPath+`\a\file`, "x")
+	n.Faults.Add(testnode.Fault{Function: "OpenFile", Object: `\a\file`, Error: win32.ERROR_DELETE_PENDING}) // it never closes it
+	wantCode(t, rmdir(t, n, podsPath+`\a`, true), codes.Unavailable)
+}
+
+// A server may say of a file where a directory is to be opened that the name is taken.
+func TestNameTakenOnTheWay(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	n.WriteFile(podsPath+`\file`, "")
+	n.Faults.Add(testnode.Fault{Function: "OpenFile", Object: `\file`, Error: win32.ERROR_ALREADY_EXISTS})
+	_, err := n.Filesystem.Mkdir(t.Context(), &fs.MkdirRequest{Path: podsPath + `\file\below`})
+	wantReason(t, err, codes.FailedPrecondition, "NOT_A_DIRECTORY")
 }
 
 func TestOtherWorkingDirectories(t *testing.T) {

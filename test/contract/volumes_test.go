@@ -3,6 +3,9 @@
 package contract
 
 import (
+	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
@@ -65,6 +69,102 @@ func TestUnmount(t *testing.T) {
 		t.Error("the empty directory did not stay")
 	}
 	noError(t, unmount(t, n, id, staging))
+}
+
+// TestUnmountOfARawVolume: where there is no file system and the device does not know how to flush, nothing is lost. Of a
+// formatted volume, and with any other code, it is an error.
+func TestUnmountOfARawVolume(t *testing.T) {
+	for _, code := range []win32.Errno{win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED} {
+		t.Run(code.Name(), func(t *testing.T) {
+			n := testnode.Start(t, testnode.Options{})
+			noError(t, partition(t, n, 1))
+			volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 1})
+			noError(t, err)
+			id := volumes.GetVolumeIds()[0]
+			noError(t, mount(t, n, id, staging))
+			n.Faults.Add(testnode.Fault{Function: "Flush", Times: 1, Error: win32.ERROR_IO_DEVICE})
+			wantCode(t, unmount(t, n, id, staging), codes.Unavailable)
+			n.Faults.Add(testnode.Fault{Function: "Flush", Times: 2, Error: code})
+			noError(t, unmount(t, n, id, staging))
+			_, err = n.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeId: id})
+			noError(t, err)
+			noError(t, mount(t, n, id, staging))
+			wantCode(t, unmount(t, n, id, staging), codes.Unimplemented)
+			if !isSymlink(t, n, staging) {
+				t.Error("a formatted volume was unmounted without a flush")
+			}
+		})
+	}
+}
+
+// TestOnlyNTFSIsGrown: a file system that is not extended keeps its partition.
+func TestOnlyNTFSIsGrown(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	noError(t, partition(t, n, 1))
+	parts := driveLayout(t, n, 1, nil).Partitions
+	image, err := n.Emulated.DetachDisk(1)
+	noError(t, err)
+	f, err := os.OpenFile(image, os.O_WRONLY, 0)
+	noError(t, err)
+	_, err = f.WriteAt([]byte("ReFS\x00\x00\x00\x00\x00\x00\x00\x00\x00FSRS"), parts[len(parts)-1].StartingOffset+3)
+	noError(t, err)
+	noError(t, f.Close())
+	number := attach(t, n, emulated.DiskSpec{Image: image})
+	volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
+	noError(t, err)
+	noError(t, n.Emulated.GrowDisk(number, 11<<30))
+	before := partitions(t, n, number)
+	_, err = n.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeId: volumes.GetVolumeIds()[0]})
+	wantReason(t, err, codes.FailedPrecondition, "CANNOT_EXTEND", "ReFS")
+	if after := partitions(t, n, number); !slices.Equal(after, before) {
+		t.Errorf("the partitions are %d bytes long now, were %d", after, before)
+	}
+}
+
+// driveLayout reads the partition table of a disk as Windows tells it, and writes it back when change is not nil.
+func driveLayout(t *testing.T, n *testnode.Node, number uint32, change func(*win32.DriveLayout)) win32.DriveLayout {
+	t.Helper()
+	h, err := n.Emulated.OpenDevice(fmt.Sprintf(`\\.\PhysicalDrive%d`, number), win32.GENERIC_READ|win32.GENERIC_WRITE)
+	noError(t, err)
+	defer h.Close()
+	out := make([]byte, 48+144*128)
+	length, err := h.DeviceIoControl(win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, out)
+	noError(t, err)
+	layout, err := win32.ParseDriveLayout(out[:length])
+	noError(t, err)
+	if change != nil {
+		change(&layout)
+		_, err = h.DeviceIoControl(win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, layout.Bytes(), nil)
+		noError(t, err)
+	}
+	return layout
+}
+
+// TestPartitionsWithoutVolume: nobody waits for the volume of a GPT partition that Windows makes none of.
+func TestPartitionsWithoutVolume(t *testing.T) {
+	for name, attribute := range map[string]uint64{
+		"hidden": win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN, "required by the platform": win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED,
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := testnode.Start(t, testnode.Options{})
+			id := formatted(t, n, 1)
+			data := func(l *win32.DriveLayout) *win32.Partition { return &l.Partitions[len(l.Partitions)-1] }
+			driveLayout(t, n, 1, func(l *win32.DriveLayout) { data(l).Attributes |= attribute; data(l).Rewrite = true })
+			number := data(new(driveLayout(t, n, 1, nil))).Number
+			for _, which := range []uint32{0, number} {
+				_, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 1, PartitionNumber: which})
+				wantReason(t, err, codes.FailedPrecondition, "NO_VOLUME")
+			}
+			noError(t, setState(t, n, 1, false))
+			noError(t, setState(t, n, 1, true)) // would wait for it, too
+			driveLayout(t, n, 1, func(l *win32.DriveLayout) { data(l).Attributes &^= attribute; data(l).Rewrite = true })
+			volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 1})
+			noError(t, err)
+			if !slices.Equal(volumes.GetVolumeIds(), []string{id}) {
+				t.Errorf("volumes %q, want %q", volumes.GetVolumeIds(), id)
+			}
+		})
+	}
 }
 
 // TestMountPointGoesWhileItIsLookedAt: whoever unmounts between two looks of a query makes it answer that nothing is

@@ -72,6 +72,9 @@ func (d *disk) refresh() error {
 		return nil
 	}
 	for _, p := range l.volumePartitions() {
+		if p.Attributes&withoutVolume != 0 {
+			continue
+		}
 		v := &volume{disk: d, id: p.ID, number: p.Number, offset: p.StartingOffset, length: p.Length, efi: p.Type == win32.PartitionEFISystem}
 		if l.style == win32.PARTITION_STYLE_MBR {
 			v.id = mbrVolume(l.mbr.signature, p.StartingOffset)
@@ -85,6 +88,10 @@ func (d *disk) refresh() error {
 	}
 	return nil
 }
+
+// withoutVolume are the attributes of GPT partitions that Windows makes no volumes of.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-partition_information_gpt
+const withoutVolume = win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN | win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED
 
 // commit changes the image as one and reads it again. The caller has mu for writing.
 func (d *disk) commit(c change) error {

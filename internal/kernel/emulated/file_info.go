@@ -4,6 +4,7 @@ package emulated
 
 import (
 	"io/fs"
+	"os"
 	"sort"
 	"strings"
 
@@ -52,7 +53,7 @@ func (h *fileHandle) attributeTag(out []byte) error {
 }
 
 func (h *fileHandle) standard(out []byte) error {
-	s := win32.FileStandard{NumberOfLinks: 1, Directory: h.info.IsDir(), DeletePending: h.deleted}
+	s := win32.FileStandard{NumberOfLinks: 1, Directory: h.info.IsDir(), DeletePending: h.deleted || h.pending}
 	if h.deleted {
 		s.NumberOfLinks = 0
 		return fill(out, s.Bytes())
@@ -155,25 +156,113 @@ func (h *fileHandle) readListing() error {
 	return nil
 }
 
-// SetInformation implements kernel.Handle: deletion.
+// SetInformation implements kernel.Handle: deletion, and whether a file is read-only.
 func (h *fileHandle) SetInformation(class uint32, in []byte) error {
 	err := h.using(true, func() error {
-		if class != win32.FileDispositionInfoEx {
-			return win32.ERROR_INVALID_PARAMETER
+		switch class {
+		case win32.FileBasicInfo:
+			basic, err := win32.ParseFileBasic(in)
+			if err != nil {
+				return win32.ERROR_BAD_LENGTH
+			}
+			return h.setAttributes(basic.Attributes)
+		case win32.FileDispositionInfo:
+			remove, err := win32.ParseFileDisposition(in)
+			if err != nil {
+				return win32.ERROR_BAD_LENGTH
+			}
+			return h.disposeAtClose(remove)
+		case win32.FileDispositionInfoEx:
+			flags, err := win32.ParseFileDispositionEx(in)
+			if err != nil {
+				return win32.ERROR_BAD_LENGTH
+			}
+			return h.dispose(flags)
 		}
-		flags, err := win32.ParseFileDispositionEx(in)
-		if err != nil {
-			return win32.ERROR_BAD_LENGTH
-		}
-		return h.dispose(flags)
+		return win32.ERROR_INVALID_PARAMETER
 	})
 	return failed("SetFileInformationByHandle", h.object, err)
+}
+
+// setAttributes makes a file read-only or not; nothing else of FILE_BASIC_INFO is emulated. 0 leaves it as it is.
+func (h *fileHandle) setAttributes(attributes uint32) error {
+	if !h.has(win32.FILE_WRITE_ATTRIBUTES | win32.GENERIC_WRITE) {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	e, err := h.entry()
+	if err != nil || attributes == 0 || !e.info.Mode().IsRegular() {
+		return err
+	}
+	mode := e.info.Mode().Perm() &^ 0o222
+	if attributes&win32.FILE_ATTRIBUTE_READONLY == 0 {
+		mode |= 0o200
+	}
+	return h.parent.Chmod(h.name, mode)
+}
+
+// disposeAtClose marks the file: it is deleted when the last handle is closed. Until then nobody else opens it.
+func (h *fileHandle) disposeAtClose(remove bool) error {
+	switch {
+	case !h.has(win32.DELETE):
+		return win32.ERROR_ACCESS_DENIED
+	case h.parent == nil:
+		return win32.ERROR_ACCESS_DENIED // a root directory
+	}
+	e, err := h.entry()
+	if err != nil {
+		return err
+	}
+	if remove && e.attributes()&win32.FILE_ATTRIBUTE_READONLY != 0 {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	if remove && e.isDir() && e.tag == 0 {
+		empty, err := isEmpty(h.self)
+		if err != nil {
+			return err
+		}
+		if !empty {
+			return win32.ERROR_DIR_NOT_EMPTY
+		}
+	}
+	h.pending = remove
+	return nil
+}
+
+// finishDeletion deletes a marked file when its last handle is being closed; else whoever has it open still takes the
+// mark over. The caller has the content's mu.
+func (h *fileHandle) finishDeletion() error {
+	if !h.pending || h.deleted {
+		return nil
+	}
+	for _, other := range h.content.opens {
+		if other != h && os.SameFile(other.info, h.info) {
+			other.pending = true
+			return nil
+		}
+	}
+	e, err := h.entry()
+	if err == nil {
+		err = h.content.node.host.deleteEntry(h.parent, e)
+	}
+	if err != nil {
+		return err
+	}
+	h.deleted = true
+	return h.forgetMount(e)
+}
+
+// posixDelete tells whether the file system frees a name while others have the file open.
+func (h *fileHandle) posixDelete() bool {
+	v, ok := h.content.node.volume(h.content.id)
+	return !ok || v.boot.fileSystem == "NTFS" // a share's is the server's
 }
 
 // dispose deletes the file: its name is gone when this returns. Deletion at the last close, without
 // FILE_DISPOSITION_FLAG_POSIX_SEMANTICS, is not emulated: ERROR_NOT_SUPPORTED.
 func (h *fileHandle) dispose(flags uint32) error {
 	switch {
+	case !h.posixDelete():
+		return win32.ERROR_INVALID_PARAMETER // FAT and exFAT do not know the class
 	case flags&win32.FILE_DISPOSITION_FLAG_DELETE == 0:
 		return nil
 	case !h.has(win32.DELETE):

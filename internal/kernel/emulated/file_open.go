@@ -144,6 +144,9 @@ func (p *place) open(object string, how kernel.OpenHow) (h *fileHandle, err erro
 	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0 && e.isDir():
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
+	if c.deleting(e.info) {
+		return nil, win32.ERROR_DELETE_PENDING
+	}
 	if err := c.shared(e.info, how.Access, how.Share); err != nil {
 		return nil, err
 	}
@@ -156,6 +159,11 @@ func (p *place) open(object string, how kernel.OpenHow) (h *fileHandle, err erro
 	}
 	c.add(h)
 	return h, nil
+}
+
+// deleting tells whether a file is marked for deletion. The caller has mu.
+func (c *content) deleting(info os.FileInfo) bool {
+	return slices.ContainsFunc(c.opens, func(h *fileHandle) bool { return h.pending && os.SameFile(h.info, info) })
 }
 
 // find looks again at what is at the place, now that nobody else changes the volume, and creates it when that is
@@ -234,6 +242,7 @@ type fileHandle struct {
 	// Guarded by the content's mu.
 	closed  bool
 	deleted bool
+	pending bool                   // deleted when nobody has it open
 	listing []win32.DirectoryEntry // what is left of it
 	listed  bool
 }
@@ -247,7 +256,7 @@ func (h *fileHandle) Close() error {
 		return nil
 	}
 	h.closed = true
-	return failed("CloseHandle", h.object, h.release())
+	return failed("CloseHandle", h.object, errors.Join(h.finishDeletion(), h.release()))
 }
 
 // release lets go of the host's directories. The caller has the content's mu.

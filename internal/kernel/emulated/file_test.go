@@ -161,6 +161,43 @@ func TestDeletion(t *testing.T) {
 	wantCode(t, "root", erase(root), win32.ERROR_ACCESS_DENIED)
 }
 
+func TestDeletionAtClose(t *testing.T) {
+	n := newNode(t, nil)
+	mkdir(t, n, `C:\d\sub`)
+	const file = `\\?\C:\d\f`
+	must(t, os.WriteFile(hostPath(t, n, `C:\d\f`), nil, 0o400))
+	erase := func(h kernel.Handle, remove bool) error {
+		return h.SetInformation(win32.FileDispositionInfo, win32.FileDisposition(remove))
+	}
+	attribute := func(h kernel.Handle, bits uint32) error {
+		return h.SetInformation(win32.FileBasicInfo, win32.FileBasic{Attributes: bits}.Bytes())
+	}
+	d := openFile(t, n, `\\?\C:\d`, how(anyRight, win32.FILE_OPEN, 0))
+	wantCode(t, "directory with something in it", erase(d, true), win32.ERROR_DIR_NOT_EMPTY)
+	first := openFile(t, n, file, how(win32.DELETE|win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, 0))
+	second := openFile(t, n, file, how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, 0))
+	wantCode(t, "without the right", erase(second, true), win32.ERROR_ACCESS_DENIED)
+	wantCode(t, "attributes without the right", attribute(second, win32.FILE_ATTRIBUTE_NORMAL), win32.ERROR_ACCESS_DENIED)
+	must(t, attribute(first, 0))
+	wantCode(t, "read-only", erase(first, true), win32.ERROR_ACCESS_DENIED)
+	must(t, attribute(first, win32.FILE_ATTRIBUTE_NORMAL))
+	must(t, erase(first, true))
+	must(t, erase(first, false))
+	again := openFile(t, n, file, how(0, win32.FILE_OPEN, 0))
+	must(t, again.Close())
+	must(t, erase(first, true))
+	must(t, first.Close())
+	_, err := n.OpenFile(nil, file, how(0, win32.FILE_OPEN, 0))
+	wantCode(t, "open while somebody has it open", err, win32.ERROR_DELETE_PENDING)
+	must(t, second.Close())
+	_, err = n.OpenFile(nil, file, how(0, win32.FILE_OPEN, 0))
+	wantCode(t, "open after the last close", err, win32.ERROR_FILE_NOT_FOUND)
+	root := openFile(t, n, `\\?\C:\`, how(anyRight, win32.FILE_OPEN, 0))
+	wantCode(t, "root", erase(root, true), win32.ERROR_ACCESS_DENIED)
+	wantCode(t, "short disposition", d.SetInformation(win32.FileDispositionInfo, nil), win32.ERROR_BAD_LENGTH)
+	wantCode(t, "short attributes", d.SetInformation(win32.FileBasicInfo, nil), win32.ERROR_BAD_LENGTH)
+}
+
 func TestFileInformation(t *testing.T) {
 	n := newNode(t, nil)
 	mkdir(t, n, `C:\d`)

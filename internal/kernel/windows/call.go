@@ -36,6 +36,9 @@ func code(err error) win32.Errno {
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.As(err, &status) && status == windows.STATUS_DELETE_PENDING:
+		// RtlNtStatusToDosError makes ERROR_ACCESS_DENIED of it, which would hide that waiting helps.
+		return win32.ERROR_DELETE_PENDING
 	case errors.As(err, &status):
 		return win32.Errno(status.Errno())
 	case errors.As(err, &config):

@@ -299,6 +299,27 @@ func TestDelete(t *testing.T) {
 	check(t, err, win32.ERROR_FILE_NOT_FOUND)
 }
 
+// Without POSIX semantics: the file goes when the handle is closed, and not while it is read-only.
+func TestDeleteAtClose(t *testing.T) {
+	root := tree(t)
+	deleted := win32.FileDisposition(true)
+	change := with(remove(), func(how *kernel.OpenHow) { how.Access |= win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES })
+
+	h := open(t, root, "Sub", change)
+	check(t, h.SetInformation(win32.FileDispositionInfo, deleted), win32.ERROR_DIR_NOT_EMPTY)
+	must(t, h.Close())
+
+	sub := open(t, root, "Sub", openDirectory())
+	h = open(t, sub, "file.txt", change)
+	must(t, h.SetInformation(win32.FileBasicInfo, win32.FileBasic{Attributes: win32.FILE_ATTRIBUTE_READONLY}.Bytes()))
+	check(t, h.SetInformation(win32.FileDispositionInfo, deleted), win32.ERROR_ACCESS_DENIED)
+	must(t, h.SetInformation(win32.FileBasicInfo, win32.FileBasic{Attributes: win32.FILE_ATTRIBUTE_NORMAL}.Bytes()))
+	must(t, h.SetInformation(win32.FileDispositionInfo, deleted))
+	must(t, h.Close())
+	_, err := Kernel{}.OpenFile(sub, "file.txt", lookAt())
+	check(t, err, win32.ERROR_FILE_NOT_FOUND)
+}
+
 func TestSystemWindowsDirectory(t *testing.T) {
 	dir, err := Kernel{}.SystemWindowsDirectory()
 	must(t, err)

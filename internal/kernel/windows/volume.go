@@ -6,6 +6,9 @@ package windows
 
 import (
 	"errors"
+	"strings"
+	"syscall"
+	"unicode/utf16"
 
 	"golang.org/x/sys/windows"
 
@@ -67,7 +70,7 @@ func (Kernel) VolumePathNames(volumeName string) ([]string, error) {
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getvolumenameforvolumemountpointw
 func (Kernel) VolumeNameForMountPoint(mountPoint string) (string, error) {
 	const function = "GetVolumeNameForVolumeMountPointW"
-	path, err := wide(function, mountPoint)
+	path, err := wide(function, plainPath(mountPoint))
 	if err != nil {
 		return "", err
 	}
@@ -83,7 +86,7 @@ func (Kernel) VolumeNameForMountPoint(mountPoint string) (string, error) {
 // https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-setvolumemountpointw
 func (Kernel) SetVolumeMountPoint(mountPoint, volumeName string) error {
 	const function = "SetVolumeMountPointW"
-	path, err := wide(function, mountPoint)
+	path, err := wide(function, plainPath(mountPoint))
 	if err != nil {
 		return err
 	}
@@ -99,11 +102,27 @@ func (Kernel) SetVolumeMountPoint(mountPoint, volumeName string) error {
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-deletevolumemountpointw
 func (Kernel) DeleteVolumeMountPoint(mountPoint string) error {
 	const function = "DeleteVolumeMountPointW"
-	path, err := wide(function, mountPoint)
+	path, err := wide(function, plainPath(mountPoint))
 	if err != nil {
 		return err
 	}
 	return failure(function, mountPoint, windows.DeleteVolumeMountPoint(path))
+}
+
+// plainPath takes the prefix from \\?\X:\…\ where Win32 reads the same path without it: the pages of the mount point
+// functions know the plain form only. A path that does not fit into MAX_PATH with its NUL keeps the prefix.
+//
+// https://learn.microsoft.com/windows/win32/fileio/naming-a-file
+func plainPath(path string) string {
+	plain, ok := strings.CutPrefix(path, win32Prefix)
+	if !ok || len(plain) < 3 || plain[1:3] != `:\` || len(utf16.Encode([]rune(plain))) >= windows.MAX_PATH {
+		return path
+	}
+	// Names that only the prefix allows, such as one that ends with a dot, would become others.
+	if full, err := syscall.FullPath(plain); err != nil || full != plain {
+		return path
+	}
+	return plain
 }
 
 // VolumeInformation calls GetVolumeInformationW.

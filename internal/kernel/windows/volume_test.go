@@ -7,6 +7,7 @@ package windows
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -45,6 +46,36 @@ func TestVolumeOfC(t *testing.T) {
 	must(t, err)
 	if free == 0 || free >= total {
 		t.Errorf("%d bytes of %d are free", free, total)
+	}
+}
+
+func TestPlainPath(t *testing.T) {
+	long := func(units int) string { return `C:\` + strings.Repeat("n", units-4) + `\` }
+	for path, want := range map[string]string{
+		`\\?\C:\`:                         `C:\`,
+		`\\?\C:\var\lib\kubelet\mount\`:   `C:\var\lib\kubelet\mount\`,
+		`\\?\C:\a b\é.x\`:                 `C:\a b\é.x\`,
+		`\\?\` + long(259):                long(259),
+		`\\?\` + long(260):                `\\?\` + long(260),
+		`\\?\` + long(258) + "\U0001F4BE": `\\?\` + long(258) + "\U0001F4BE", // two units
+		missingVolume + `mount\`:          missingVolume + `mount\`,
+		`\\?\UNC\server\share\mount\`:     `\\?\UNC\server\share\mount\`,
+		`\\?\C:\dot.\`:                    `\\?\C:\dot.\`,
+		`\\?\C:\blank \`:                  `C:\blank \`,
+		`\\?\C:\up\..\`:                   `\\?\C:\up\..\`,
+		`\\?\C:`:                          `\\?\C:`,
+		`C:\mount\`:                       `C:\mount\`,
+		"\\\\?\\C:\\\x00\\":               "\\\\?\\C:\\\x00\\",
+		"":                                "",
+	} {
+		if got := plainPath(path); got != want {
+			t.Errorf("%q becomes %q, want %q", path, got, want)
+		}
+	}
+	name, err := Kernel{}.VolumeNameForMountPoint(`\\?\C:\`)
+	must(t, err)
+	if byLetter, err := (Kernel{}).VolumeNameForMountPoint(`C:\`); err != nil || name != byLetter {
+		t.Errorf("got %q, want %q (%v)", name, byLetter, err)
 	}
 }
 

@@ -401,6 +401,8 @@ const FILE_ID_INFO golden_file_id = {
     .FileId = {{0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28, 0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e, 0x2f, 0x30}},
 };
 
+const FILE_DISPOSITION_INFO golden_file_disposition = {.DeleteFile = TRUE};
+
 const FILE_DISPOSITION_INFO_EX golden_file_disposition_ex = {.Flags = 0x11121314};
 
 typedef DOC_FILE_FULL_DIR_INFO(1) ENTRY_1; /* 70 bytes, and 2 of padding */
