@@ -8,10 +8,13 @@ import (
 	"bytes"
 	"go/parser"
 	"go/token"
+	"go/version"
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +24,18 @@ import (
 func goFiles(t *testing.T) map[string][]string {
 	t.Helper()
 	folders := map[string][]string{}
+	for _, file := range ownFiles(t) {
+		if strings.HasSuffix(file, ".go") {
+			folders[filepath.Dir(file)] = append(folders[filepath.Dir(file)], file)
+		}
+	}
+	return folders
+}
+
+// ownFiles are the files of the repository without test data, hidden folders and what is built or run here.
+func ownFiles(t *testing.T) []string {
+	t.Helper()
+	var files []string
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -28,15 +43,15 @@ func goFiles(t *testing.T) map[string][]string {
 		if entry.IsDir() && (entry.Name() == "testdata" || path != "." && strings.HasPrefix(entry.Name(), ".") || path == "bin" || path == "state") {
 			return fs.SkipDir
 		}
-		if strings.HasSuffix(path, ".go") {
-			folders[filepath.Dir(path)] = append(folders[filepath.Dir(path)], path)
+		if !entry.IsDir() {
+			files = append(files, path)
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return folders
+	return files
 }
 
 func TestEveryFolderHasOnePackageComment(t *testing.T) {
@@ -120,7 +135,7 @@ func modules(t *testing.T) []string {
 	var folders []string
 	for line := range strings.Lines(string(workspace)) {
 		if folder := strings.TrimSpace(line); strings.HasPrefix(folder, ".") {
-			folders = append(folders, filepath.Clean(folder))
+			folders = append(folders, path.Clean(folder)) // with slashes on every host, as the Makefile has them
 		}
 	}
 	makefile, err := os.ReadFile("Makefile")
@@ -131,6 +146,57 @@ func modules(t *testing.T) []string {
 		t.Errorf("the Makefile does not go through the workspace's modules: it lacks %q", list)
 	}
 	return folders
+}
+
+// The workflows install one Go, and no other is downloaded there: it must do for every module, those of the tools too.
+func TestWorkflowsHaveAGoForEveryModule(t *testing.T) {
+	workflows, err := filepath.Glob(filepath.Join(".github", "workflows", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	installed := ""
+	for _, file := range workflows {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range regexp.MustCompile(`(?m)^[ -]*go-version.*$`).FindAllString(string(content), -1) {
+			exact := regexp.MustCompile(`^[ -]*go-version: "([0-9.]+)"\s*(?:#.*)?$`).FindStringSubmatch(line)
+			if len(exact) != 2 || !version.IsValid("go"+exact[1]) {
+				t.Errorf(`%s has %q, want go-version: "X", the version itself`, file, strings.TrimSpace(line))
+				continue
+			}
+			if installed == "" {
+				installed = exact[1]
+			}
+			if exact[1] != installed {
+				t.Errorf("%s installs Go %s, another workflow or job %s", file, exact[1], installed)
+			}
+		}
+	}
+	if installed == "" {
+		t.Fatal("no workflow names the Go that it installs")
+	}
+	goLine, modules := regexp.MustCompile(`(?m)^go ([^\s/]+)`), 0
+	for _, file := range ownFiles(t) {
+		if name := filepath.Base(file); name != "go.mod" && name != "go.work" {
+			continue
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		modules++
+		needed := goLine.FindSubmatch(content)
+		if len(needed) != 2 || !version.IsValid("go"+string(needed[1])) {
+			t.Errorf("%s does not say which Go it needs", file)
+		} else if version.Compare("go"+string(needed[1]), "go"+installed) > 0 {
+			t.Errorf("%s needs Go %s, the workflows install %s", file, needed[1], installed)
+		}
+	}
+	if modules < 2 {
+		t.Errorf("found %d files go.mod and go.work", modules)
+	}
 }
 
 // What the README's first lines promise must be there.

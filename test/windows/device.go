@@ -92,8 +92,13 @@ func volumeAt(s Subject, d Disk, offset int64) (volume string, err error) {
 	return volume, err
 }
 
-// partitioned puts a GPT with one data partition onto a disk.
+// partitioned puts a GPT with one data partition onto a disk, as the agent does.
 func partitioned(s Subject, d Disk) (win32.Partition, error) {
+	return partitionedWith(s, d, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER)
+}
+
+// partitionedWith gives the partition such attributes from the start: the volume arrives with them.
+func partitionedWith(s Subject, d Disk, attributes uint64) (win32.Partition, error) {
 	h, err := openDisk(s, d)
 	if err != nil {
 		return win32.Partition{}, err
@@ -120,6 +125,7 @@ func partitioned(s Subject, d Disk) (win32.Partition, error) {
 	if err != nil {
 		return win32.Partition{}, err
 	}
+	planned.Partitions[len(planned.Partitions)-1].Attributes = attributes
 	if err := send(h, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, planned.Bytes()); err != nil {
 		return win32.Partition{}, err
 	}

@@ -20,10 +20,10 @@ import (
 type VirtualDisk struct {
 	number uint32
 	path   string
-	handle syscall.Handle
+	handle syscall.Handle // InvalidHandle while it is detached
 }
 
-// AttachVirtualDisk makes a VHDX and attaches it, raw and without a letter, until the test ends.
+// AttachVirtualDisk makes a VHDX and attaches it, raw, until the test ends.
 // https://learn.microsoft.com/windows/win32/api/virtdisk/nf-virtdisk-attachvirtualdisk
 func AttachVirtualDisk(t testing.TB, bytes int64, sectorSize uint32) (*VirtualDisk, error) {
 	t.Helper()
@@ -50,20 +50,34 @@ func (d *VirtualDisk) create(bytes int64, sectorSize uint32) error {
 	return syscall.CloseHandle(handle)
 }
 
-// attach attaches the disk for as long as its handle is open.
-func (d *VirtualDisk) attach() (err error) {
-	d.handle, err = vhd.OpenVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagCachedIO)
-	if err != nil {
+// attach attaches the disk for as long as its handle is open. Its volumes may get letters, as those of a driver's disk may.
+func (d *VirtualDisk) attach() error {
+	if err := d.open(); err != nil {
 		return err
 	}
-	err = vhd.AttachVirtualDisk(d.handle, vhd.AttachVirtualDiskFlagNoDriveLetter, &vhd.AttachVirtualDiskParameters{Version: 1})
+	err := vhd.AttachVirtualDisk(d.handle, vhd.AttachVirtualDiskFlagNone, &vhd.AttachVirtualDiskParameters{Version: 1})
 	if err == nil {
 		d.number, err = d.find()
 	}
 	if err != nil {
-		_ = syscall.CloseHandle(d.handle)
+		_ = d.close()
 	}
 	return err
+}
+
+func (d *VirtualDisk) open() error {
+	handle, err := vhd.OpenVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagCachedIO)
+	if err == nil {
+		d.handle = handle
+	}
+	return err
+}
+
+// close closes the handle and forgets it: its value may soon be another one's.
+func (d *VirtualDisk) close() error {
+	handle := d.handle
+	d.handle = syscall.InvalidHandle
+	return syscall.CloseHandle(handle)
 }
 
 // find asks for the number.
@@ -76,9 +90,13 @@ func (d *VirtualDisk) find() (number uint32, err error) {
 	return number, err
 }
 
+// detach does nothing to a disk that is detached.
 func (d *VirtualDisk) detach() error {
+	if d.handle == syscall.InvalidHandle {
+		return nil
+	}
 	err := vhd.DetachVirtualDisk(d.handle)
-	if closed := syscall.CloseHandle(d.handle); err == nil {
+	if closed := d.close(); err == nil {
 		err = closed
 	}
 	return err
@@ -102,12 +120,11 @@ func (d *VirtualDisk) Grow(bytes int64) error {
 	if err := d.detach(); err != nil {
 		return err
 	}
-	var err error
-	if d.handle, err = vhd.OpenVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagCachedIO); err != nil {
+	if err := d.open(); err != nil {
 		return err
 	}
-	err = d.resize(bytes)
-	_ = syscall.CloseHandle(d.handle)
+	err := d.resize(bytes)
+	_ = d.close()
 	if err != nil {
 		return fmt.Errorf("in place: %w; detached: %w", inPlace, err)
 	}

@@ -4,9 +4,12 @@ package windows
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // NewTarget makes the machine its own storage system until the test ends. A NotHere says why the feature is not to be had.
@@ -16,7 +19,7 @@ func NewTarget(t testing.TB) (Target, error) {
 	if out, err := PowerShell(ctx, "(Install-WindowsFeature -Name FS-iSCSITarget-Server).Success"); err != nil || out != "True" {
 		return Target{}, NotHere(fmt.Sprintf("the iSCSI target server cannot be installed here: %s %v", out, err))
 	}
-	made := Target{Address: "127.0.0.1", Port: 3260, User: "csi-user", Secret: random(7)} // 14 characters of the 12 to 16
+	made := Target{Port: 3260, User: "csi-user", Secret: random(7)} // 14 characters of the 12 to 16
 	name := "csi" + random(4)
 	env := []string{"CSI_NAME=" + name, "CSI_USER=" + made.User, "CSI_SECRET=" + made.Secret, "CSI_FILE=" + filepath.Join(t.TempDir(), "lun.vhdx")}
 	// The target server refuses the machine that it runs on unless it is told not to.
@@ -30,16 +33,52 @@ Set-IscsiServerTarget -TargetName $env:CSI_NAME -EnableChap $true -Chap $chap
 Add-IscsiVirtualDiskTargetMapping -TargetName $env:CSI_NAME -Path $env:CSI_FILE
 [string](Get-IscsiServerTarget -TargetName $env:CSI_NAME).TargetIqn`
 	iqn, err := PowerShell(ctx, create, env...)
-	if err != nil {
-		return Target{}, err
-	}
-	t.Cleanup(func() {
-		const remove = `Remove-IscsiServerTarget -TargetName $env:CSI_NAME
-Remove-IscsiVirtualDisk -Path $env:CSI_FILE`
+	t.Cleanup(func() { // whatever part of it was made
+		const remove = `try { Remove-IscsiServerTarget -TargetName $env:CSI_NAME } finally { Remove-IscsiVirtualDisk -Path $env:CSI_FILE }`
 		if _, err := PowerShell(context.Background(), remove, env...); err != nil { // the test's context has ended
 			t.Logf("the target stays: %v", err)
 		}
 	})
+	if err != nil {
+		return Target{}, NotHere(fmt.Sprintf("the iSCSI target cannot be set up here: %v", err))
+	}
 	made.IQN = iqn
+	if made.Address, err = answering(ctx, made.Port); err != nil {
+		return Target{}, NotHere(fmt.Sprintf("the iSCSI target server answers on no address of this machine: %v", err))
+	}
 	return made, nil
+}
+
+// answering is the first IPv4 address of the machine on which a port takes connections. The target server has none on the
+// loopback address.
+func answering(ctx context.Context, port uint32) (string, error) {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // it was restarted a moment ago
+	defer cancel()
+	dialer := net.Dialer{Timeout: 2 * time.Second}
+	for {
+		var failures []error
+		for _, a := range addresses {
+			network, ok := a.(*net.IPNet)
+			if !ok || network.IP.To4() == nil || network.IP.IsLoopback() {
+				continue
+			}
+			conn, err := dialer.DialContext(ctx, "tcp4", net.JoinHostPort(network.IP.String(), fmt.Sprint(port)))
+			if err == nil {
+				return network.IP.String(), conn.Close()
+			}
+			failures = append(failures, err)
+		}
+		if len(failures) == 0 {
+			return "", errors.New("it has no IPv4 address but loopback")
+		}
+		select {
+		case <-ctx.Done():
+			return "", errors.Join(failures...)
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
 }

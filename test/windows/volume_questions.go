@@ -22,7 +22,7 @@ func volumeQuestions() []Question {
 
 func askLetter(t testing.TB, s Subject) (any, error) {
 	answers := map[string]string{}
-	for name, attributes := range map[string]uint64{"without": 0, "with": 1 << 63} {
+	for name, attributes := range map[string]uint64{"without": 0, "with": win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER} {
 		paths, err := pathsWith(t, s, attributes)
 		if err != nil {
 			return answers, err
@@ -38,22 +38,8 @@ func pathsWith(t testing.TB, s Subject, attributes uint64) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := partitioned(s, d)
+	p, err := partitionedWith(s, d, attributes)
 	if err != nil {
-		return nil, err
-	}
-	h, err := openDisk(s, d)
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close()
-	layout, err := layoutOf(h)
-	if err != nil {
-		return nil, err
-	}
-	last := &layout.Partitions[len(layout.Partitions)-1]
-	last.Attributes, last.Rewrite = attributes, true
-	if err := send(h, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, layout.Bytes()); err != nil {
 		return nil, err
 	}
 	volume, err := volumeAt(s, d, p.StartingOffset)

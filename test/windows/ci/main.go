@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command ci is what the Windows workflow runs: it builds the commands, runs the unit tests natively, and then the suites
-// that need a Windows machine, on this one, which it changes. Off Windows the same steps run on emulated nodes, which is
-// how they are tried. Every step runs, whatever became of the others; what they found is left in a folder.
+// Command ci is what the Windows workflow runs: it builds the commands, runs the unit tests natively, installs and removes
+// the service, and then runs the suites that need a Windows machine, on this one, which it changes. Off Windows the same
+// steps but those of the service run on emulated nodes, which is how they are tried. Every step runs, whatever
+// became of the others; what they found is left in a folder.
 package main
 
 import (
@@ -40,7 +41,7 @@ func run(w io.Writer, out, only string, list bool) error {
 	}
 	if list {
 		for _, s := range steps {
-			_, _ = fmt.Fprintf(w, "%-8s go %s\n", s.name, strings.Join(s.args, " "))
+			_, _ = fmt.Fprintf(w, "%-9s %s\n", s.name, s)
 		}
 		return nil
 	}
@@ -49,7 +50,7 @@ func run(w io.Writer, out, only string, list bool) error {
 	}
 	var failed []string
 	for _, s := range steps {
-		_, _ = fmt.Fprintf(w, "=== %s: go %s\n", s.name, strings.Join(s.args, " "))
+		_, _ = fmt.Fprintf(w, "=== %s: %s\n", s.name, s)
 		start := time.Now()
 		err := s.run(out, w)
 		_, _ = fmt.Fprintf(w, "=== %s: %v, %v\n", s.name, verdict(err), time.Since(start).Round(time.Second))

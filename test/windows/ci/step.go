@@ -3,20 +3,43 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/test/windows/powershell"
 )
 
-// A step is one go command.
+const module = "github.com/kubernetes-csi/csi-proxy/"
+
+// onMachinePipes are the packages whose tests serve or call the pipes that a driver does, of which a machine has one set.
+var onMachinePipes = []string{
+	"csiproxytest", "examples/driver-switch", "test/bench", "test/conformance", "test/load", "test/negotiation", "test/process", "test/windows",
+}
+
+// A step is one command.
 type step struct {
 	name string
 	dir  string
-	args []string
+	args []string // the program first
 	env  []string
+
+	// allBut adds all packages but these, which are relative to the module.
+	allBut []string
+}
+
+// String is its command.
+func (s step) String() string {
+	text := strings.Join(s.args, " ")
+	if s.allBut != nil {
+		text += " ./... but " + strings.Join(s.allBut, ", ")
+	}
+	return text
 }
 
 // steps are all steps, in their order. On a machine that is Windows the suites work on the machine itself.
@@ -28,24 +51,64 @@ func steps(out string, onWindows bool) []step {
 		machine = append(machine, "CSI_PROXY_TEST_NODE=windows")
 	}
 	alone := []string{"GOWORK=off"}
-	test := func(more ...string) []string { return slices.Concat([]string{"test", "-json", "-count=1"}, more) }
-	return []step{
-		{"build", ".", []string{"build", "-trimpath", "-o", filepath.Join(out, "bin") + string(filepath.Separator), "./cmd/csi-proxy", "./cmd/csi-proxyctl"}, alone},
-		{"unit", ".", test("-timeout=30m", "./..."), alone},
-		{"client", "client", test("-timeout=10m", "./..."), alone},
+	test := func(more ...string) []string { return slices.Concat([]string{"go", "test", "-json", "-count=1"}, more) }
+	var pipes []string
+	for _, p := range onMachinePipes {
+		pipes = append(pipes, "./"+p)
+	}
+	all := []step{
+		{name: "build", dir: ".", args: []string{"go", "build", "-trimpath", "-o", filepath.Join(out, "bin") + string(filepath.Separator), "./cmd/csi-proxy", "./cmd/csi-proxyctl"}, env: alone},
+		// The limits are each package's. The workflow's is 120 minutes for all steps.
+		{name: "unit", dir: ".", args: test("-timeout=20m"), env: alone, allBut: onMachinePipes},
+		{name: "pipes", dir: ".", args: test(append([]string{"-timeout=15m", "-p=1"}, pipes...)...), env: alone},
+		{name: "client", dir: "client", args: test("-timeout=5m", "./..."), env: alone},
+	}
+	if onWindows {
+		all = append(all, serviceSteps(binary+".exe", test, alone)...)
+	}
+	return append(
+		all,
 		// The agent's pipes are the machine's, so there is one suite at a time.
-		{"lives", ".", test("-timeout=60m", "-run=Lifecycle", "./test/conformance"), append(machine, alone...)},
-		{"machine", ".", test("-timeout=60m", "./test/windows"), append(machine, alone...)},
+		step{name: "lives", dir: ".", args: test("-timeout=40m", "-run=Lifecycle", "./test/conformance"), env: append(machine, alone...)},
+		step{name: "machine", dir: ".", args: test("-timeout=20m", "./test/windows"), env: append(machine, alone...)},
+	)
+}
+
+// serviceSteps install the agent as the service of the machine and take it away again: its own tests, and the scripts as
+// people call them. The last step also clears up what one before it left.
+func serviceSteps(binary string, test func(...string) []string, alone []string) []step {
+	script := func(name, call string) step {
+		return step{
+			name: name, dir: filepath.Join("deploy", "windows"), env: []string{"CSI_PROXY_BINARY=" + binary},
+			args: []string{"powershell.exe", "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-Command", "$ErrorActionPreference = 'Stop'; " + call},
+		}
+	}
+	return []step{
+		{
+			name: "service", dir: ".", args: test("-timeout=10m", "-p=1", "./cmd/csi-proxy", "./internal/winservice"),
+			env: append([]string{"CSI_PROXY_TEST_SERVICE=1"}, alone...),
+		},
+		script("install", `.\install.ps1 -Source $env:CSI_PROXY_BINARY -AgentFlags '-v=2', '-metrics-bind-address=127.0.0.1:29660'`),
+		script("upgrade", `.\install.ps1 -Source $env:CSI_PROXY_BINARY -AgentFlags '-v=4'`),
+		script("uninstall", `.\uninstall.ps1`),
 	}
 }
 
 // run runs the step. What a test step prints is kept as it is and summed up.
 func (s step) run(out string, w io.Writer) error {
-	command := exec.Command("go", s.args...) //nolint:gosec // of the table above
+	args := s.args[1:]
+	if s.allBut != nil {
+		packages, err := s.packages(w)
+		if err != nil {
+			return err
+		}
+		args = slices.Concat(args, packages)
+	}
+	command := exec.Command(s.args[0], args...) //nolint:gosec // of the table above
 	command.Dir = s.dir
-	command.Env = append(os.Environ(), s.env...)
+	command.Env = append(powershell.Environ(), s.env...) // which other programs do not mind
 	command.Stderr = w
-	if s.args[0] != "test" {
+	if args[0] != "test" {
 		command.Stdout = w
 		return command.Run()
 	}
@@ -75,4 +138,17 @@ func (s step) run(out string, w io.Writer) error {
 		return fmt.Errorf("no test ran")
 	}
 	return nil
+}
+
+// packages are all packages but those that the step leaves out.
+func (s step) packages(w io.Writer) ([]string, error) {
+	var out bytes.Buffer
+	list := exec.Command("go", "list", "./...")
+	list.Dir, list.Env, list.Stdout, list.Stderr = s.dir, append(os.Environ(), s.env...), &out, w
+	if err := list.Run(); err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	return slices.DeleteFunc(strings.Fields(out.String()), func(path string) bool {
+		return slices.Contains(s.allBut, strings.TrimPrefix(path, module))
+	}), nil
 }

@@ -11,20 +11,29 @@ import (
 )
 
 // An event is one line of go test -json.
-// https://pkg.go.dev/cmd/test2json
+// https://pkg.go.dev/cmd/test2json and, of builds, go help buildjson
 type event struct {
-	Action  string
-	Package string
-	Test    string
-	Output  string
+	Action      string
+	Package     string
+	ImportPath  string // in place of Package, in what go build says
+	Test        string
+	Output      string
+	FailedBuild string // the ImportPath of the build that a package failed for
 }
 
 type summary struct{ passed, failed, skipped int }
 
-// summarize counts the tests of go test -json, and prints what the failed ones said and why others were skipped.
+// summarize counts the tests of go test -json, and prints what the failed ones and the compiler said and why others were
+// skipped.
 func summarize(events io.Reader, w io.Writer) (summary, error) {
 	var sum summary
-	said := map[string]*strings.Builder{}
+	said, built := map[string]*strings.Builder{}, map[string]*strings.Builder{}
+	add := func(to map[string]*strings.Builder, name, text string) {
+		if to[name] == nil {
+			to[name] = &strings.Builder{}
+		}
+		_, _ = to[name].WriteString(text)
+	}
 	for decoder := json.NewDecoder(events); ; {
 		var e event
 		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {
@@ -34,11 +43,11 @@ func summarize(events io.Reader, w io.Writer) (summary, error) {
 		}
 		name := e.Package + " " + e.Test
 		switch e.Action {
-		case "output", "build-output":
-			if said[name] == nil {
-				said[name] = &strings.Builder{}
-			}
-			_, _ = said[name].WriteString(e.Output)
+		case "output":
+			add(said, name, e.Output)
+			continue
+		case "build-output":
+			add(built, e.ImportPath, e.Output)
 			continue
 		case "pass", "fail", "skip":
 		default:
@@ -48,6 +57,9 @@ func summarize(events io.Reader, w io.Writer) (summary, error) {
 		if said[name] != nil {
 			text = said[name].String()
 			delete(said, name)
+		}
+		if b := built[e.FailedBuild]; b != nil { // which several packages may have failed for
+			text = b.String() + text
 		}
 		switch {
 		case e.Action == "fail":
