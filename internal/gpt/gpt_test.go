@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -126,6 +127,9 @@ func TestCheck(t *testing.T) {
 }
 
 func TestSgdiskFindsNoProblem(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("sgdisk is a tool of Linux; what it reads is the same bytes there")
+	}
 	tool, err := exec.LookPath("sgdisk")
 	if err != nil {
 		t.Fatal("install the package gdisk: ", err)

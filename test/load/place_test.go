@@ -4,8 +4,8 @@ package load
 
 import (
 	"context"
+	crand "crypto/rand"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -25,12 +25,14 @@ import (
 // place is a node on which agents come and go.
 type place struct {
 	dir     string
+	pipes   string      // the prefix of the pipes, on Windows
 	trouble atomic.Bool // kernel calls fail and are slow
 	calls   atomic.Int64
 	failed  atomic.Int64
 
 	mu       sync.RWMutex
 	agent    *agent.Agent // nil between two agents
+	path     func(endpoint string) string
 	restarts int
 	reboots  int
 }
@@ -42,7 +44,7 @@ func open(t *testing.T) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{dir: dir}
+	p := &place{dir: dir, pipes: "load-" + crand.Text() + "-"}
 	if err := p.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -57,14 +59,15 @@ func open(t *testing.T) *place {
 
 func (p *place) start() error {
 	a, err := agent.Start(context.Background(), agent.Config{
-		StateDir: p.dir, Emulated: emulated.Options{NoSync: true}, Interceptor: p.disturb, RequirePrivacy: true, Logger: klog.New(quiet{}),
+		StateDir: p.dir, Emulated: emulated.Options{NoSync: true}, Interceptor: p.disturb, PipePrefix: p.pipes,
+		RequirePrivacy: true, Logger: klog.New(quiet{}),
 	})
 	if err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.agent = a
+	p.agent, p.path = a, a.Path
 	return nil
 }
 
@@ -109,8 +112,11 @@ func (p *place) onNode(do func(*emulated.Node) error) error {
 	return do(p.agent.Emulated())
 }
 
+// socket is where every agent of the place serves, the one that is away too; a pipe on Windows.
 func (p *place) socket(group, version string) string {
-	return fmt.Sprintf("%s/run/csi-proxy-%s-%s.sock", p.dir, group, version)
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.path("csi-proxy-" + group + "-" + version)
 }
 
 // disturb lets one kernel call in 150 fail, half of them after it took effect, and one in 600 take a while.

@@ -4,8 +4,10 @@ package negotiation
 
 import (
 	"context"
+	"crypto/rand"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -18,8 +20,9 @@ import (
 
 // place is where an emulated node lives and its agent listens, while agents come and go.
 type place struct {
-	t   testing.TB
-	dir string
+	t     testing.TB
+	dir   string
+	pipes string // the prefix of the pipes, on Windows
 }
 
 // newPlace has a path that is short enough for sockets, whatever the test is called.
@@ -30,7 +33,7 @@ func newPlace(t testing.TB) place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return place{t: t, dir: dir}
+	return place{t: t, dir: dir, pipes: "negotiation-" + rand.Text() + "-"}
 }
 
 // start starts an agent that serves what the values of -api leave, everything without any. The returned function stops
@@ -44,7 +47,7 @@ func (p place) start(apis ...string) (stop func()) {
 		}
 	}
 	a, err := agent.Start(p.t.Context(), agent.Config{
-		StateDir: p.dir, Emulated: emulated.Options{NoSync: true}, APIs: &selection, RequirePrivacy: true,
+		StateDir: p.dir, Emulated: emulated.Options{NoSync: true}, APIs: &selection, RequirePrivacy: true, PipePrefix: p.pipes,
 	})
 	if err != nil {
 		p.t.Fatalf("starting the agent: %v", err)
@@ -60,11 +63,19 @@ func (p place) start(apis ...string) (stop func()) {
 	return stop
 }
 
+// path is where the agents serve an endpoint. It is known before the first of them is there.
+func (p place) path(endpoint string) string {
+	if runtime.GOOS == "windows" {
+		return `\\.\pipe\` + p.pipes + endpoint
+	}
+	return filepath.Join(p.dir, "run", endpoint+".sock")
+}
+
 // client is a client of whatever agent is there.
 func (p place) client(o csiproxy.Options) *csiproxy.Client {
 	p.t.Helper()
 	o.PipePath = func(group string, version apiversion.Version) string {
-		return filepath.Join(p.dir, "run", "csi-proxy-"+group+"-"+version.String()+".sock")
+		return p.path("csi-proxy-" + group + "-" + version.String())
 	}
 	c := csiproxy.New(o)
 	p.t.Cleanup(func() { _ = c.Close() })

@@ -15,6 +15,7 @@ import (
 // TestClientExamples runs the examples of the client's documentation, which are in another module, with an agent.
 func TestClientExamples(t *testing.T) {
 	p := newPlace(t)
+	p.pipes = "" // the examples know the usual names only
 	p.start()
 	examples := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run=^Example", "-v", "./csiproxy")
 	examples.Dir = filepath.Join("..", "..", "client")

@@ -101,7 +101,7 @@ func (w *world) listFiles(files map[string]string, place, root string) {
 			return err
 		}
 		content, err := os.ReadFile(path)
-		files[place+": "+strings.TrimPrefix(path, root)] = string(content)
+		files[place+": "+filepath.ToSlash(strings.TrimPrefix(path, root))] = string(content)
 		return err
 	})
 	if !os.IsNotExist(err) { // never mounted

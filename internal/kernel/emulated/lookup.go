@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"runtime"
+	"slices"
 	"sort"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -47,23 +49,30 @@ func (e entry) attributes() (bits uint32) {
 	return bits
 }
 
+// hostIgnoresCase tells that the host finds a file by names other than the stored one: in another case, and on Windows by
+// a short one, which the node's Windows has none of. Only a listing has the stored names there.
+const hostIgnoresCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
+
 // lookup finds a name in a directory: the exact one first, else, of those that differ in case, the first by the
-// order of their bytes. A name that is not there is fs.ErrNotExist.
+// order of their bytes. A name that is not there is fs.ErrNotExist. The entry has the name that is stored.
 func lookup(dir *os.Root, name string) (entry, error) {
 	if isReserved(name) {
 		return entry{}, fs.ErrNotExist
 	}
 	exact := hostName(name)
 	info, err := dir.Lstat(exact)
-	if err == nil {
+	if err == nil && !hostIgnoresCase {
 		return inspect(dir, exact, info)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return entry{}, err
 	}
-	names, err := readNames(dir)
-	if err != nil {
-		return entry{}, err
+	names, listErr := readNames(dir)
+	if listErr != nil {
+		return entry{}, listErr
+	}
+	if _, stored := slices.BinarySearch(names, exact); stored && err == nil {
+		return inspect(dir, exact, info)
 	}
 	for _, other := range names {
 		if !sameName(name, windowsName(other)) {

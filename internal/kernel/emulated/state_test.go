@@ -4,6 +4,7 @@ package emulated
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,7 +53,7 @@ func TestDamagedState(t *testing.T) {
 		"newer":       {stateFile, replace(`"format": 1`, `"format": 2`), "newer"},
 		"no format":   {stateFile, func(string) string { return "{}" }, "format 0"},
 		"missing":     {stateFile, nil, "missing"},
-		"no image":    {"image", nil, "no such file"},
+		"no image":    {"image", nil, hostSaysNotFound(t)},
 		"odd journal": {"journal", func(string) string { return "x" }, "cut off"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,6 +86,17 @@ func TestDamagedState(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hostSaysNotFound is the host's text for a file that is not there, which differs from system to system.
+func hostSaysNotFound(t *testing.T) string {
+	t.Helper()
+	_, err := os.Stat(filepath.Join(t.TempDir(), "missing"))
+	var failed *fs.PathError
+	if !errors.As(err, &failed) || !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return failed.Err.Error()
 }
 
 // fileList is every file with its content, images left out.
