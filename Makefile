@@ -92,7 +92,7 @@ test-clients: setup-clients ## run the clients in other languages against an age
 .PHONY: check-deploy
 check-deploy: ## decode the manifests as an API server does, lint and render the Helm chart, read the image's Dockerfile
 	@linter=$(call tool,golangci-lint); cd test/deploy && export GOWORK=off && \
-		go vet ./... && $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -timeout 20m ./...
+		go vet ./... && $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -count=1 -timeout 20m ./...
 	@bash -n deploy/image/build.sh
 
 .PHONY: chart-files
@@ -130,7 +130,7 @@ check-licenses: ## compare the licences of all that is linked with the list of t
 .PHONY: check-release
 check-release: check-licenses ## what makes a release: vet, lint, tests, and the licences
 	@linter=$(call tool,golangci-lint); cd hack/release && export GOWORK=off && \
-		go vet ./... && $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test ./...
+		go vet ./... && $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -count=1 ./...
 
 .PHONY: fuzz
 fuzz: ## fuzz every parser, FUZZTIME (5s) each

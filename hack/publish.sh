@@ -3,7 +3,8 @@
 #
 # hack/publish.sh VERSION REPOSITORY publishes what `make release VERSION=VERSION` made: the files of dist/ as a release of
 # GitHub, a draft until a person has looked at it, and the Windows image as REPOSITORY:VERSION. The release workflow runs it;
-# it needs gh, docker buildx, and GH_TOKEN with the rights for both.
+# it needs gh, docker buildx, and GH_TOKEN with the rights for both. Run again, it replaces its draft; once that was
+# published it changes nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,11 +23,23 @@ for file in "csi-proxy-$version-windows-amd64.zip" "csi-proxy-$version-windows-a
 	}
 done
 
+# With their numbers, since a tag can have drafts beside a published release, and gh release delete takes the tag.
+existing=$(gh api --paginate 'repos/{owner}/{repo}/releases' \
+	--jq '.[] | select(.tag_name == "'"$version"'") | "\(.id) \(.draft)"')
+if grep -q ' false$' <<<"$existing"; then
+	echo "publish.sh: $version is published; a release does not change" >&2
+	exit 1
+fi
+
 registry=${repository%%/*}
 printf '%s' "$GH_TOKEN" | docker login --username "${GITHUB_ACTOR:-publish}" --password-stdin "$registry"
 trap 'docker logout "$registry" >/dev/null || true' EXIT
 VERSION=$version deploy/image/build.sh push "$(tr '[:upper:]' '[:lower:]' <<<"$repository")"
 
+while read -r id draft; do
+	[[ $draft == true ]] || continue
+	gh api --method DELETE "repos/{owner}/{repo}/releases/$id" </dev/null
+done <<<"$existing"
 flags=(--draft --verify-tag --title "$version" --generate-notes)
 [[ $version != *-* ]] || flags+=(--prerelease)
 gh release create "$version" "${flags[@]}" dist/*

@@ -48,9 +48,13 @@ push)
 		exit 1
 	}
 	files
+	# The builder of docker itself does not export images for Windows where it runs on Linux; one in a container does.
+	builder=csi-proxy-image-$$
+	trap 'docker buildx rm "$builder" >/dev/null 2>&1 || true' EXIT
+	docker buildx create --name "$builder" --driver docker-container --platform "$platforms" >/dev/null
 	# No attestations inside: they turn the image into an index with an entry that is not for Windows, which the
 	# containerd of older nodes does not get past. The release has them as files.
-	docker buildx build --platform "$platforms" --file deploy/image/Dockerfile \
+	docker buildx build --builder "$builder" --platform "$platforms" --file deploy/image/Dockerfile \
 		${BASE:+--build-arg "BASE=$BASE"} --build-arg "VERSION=$version" --build-arg "REVISION=$(git rev-parse HEAD)" \
 		--provenance=false --sbom=false --tag "$2:$version" \
 		--output type=registry,rewrite-timestamp=true "$out"

@@ -159,7 +159,8 @@ func untarred(packed []byte) (files []file, err error) {
 	}
 }
 
-// chart packs the Helm chart with the release's version. Helm writes the present time into the archive, so it is packed anew.
+// chart packs the Helm chart with the release's version. Its own has no v, which Helm wants; the agent's has it, since the chart
+// asks for the image of that tag. Helm writes the present time into the archive, so it is packed anew.
 func (r *release) chart(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "chart")
 	if err != nil {
@@ -172,7 +173,7 @@ func (r *release) chart(ctx context.Context) error {
 	}
 	version := strings.TrimPrefix(r.version, "v")
 	if _, err := command(ctx, r.root, strings.TrimSpace(string(helm)), "package", "charts/csi-proxy",
-		"--version", version, "--app-version", version, "--destination", dir); err != nil {
+		"--version", version, "--app-version", r.version, "--destination", dir); err != nil {
 		return err
 	}
 	name := "csi-proxy-" + version + ".tgz"
