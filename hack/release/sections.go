@@ -44,7 +44,7 @@ func alignFile(path string) error {
 }
 
 // alignSections returns a Windows program, as Go's linker writes it, with its sections at page boundaries of the file. In
-// memory nothing changes. Go's linker aligns them to 512 bytes and cannot be told otherwise. Windows does not mind; Wine
+// memory nothing changes. Go's linker aligns them to 512 bytes and cannot be told otherwise. Both are valid; Wine
 // maps aligned sections from the file, and copies others into memory with every start. A program with anything that the
 // move would break, or that has been signed, is refused.
 func alignSections(program []byte) ([]byte, error) {

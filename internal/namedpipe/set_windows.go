@@ -28,8 +28,8 @@ const (
 
 // A Set waits for the clients of any number of pipes in one goroutine. It alone asks for them, because starting such a
 // request resets the event that tells of others. Windows cancels a request when the thread that made it ends. Threads of
-// Go's end only together with a goroutine that is locked to its thread; an instance whose request is lost that way is
-// replaced. Locking this goroutine to a thread would exclude it, but costs every agent a second thread, which the runtime
+// Go's end only together with a goroutine that is locked to its thread; a request that is lost that way is made
+// again. Locking this goroutine to a thread would exclude it, but costs every agent a second thread, which the runtime
 // keeps to start others from.
 type Set struct {
 	came  windows.Handle // auto-reset event: a client came

@@ -59,11 +59,7 @@ func accomplice(socket string) int {
 // attackFrom starts an accomplice, which ends with the test.
 func (g *target) attackFrom(socket string) {
 	g.t.Helper()
-	program, err := os.Executable()
-	noError(g.t, err)
-	c := exec.Command(program)
-	c.Env = append(os.Environ(), accompliceSocket+"="+socket)
-	c.Stderr = os.Stderr
+	c := g.another(accompliceSocket, socket)
 	input, err := c.StdinPipe()
 	noError(g.t, err)
 	output, err := c.StdoutPipe()
@@ -78,6 +74,17 @@ func (g *target) attackFrom(socket string) {
 	if line, err := bufio.NewReader(output).ReadString('\n'); line != "attacking\n" {
 		g.t.Fatalf("the accomplice says %q, %v", line, err)
 	}
+}
+
+// another is this program again, as the process that a variable makes of it.
+func (g *target) another(variable, value string) *exec.Cmd {
+	g.t.Helper()
+	program, err := os.Executable()
+	noError(g.t, err)
+	c := exec.Command(program)
+	c.Env = append(os.Environ(), variable+"="+value)
+	c.Stderr = os.Stderr
+	return c
 }
 
 // A process that floods the agent with calls, all of which hang in Windows, has filled its own places, and no others: a

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"runtime"
 	"testing"
 	"time"
@@ -92,12 +90,7 @@ func probe(socket string) int {
 // probeFrom has another process ask.
 func (g *target) probeFrom(socket string) {
 	g.t.Helper()
-	program, err := os.Executable()
-	noError(g.t, err)
-	c := exec.Command(program)
-	c.Env = append(os.Environ(), probeSocket+"="+socket)
-	c.Stderr = os.Stderr
-	output, err := c.Output()
+	output, err := g.another(probeSocket, socket).Output()
 	noError(g.t, err)
 	want := ""
 	for _, b := range besides() {
