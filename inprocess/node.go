@@ -9,8 +9,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
-	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 // Options adjusts Open. The zero value works as an agent without flags does.

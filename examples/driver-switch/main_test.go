@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
-	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"context"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
-	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 // adminEndpoint is the admin endpoint with its services: Admin always, EmulatedNode where there is one.

@@ -14,8 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/metrics"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
-	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 // AdminEndpoint is the name of the admin endpoint's socket or pipe.

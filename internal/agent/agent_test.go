@@ -26,8 +26,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
-	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 // shortDir is a directory whose path leaves room for a socket's name.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
-	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 // KubeletDir is kubelet's directory on a Windows node, the working directory when no other is given.

@@ -13,9 +13,9 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 // emulatedNodeService is the control of the emulated node.

@@ -13,8 +13,8 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/faults"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 func (a *Agent) addFault(_ context.Context, r *admin.AddFaultRequest) (*admin.AddFaultResponse, error) {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
 // inspectPatience is how long each part of an inspection may take. The inspection is for nodes on which something hangs:

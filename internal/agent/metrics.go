@@ -5,8 +5,8 @@ package agent
 import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/metrics"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
-	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 // count sets up the metrics, if they are asked for. Otherwise calls pay nothing for them.

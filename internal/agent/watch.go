@@ -12,8 +12,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
-	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
 // subject is an agent whose state a test sets.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kubernetes-csi/csi-proxy/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
 // Operations counts what the node does, which is less than what it is asked for: callers that ask for the same share one

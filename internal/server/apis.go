@@ -9,7 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
-	"github.com/kubernetes-csi/csi-proxy/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
 // APIs returns the endpoint of every API group and version that the agent has, those of v1 first: a driver that finds

@@ -23,9 +23,9 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 func info(t *testing.T, err error) *errdetails.ErrorInfo {

@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/kubernetes-csi/csi-proxy/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
 // call is the context of one call, with all that the agent adds to it in one value.

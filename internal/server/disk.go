@@ -8,7 +8,7 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	v1alpha1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
 // diskMethods are the methods of disk v1, the group's hub.

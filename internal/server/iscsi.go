@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
-	"github.com/kubernetes-csi/csi-proxy/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
 // iscsiMethods are the methods of iscsi v1alpha2, the group's hub.

@@ -6,7 +6,7 @@ import (
 	"context"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
-	"github.com/kubernetes-csi/csi-proxy/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
 // smbMethods are the methods of smb v1, the group's hub.

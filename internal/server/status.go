@@ -15,8 +15,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 // Domain is the domain of every google.rpc.ErrorInfo that the agent sends.

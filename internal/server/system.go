@@ -6,7 +6,7 @@ import (
 	"context"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
 // systemMethods are the methods of system v1alpha1, the group's hub and only version. The enums' numbers are those of

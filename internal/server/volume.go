@@ -6,7 +6,7 @@ import (
 	"context"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
 // volumeMethods are the methods of volume v2alpha1, the group's hub.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
 // snapshot is the state of a node at one moment, without what chance decides.

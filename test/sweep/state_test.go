@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/node"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 

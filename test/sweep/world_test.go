@@ -20,8 +20,8 @@ import (
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
-	"github.com/kubernetes-csi/csi-proxy/node"
 )
 
 // The disks of a world: the one that examples work on, one that is offline, and one that is in use and must not be

@@ -1,6 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-
-// Package node is what each operation of CSI Proxy means: validation, path policy, order, idempotency, locking and the
-// completion of half-done work, written once and portably over the kernel seam. The agent serves it over gRPC; a
-// driver in a HostProcess container can call it in process.
-package node
