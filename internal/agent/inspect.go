@@ -23,7 +23,7 @@ func (a *Agent) inspect(ctx context.Context, _ *admin.InspectRequest) (*admin.In
 		return nil, notServed()
 	}
 	response := &admin.InspectResponse{}
-	for _, o := range n.Operations() {
+	for _, o := range n.Running() {
 		response.Operations = append(response.Operations, &admin.Operation{Name: o.Name, Age: durationpb.New(o.Age), Waiting: o.Waiting})
 	}
 	for _, part := range []struct {

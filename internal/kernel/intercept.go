@@ -10,6 +10,7 @@ type Call struct {
 	Object   string // the path that the call, or its handle's opening, named; never a secret
 	Code     uint32 // the control code or information class, 0 where there is none
 	Argument string // what else the call names: a volume, a file system; never a secret
+	Part     int    // the number, from 1, of one among several that an operation asks side by side; 0: it asks nothing else meanwhile
 	Input    []byte // of a control code or an information class, to be read until the call returns
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/signature"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -48,7 +49,7 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 	if found == "" {
 		return nil
 	}
-	return errorf(FailedPrecondition, ReasonDiskNotBlank,
+	return errorf(FailedPrecondition, reason.DiskNotBlank,
 		"disk %d is not blank: it holds %s; it is not partitioned, so that nothing is lost. Clear the disk if its content is not needed", d.number, found)
 }
 

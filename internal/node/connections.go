@@ -18,10 +18,10 @@ type SMBMapping struct {
 
 // Mappings lists the SMB global mappings, by share. It asks Windows only, no file server.
 func (s *SMB) Mappings(ctx context.Context) ([]SMBMapping, error) {
-	return read(ctx, s.calls, "ListSMBMappings", func(o *op) ([]SMBMapping, error) {
-		mappings, err := o.k.SMBGlobalMappings()
+	return read(ctx, s.node, on("ListSMBMappings", smbMappings), func(o *op) ([]SMBMapping, error) {
+		mappings, err := o.mappings()
 		if err != nil {
-			return nil, fail(err, "listing the shares that are mapped")
+			return nil, err
 		}
 		list := make([]SMBMapping, 0, len(mappings))
 		for _, m := range mappings {
@@ -40,15 +40,11 @@ type ISCSISession struct {
 
 // Sessions lists the iSCSI sessions, by target. There are none while the iSCSI initiator service does not run.
 func (s *ISCSI) Sessions(ctx context.Context) ([]ISCSISession, error) {
-	return read(ctx, s.calls, "ListISCSISessions", func(o *op) ([]ISCSISession, error) {
-		list, err := o.k.ISCSISessionList()
-		if err := o.unlessDone(err); err != nil {
-			if o.iscsiStopped(err) {
-				return nil, nil
-			}
-			return nil, fail(err, "listing the iSCSI sessions")
+	return read(ctx, s.node, on("ListISCSISessions", iscsiInitiator), func(o *op) ([]ISCSISession, error) {
+		all, err := o.initiator().sessions()
+		if err != nil && o.iscsiStopped(err) {
+			return nil, nil
 		}
-		all, err := win32.ParseISCSISessionList(list.Buffer, list.Base, list.Count)
 		if err != nil {
 			return nil, fail(err, "listing the iSCSI sessions")
 		}

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -43,9 +43,9 @@ const (
 // Dangling searches the working directories for mount points and links that lead nowhere. What is mounted is not
 // entered. It returns what it found together with the error that ended the search, if one did.
 func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
-	search, err := read(ctx, f.calls, "Dangling", func(o *op) (*danglingSearch, error) {
-		s := &danglingSearch{op: o, paths: f.paths, left: danglingMost, seen: map[string]bool{}}
-		s.everywhere(f.paths.dirs.Dirs())
+	search, err := read(ctx, f.node, on("Dangling"), func(o *op) (*danglingSearch, error) {
+		s := &danglingSearch{op: o, left: danglingMost, seen: map[string]bool{}}
+		s.everywhere(f.node.dirs.Dirs())
 		slices.SortFunc(s.found, func(a, b Dangling) int { return cmp.Compare(a.Path, b.Path) })
 		return s, nil
 	})
@@ -58,7 +58,6 @@ func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
 // danglingSearch is one search.
 type danglingSearch struct {
 	op    *op
-	paths *paths
 	left  int             // entries that may still be looked at
 	seen  map[string]bool // directories: a working directory may lie in another one
 	found []Dangling
@@ -75,7 +74,7 @@ func (s *danglingSearch) everywhere(dirs []winpath.Path) {
 }
 
 func (s *danglingSearch) within(dir winpath.Path) error {
-	pl, err := s.paths.locate(s.op, dir, walk{})
+	pl, err := s.op.locate(dir, walk{})
 	if missing(err) {
 		return nil
 	}
@@ -83,15 +82,15 @@ func (s *danglingSearch) within(dir winpath.Path) error {
 		return err
 	}
 	defer pl.close()
-	l, err := pl.openLeaf(s.op, 0)
+	l, err := pl.open(s.op, 0)
 	if err != nil {
 		return fail(err, "searching %s", dir)
 	}
-	return s.search(l, pl.dir, dir, 1)
+	return s.search(l, dir, 1)
 }
 
-// search looks at the entries of an open directory; dir is the handle to open them by.
-func (s *danglingSearch) search(directory *leaf, dir kernel.Handle, at winpath.Path, depth int) error {
+// search looks at the entries of an open directory.
+func (s *danglingSearch) search(directory *leaf, at winpath.Path, depth int) error {
 	if s.seen[at.Key()] {
 		return nil
 	}
@@ -102,7 +101,7 @@ func (s *danglingSearch) search(directory *leaf, dir kernel.Handle, at winpath.P
 	}
 	for _, e := range entries {
 		if s.left--; s.left < 0 {
-			return errorf(FailedPrecondition, "TOO_MANY_ENTRIES", "the search for what leads nowhere ended after %d entries, at %s", danglingMost, at)
+			return errorf(FailedPrecondition, reason.TooManyEntries, "the search for what leads nowhere ended after %d entries, at %s", danglingMost, at)
 		}
 		isLink := e.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT != 0
 		if !isLink && (e.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY == 0 || depth == danglingDepth) {
@@ -112,7 +111,7 @@ func (s *danglingSearch) search(directory *leaf, dir kernel.Handle, at winpath.P
 		if err != nil {
 			continue // a name that no call of ours takes, hence made by a workload
 		}
-		if err := s.look(dir, e.Name, path, depth); err != nil {
+		if err := s.look(child(directory.Handle, e.Name), path, depth); err != nil {
 			return err
 		}
 	}
@@ -120,22 +119,22 @@ func (s *danglingSearch) search(directory *leaf, dir kernel.Handle, at winpath.P
 }
 
 // look looks at one entry that is a link or a directory.
-func (s *danglingSearch) look(dir kernel.Handle, name string, path winpath.Path, depth int) error {
-	l, err := openChild(s.op, dir, name, win32.FILE_LIST_DIRECTORY|win32.FILE_TRAVERSE, shareAll)
+func (s *danglingSearch) look(pl *place, path winpath.Path, depth int) error {
+	defer pl.close()
+	l, err := pl.open(s.op, win32.FILE_LIST_DIRECTORY|win32.FILE_TRAVERSE)
 	if missing(err) || hasCode(err, win32.ERROR_ACCESS_DENIED) {
 		return nil // it went meanwhile, or is nobody's business
 	}
 	if err != nil {
 		return fail(err, "opening %s", path)
 	}
-	defer l.Close()
 	if l.reparse == nil {
 		if l.isDirectory() && depth < danglingDepth {
-			return s.search(l, l.Handle, path, depth+1)
+			return s.search(l, path, depth+1)
 		}
 		return nil
 	}
-	found, err := s.leadsNowhere(l, path)
+	found, err := s.leadsNowhere(l.stat, path)
 	if err != nil || found == nil {
 		return err
 	}
@@ -143,9 +142,9 @@ func (s *danglingSearch) look(dir kernel.Handle, name string, path winpath.Path,
 	return nil
 }
 
-// leadsNowhere tells where a link or mount point leads if nothing is there, else nil.
-func (s *danglingSearch) leadsNowhere(l *leaf, path winpath.Path) (*Dangling, error) {
-	target, err := targetOf(l.reparse)
+// leadsNowhere returns where a link or mount point leads if nothing is there, else nil.
+func (s *danglingSearch) leadsNowhere(at stat, path winpath.Path) (*Dangling, error) {
+	target, err := targetOf(at.reparse)
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // a reparse point of another kind, which no call of ours makes
 	}
@@ -166,30 +165,29 @@ func (s *danglingSearch) leadsNowhere(l *leaf, path winpath.Path) (*Dangling, er
 		}
 		return &Dangling{Path: path.String(), Target: key, Kind: ShareNotMapped}, nil
 	case winpath.TargetLocal:
-		if s.paths.endsNowhere(s.op, l, path) {
+		if s.op.endsNowhere(at, path) {
 			return &Dangling{Path: path.String(), Target: target.Path.String(), Kind: TargetGone}, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // it leads somewhere, or is relative: kubelet makes such for itself
 }
 
-// endsNowhere tells whether the way from a link to a path of this node ends where nothing is. Of a way that the policy
+// endsNowhere reports whether the way from a link to a path of this node ends where nothing is. Of a way that the policy
 // does not let us go, nobody knows.
-func (p *paths) endsNowhere(o *op, l *leaf, at winpath.Path) bool {
+func (o *op) endsNowhere(s stat, at winpath.Path) bool {
 	links := maxLinks
-	for l.reparse != nil {
+	for s.reparse != nil {
 		// A share, or a volume: if that is gone, the mount point itself is found.
-		if target, err := targetOf(l.reparse); err != nil || target.Kind != winpath.TargetLocal {
+		if target, err := targetOf(s.reparse); err != nil || target.Kind != winpath.TargetLocal {
 			return false
 		}
-		next, err := p.linkTarget(l, at, &links)
+		next, err := o.linkTarget(s, at, &links)
 		if err != nil {
 			return false
 		}
-		if l, err = p.openAt(o, next, &links); err != nil {
+		if s, err = o.stat(next, &links); err != nil {
 			return missing(err)
 		}
-		_ = l.Close() // what it is has been read
 		at = next
 	}
 	return false

@@ -5,6 +5,7 @@ package node
 import (
 	"fmt"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -22,7 +23,7 @@ func (o *op) openDisk(number, access uint32) (*disk, error) {
 	h, err := o.k.OpenDevice(fmt.Sprintf(`\\.\PhysicalDrive%d`, number), access)
 	if missing(err) {
 		return nil, &Error{
-			Class: NotFound, Reason: ReasonDiskNotFound, Err: err,
+			Class: NotFound, Reason: reason.DiskNotFound, Err: err,
 			Message: fmt.Sprintf("disk %d is not present on this node", number),
 		}
 	}

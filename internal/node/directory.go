@@ -3,6 +3,7 @@
 package node
 
 import (
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -11,22 +12,14 @@ import (
 // refused; a link or mount point is returned as what it is.
 func (pl *place) makeDirectory(o *op) (*leaf, error) {
 	if pl.name == "" {
-		return pl.openLeaf(o, 0)
+		return pl.open(o, 0)
 	}
-	var l *leaf
-	err := o.whileShared(func() error {
-		h, err := o.k.OpenFile(pl.dir, pl.name, kernel.OpenHow{
-			Access: openDirectory, Share: shareAll,
-			Disposition: win32.FILE_OPEN_IF, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
-		})
-		if err != nil {
-			return err
-		}
-		l, err = openedLeaf(h)
-		return err
+	l, err := pl.openHow(o, kernel.OpenHow{
+		Access: openDirectory, Share: shareAll,
+		Disposition: win32.FILE_OPEN_IF, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})
 	if hasCode(err, win32.ERROR_DIRECTORY, win32.ERROR_ALREADY_EXISTS) {
-		return nil, &Error{Class: FailedPrecondition, Reason: ReasonNotADir, Err: err, Message: pl.path.String() + " is a file, not a directory"}
+		return nil, &Error{Class: FailedPrecondition, Reason: reason.NotADirectory, Err: err, Message: pl.path.String() + " is a file, not a directory"}
 	}
 	if err != nil {
 		return nil, fail(err, "making the directory %s", pl.path)

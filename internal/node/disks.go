@@ -4,7 +4,6 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,15 +11,14 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // Disks is the disk group. Disks are named by their Windows disk number, which is not stable over reboots and is
 // given anew when a disk goes.
-type Disks struct {
-	calls *calls
-}
+type Disks struct{ node *Node }
 
 // DiskLocation is a disk's SCSI address (IOCTL_SCSI_GET_ADDRESS), each part a bare decimal number.
 type DiskLocation struct {
@@ -41,19 +39,21 @@ type DiskIDs struct {
 
 // ListDiskLocations returns the address of every disk that has one, offline disks included.
 func (d *Disks) ListDiskLocations(ctx context.Context) (map[uint32]DiskLocation, error) {
-	return read(ctx, d.calls, "ListDiskLocations", func(o *op) (map[uint32]DiskLocation, error) {
-		locations := make(map[uint32]DiskLocation)
-		return locations, o.eachDisk(func(d *disk) error {
+	return read(ctx, d.node, on("ListDiskLocations"), func(o *op) (map[uint32]DiskLocation, error) {
+		locations := map[uint32]DiskLocation{}
+		found, err := eachDisk(o, func(_ *op, d *disk) (*DiskLocation, error) {
 			location, err := d.location()
 			if hasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_PARAMETER) {
-				return nil // Storage Spaces and some virtual disks have no address: to be left out, not guessed
+				return nil, nil //nolint:nilnil // Storage Spaces and some virtual disks have no address: to be left out, not guessed
 			}
-			if err != nil {
-				return err
-			}
-			locations[d.number] = location
-			return nil
+			return &location, err
 		})
+		for _, disk := range found {
+			if disk.value != nil {
+				locations[disk.number] = *disk.value
+			}
+		}
+		return locations, err
 	})
 }
 
@@ -73,12 +73,13 @@ func (d *disk) location() (DiskLocation, error) {
 // ListDiskIDs returns the identifiers of every disk, offline and raw disks included. An identifier that a disk does
 // not have, or does not tell, is empty.
 func (d *Disks) ListDiskIDs(ctx context.Context) (map[uint32]DiskIDs, error) {
-	return read(ctx, d.calls, "ListDiskIDs", func(o *op) (map[uint32]DiskIDs, error) {
-		ids := make(map[uint32]DiskIDs)
-		return ids, o.eachDisk(func(d *disk) error {
-			ids[d.number] = d.ids(o.ctx)
-			return nil
-		})
+	return read(ctx, d.node, on("ListDiskIDs"), func(o *op) (map[uint32]DiskIDs, error) {
+		ids := map[uint32]DiskIDs{}
+		found, err := eachDisk(o, func(o *op, d *disk) (DiskIDs, error) { return d.ids(o.ctx), nil })
+		for _, disk := range found {
+			ids[disk.number] = disk.value
+		}
+		return ids, err
 	})
 }
 
@@ -111,7 +112,7 @@ func (d *disk) storageDevice() (win32.StorageDevice, error) {
 // GetDiskNumberByName returns the number of the disk with a page 83 identifier, the lowest where several have it.
 func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, error) {
 	if name == "" {
-		return 0, errorf(InvalidArgument, "EMPTY_NAME", "the disk name is empty")
+		return 0, errorf(InvalidArgument, reason.EmptyName, "the disk name is empty")
 	}
 	ids, err := d.ListDiskIDs(ctx)
 	if err != nil {
@@ -122,51 +123,12 @@ func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, e
 			return number, nil
 		}
 	}
-	return 0, errorf(NotFound, ReasonDiskNotFound, "no disk on this node has the page 83 identifier %s", winpath.Quote(name))
-}
-
-// eachDisk calls f for every disk that is present. A disk that fails is left out, for it may just be leaving; only
-// when every disk fails does the listing.
-func (o *op) eachDisk(f func(d *disk) error) error {
-	paths, err := o.k.DiskInterfaces()
-	if err != nil {
-		return fail(err, "listing the disks")
-	}
-	var failed error
-	succeeded := 0
-	for _, path := range paths {
-		if err := o.oneDisk(path, f); err != nil {
-			klog.FromContext(o.ctx).Info("A disk is left out of the list", "device", path, "err", err)
-			failed = err
-			continue
-		}
-		succeeded++
-	}
-	if failed != nil && succeeded == 0 {
-		return fail(failed, "no disk could be read")
-	}
-	return nil
-}
-
-func (o *op) oneDisk(path string, f func(d *disk) error) error {
-	h, err := o.k.OpenDevice(path, 0)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	number, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, 12, win32.ParseStorageDeviceNumber)
-	if err != nil {
-		return err
-	}
-	if number.DeviceType != win32.FILE_DEVICE_DISK {
-		return fmt.Errorf("device type %d is not a disk", number.DeviceType)
-	}
-	return f(&disk{Handle: h, number: number.DeviceNumber})
+	return 0, errorf(NotFound, reason.DiskNotFound, "no disk on this node has the page 83 identifier %s", winpath.Quote(name))
 }
 
 // GetDiskStats returns the size of a disk in bytes, offline disks included, as the device tells it now.
 func (d *Disks) GetDiskStats(ctx context.Context, number uint32) (totalBytes int64, err error) {
-	return read(ctx, d.calls, "GetDiskStats", func(o *op) (int64, error) {
+	return read(ctx, d.node, on("GetDiskStats", diskObject(number)), func(o *op) (int64, error) {
 		// A driver in the field ends with its process on any error here, so a disk that is just not ready gets time.
 		var p patience
 		for {
@@ -200,18 +162,18 @@ func (o *op) diskSize(number uint32) (int64, error) {
 
 // Rescan makes Windows look for disks that came, went or grew, and returns when it has.
 func (d *Disks) Rescan(ctx context.Context) error {
-	// Fresh: a rescan that began before this call may have passed the very disk that the caller waits for.
-	j := job{what: "Rescan", key: "Rescan", locks: []string{"rescan"}, fresh: true}
-	_, err := change(ctx, d.calls, j, func(o *op) (done, error) {
+	what := on("Rescan", devices)
+	what.fresh = true // a rescan that began before this call may have passed the very disk that the caller waits for
+	return d.node.change(ctx, what, func(o *op) error {
 		if err := o.k.ReenumerateDevices(); err != nil {
-			return done{}, fail(err, "looking for devices")
+			return fail(err, "looking for devices")
 		}
-		return done{}, o.eachDisk(func(d *disk) error {
+		_, err := eachDisk(o, func(o *op, d *disk) (struct{}, error) {
 			o.refresh(d.number)
-			return nil
+			return struct{}{}, nil
 		})
+		return err
 	})
-	return err
 }
 
 // refresh makes Windows read a disk's size and partition table again. It is best effort: the disk may be leaving.

@@ -8,12 +8,13 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// GetDiskState tells whether a disk is online.
+// GetDiskState reports whether a disk is online.
 func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, err error) {
-	return read(ctx, d.calls, "GetDiskState", func(o *op) (bool, error) {
+	return read(ctx, d.node, on("GetDiskState", diskObject(number)), func(o *op) (bool, error) {
 		d, err := o.openDisk(number, 0)
 		if err != nil {
 			return false, err
@@ -27,23 +28,19 @@ func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, e
 // SetDiskState brings a disk online, writable and with its volumes there when the call returns, or takes it offline.
 // A disk that is in the wanted state already is left alone. The disk that Windows runs from is not taken offline.
 func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) error {
-	j := job{
-		what:  fmt.Sprintf("SetDiskState(%d, online=%t)", number, online),
-		key:   fmt.Sprintf("SetDiskState %d %t", number, online),
-		locks: []string{diskLock(number)},
-	}
-	_, err := change(ctx, d.calls, j, func(o *op) (done, error) {
+	what := on("SetDiskState", diskObject(number))
+	what.arguments = fmt.Sprintf("online=%t", online)
+	return d.node.change(ctx, what, func(o *op) error {
 		d, err := o.openDisk(number, readWrite)
 		if err != nil {
-			return done{}, err
+			return err
 		}
 		defer d.Close()
 		if online {
-			return done{}, o.bringOnline(d)
+			return o.bringOnline(d)
 		}
-		return done{}, o.takeOffline(d)
+		return o.takeOffline(d)
 	})
-	return err
 }
 
 type diskState struct {
@@ -110,7 +107,7 @@ func (o *op) takeOffline(d *disk) error {
 		return err
 	}
 	if system {
-		return errorf(FailedPrecondition, ReasonSystemDisk, "disk %d is the disk that Windows runs from and stays online", d.number)
+		return errorf(FailedPrecondition, reason.SystemDisk, "disk %d is the disk that Windows runs from and stays online", d.number)
 	}
 	state, err := d.state()
 	if err != nil || !state.online {
@@ -134,7 +131,7 @@ func (d *disk) settle(online bool) (diskState, error) {
 		return state, err
 	}
 	if state.online != online {
-		return state, errorf(Internal, "STATE_NOT_APPLIED", "disk %d reports online=%t although Windows accepted online=%t", d.number, state.online, online)
+		return state, errorf(Internal, reason.StateNotApplied, "disk %d reports online=%t although Windows accepted online=%t", d.number, state.online, online)
 	}
 	return state, nil
 }

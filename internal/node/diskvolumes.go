@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -18,7 +19,7 @@ import (
 // empty: a raw or offline disk, or one without a data partition, is an error, and a volume that is on its way is
 // waited for.
 func (v *Volumes) ListVolumesOnDisk(ctx context.Context, disk, partition uint32) ([]string, error) {
-	return read(ctx, v.calls, "ListVolumesOnDisk", func(o *op) ([]string, error) { return o.listVolumesOnDisk(disk, partition) })
+	return read(ctx, v.node, on("ListVolumesOnDisk", diskObject(disk)), func(o *op) ([]string, error) { return o.listVolumesOnDisk(disk, partition) })
 }
 
 func (o *op) listVolumesOnDisk(number, partition uint32) ([]string, error) {
@@ -36,7 +37,7 @@ func (o *op) listVolumesOnDisk(number, partition uint32) ([]string, error) {
 		return nil, err
 	}
 	if len(volumes) == 0 { // callers index the first one unchecked
-		return nil, errorf(FailedPrecondition, "NO_VOLUME", "disk %d has no volume there", number)
+		return nil, errorf(FailedPrecondition, reason.NoVolume, "disk %d has no volume there", number)
 	}
 	names := make([]string, len(volumes))
 	for i, volume := range volumes {
@@ -58,19 +59,19 @@ func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error
 	partitions := volumePartitions(layout)
 	if partition != 0 {
 		if !slices.ContainsFunc(layout.Partitions, func(p win32.Partition) bool { return p.Number == partition && p.Length > 0 }) {
-			return nil, errorf(NotFound, "PARTITION_NOT_FOUND", "disk %d has no partition %d", d.number, partition)
+			return nil, errorf(NotFound, reason.PartitionNotFound, "disk %d has no partition %d", d.number, partition)
 		}
 		partitions = slices.DeleteFunc(partitions, func(p win32.Partition) bool { return p.Number != partition })
 	}
 	switch {
 	case !state.online:
-		return nil, errorf(FailedPrecondition, ReasonDiskOffline, "disk %d is offline and has no volumes; bring it online with SetDiskState", d.number)
+		return nil, errorf(FailedPrecondition, reason.DiskOffline, "disk %d is offline and has no volumes; bring it online with SetDiskState", d.number)
 	case layout.Style == win32.PARTITION_STYLE_RAW:
-		return nil, errorf(FailedPrecondition, "DISK_RAW", "disk %d has no partition table; make one with PartitionDisk", d.number)
+		return nil, errorf(FailedPrecondition, reason.DiskRaw, "disk %d has no partition table; make one with PartitionDisk", d.number)
 	case len(partitions) == 0 && partition != 0:
-		return nil, errorf(FailedPrecondition, "NO_VOLUME", "partition %d of disk %d is of a kind that has no volume", partition, d.number)
+		return nil, errorf(FailedPrecondition, reason.NoVolume, "partition %d of disk %d is of a kind that has no volume", partition, d.number)
 	case partition == 0 && !slices.ContainsFunc(partitions, isDataPartition):
-		return nil, errorf(FailedPrecondition, "NO_DATA_PARTITION", "disk %d has no data partition", d.number)
+		return nil, errorf(FailedPrecondition, reason.NoDataPartition, "disk %d has no data partition", d.number)
 	}
 	return partitions, nil
 }
@@ -83,7 +84,7 @@ func isDataPartition(p win32.Partition) bool {
 	return p.MBRType != 0 && p.MBRType != extended && p.MBRType != extendedLBA
 }
 
-// getsVolume tells whether Windows surely makes a volume of a partition when its disk comes online. Of an MBR's types it
+// getsVolume reports whether Windows surely makes a volume of a partition when its disk comes online. Of an MBR's types it
 // does so for those that it recognises: a partition of a dynamic disk, or of another system, may never have one. Of a
 // GPT's partitions, a hidden one is not detected by the mount manager, and one that the platform requires is no volume
 // ("PARTITION_INFORMATION_GPT").
@@ -125,32 +126,39 @@ type diskVolume struct {
 	extent win32.DiskExtent
 }
 
-// volumesOn lists the volumes that have an extent on a disk. A volume that cannot say where it lies, a CD-ROM drive
-// or one that is just leaving, is on no disk.
+// volumesOn lists the volumes that have an extent on a disk.
 func (o *op) volumesOn(number uint32) ([]diskVolume, error) {
+	all, err := o.volumes()
+	return slices.DeleteFunc(all, func(v diskVolume) bool { return v.extent.DiskNumber != number }), err
+}
+
+// volumes lists the extents of all volumes. A volume that cannot say where it lies, a CD-ROM drive or one that is just
+// leaving, is on no disk; neither is one that does not answer.
+func (o *op) volumes() ([]diskVolume, error) {
 	names, err := o.k.VolumeNames()
 	if err != nil {
 		return nil, fail(err, "listing the volumes")
 	}
-	var volumes []diskVolume
+	var ids []winpath.VolumeID
+	var objects []object
 	for _, name := range names {
 		id, err := winpath.ParseVolumeID(name)
 		if err != nil {
 			klog.FromContext(o.ctx).Info("Windows lists a volume under a strange name", "name", name)
 			continue
 		}
-		extents, err := o.volumeExtents(id)
-		if err != nil {
-			klog.FromContext(o.ctx).V(4).Info("A volume does not tell where it lies", "volume", id, "err", err)
-			continue
+		ids, objects = append(ids, id), append(objects, volumeObject(id))
+	}
+	var all []diskVolume
+	for i, a := range askEach(o, objects, func(o *op, i int) (extents, error) { return o.volumeExtents(ids[i]) }) {
+		if a.err != nil {
+			klog.FromContext(o.ctx).V(4).Info("A volume does not tell where it lies", "volume", ids[i], "err", a.err)
 		}
-		for _, extent := range extents {
-			if extent.DiskNumber == number {
-				volumes = append(volumes, diskVolume{id, extent})
-			}
+		for _, extent := range a.value {
+			all = append(all, diskVolume{ids[i], extent})
 		}
 	}
-	return volumes, nil
+	return all, nil
 }
 
 // awaitVolumes returns the volumes of the given partitions in their order, and waits for those that Windows makes of data
@@ -165,7 +173,7 @@ func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, 
 		if err != nil {
 			return nil, err
 		}
-		o.calls.hints.remember(present)
+		o.node.hints.remember(present)
 		var found []diskVolume
 		late := uint32(0)
 		for _, partition := range partitions {
@@ -184,7 +192,7 @@ func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, 
 			return nil, fail(err, "waiting for the volume of partition %d of disk %d", late, d.number)
 		}
 		if !p.wait(volumeTime) {
-			return nil, errorf(DeadlineExceeded, "VOLUME_NOT_ARRIVED", "the volume of partition %d of disk %d has not arrived within %v", late, d.number, volumeTime)
+			return nil, errorf(DeadlineExceeded, reason.VolumeNotArrived, "the volume of partition %d of disk %d has not arrived within %v", late, d.number, volumeTime)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -36,7 +37,7 @@ const (
 // Error is what every operation of this package fails with.
 type Error struct {
 	Class  Class
-	Reason string // stable, for machines: "DISK_NOT_FOUND"
+	Reason string // stable, for machines: reason.DiskNotFound
 	// Message says what was asked, what was found and, where there is something, what to do. It holds no secret.
 	Message string
 	Err     error // the cause, or nil; the code of a failed kernel call is a win32.Errno in it
@@ -47,25 +48,8 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Reasons that more than one operation gives, or that callers tell apart.
-const (
-	ReasonNotMounted   = "NOT_MOUNTED"
-	ReasonOutside      = "PATH_OUTSIDE_WORKING_DIRECTORIES"
-	ReasonInvalidPath  = "INVALID_PATH"
-	ReasonLinkRefused  = "LINK_REFUSED"
-	ReasonDiskNotBlank = "DISK_NOT_BLANK"
-	ReasonDiskNotFound = "DISK_NOT_FOUND"
-	ReasonDiskOffline  = "DISK_OFFLINE"
-	ReasonSystemDisk   = "SYSTEM_DISK"
-	ReasonPathNotFound = "PATH_NOT_FOUND"
-	ReasonWorkingDir   = "WORKING_DIRECTORY_ITSELF"
-	ReasonNotADir      = "NOT_A_DIRECTORY"
-	ReasonVolumeID     = "INVALID_VOLUME_ID"
-	ReasonStillRunning = "STILL_RUNNING"
-)
-
-func errorf(class Class, reason, format string, args ...any) *Error {
-	return &Error{Class: class, Reason: reason, Message: fmt.Sprintf(format, args...)}
+func errorf(class Class, why, format string, args ...any) *Error {
+	return &Error{Class: class, Reason: why, Message: fmt.Sprintf(format, args...)}
 }
 
 // fail turns the error of a kernel call into an *Error that says what was being done. An *Error stays as it is.
@@ -75,7 +59,7 @@ func fail(err error, format string, args ...any) error {
 		return err
 	}
 	doing := fmt.Sprintf(format, args...)
-	e := &Error{Reason: "INTERNAL", Message: fmt.Sprintf("%s: %v", doing, err), Err: err}
+	e := &Error{Reason: reason.Internal, Message: fmt.Sprintf("%s: %v", doing, err), Err: err}
 	var code win32.Errno
 	if errors.As(err, &code) {
 		e.Class = classOf(code)
@@ -89,23 +73,32 @@ func fail(err error, format string, args ...any) error {
 
 // invalidPath is a path that the grammar refuses.
 func invalidPath(err error) error {
-	return &Error{Class: InvalidArgument, Reason: ReasonInvalidPath, Message: err.Error(), Err: err}
+	return &Error{Class: InvalidArgument, Reason: reason.InvalidPath, Message: err.Error(), Err: err}
 }
 
 // outside is a path that the grammar accepts and the working directories do not hold.
 func outside(err error) error {
-	return &Error{Class: InvalidArgument, Reason: ReasonOutside, Message: err.Error(), Err: err}
+	return &Error{Class: InvalidArgument, Reason: reason.OutsideWorkingDirs, Message: err.Error(), Err: err}
 }
 
-// abandoned is what a caller gets whose context ended first.
+// abandoned is what the caller of a change gets whose context ended first.
 func abandoned(ctx context.Context, what string) error {
+	return gaveUp(ctx, what, "what has begun goes on in the agent, and a repeated call joins or follows it")
+}
+
+// abandonedRead is what the caller of a read gets whose context ended first.
+func abandonedRead(ctx context.Context, what string) error {
+	return gaveUp(ctx, what, "Windows has not answered yet; a repeated call asks again")
+}
+
+func gaveUp(ctx context.Context, what, next string) error {
 	class, why := Canceled, "was cancelled by the caller"
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		class, why = DeadlineExceeded, "did not end within the call's deadline"
 	}
 	return &Error{
-		Class: class, Reason: ReasonStillRunning, Err: ctx.Err(),
-		Message: fmt.Sprintf("%s %s; what has begun goes on in the agent, and a repeated call joins or follows it", what, why),
+		Class: class, Reason: reason.StillRunning, Err: ctx.Err(),
+		Message: fmt.Sprintf("%s %s; %s", what, why, next),
 	}
 }
 

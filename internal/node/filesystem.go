@@ -5,83 +5,81 @@ package node
 import (
 	"context"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // Filesystem is the filesystem group: directories and links in the working directories.
-type Filesystem struct {
-	calls *calls
-	paths *paths
-}
+type Filesystem struct{ node *Node }
 
-// PathExists tells whether there is anything at a path: a link or mount point counts, wherever it leads.
+// PathExists reports whether there is anything at a path: a link or mount point counts, wherever it leads.
 func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) {
-	parsed, err := f.paths.parse(path, winpath.Options{})
+	parsed, err := f.node.parsePath(path, winpath.Options{})
 	if err != nil {
 		return false, err
 	}
-	return read(ctx, f.calls, "PathExists", func(o *op) (bool, error) {
+	return read(ctx, f.node, on("PathExists", pathObject(parsed)), func(o *op) (bool, error) {
 		links := maxLinks
-		l, err := f.paths.openAt(o, parsed, &links)
+		_, err := o.stat(parsed, &links)
 		if missing(err) {
 			return false, nil
 		}
 		if err != nil {
 			return false, fail(err, "looking at %s", parsed)
 		}
-		return true, l.Close()
+		return true, nil
 	})
 }
 
-// IsSymlink tells whether a link or a mounted volume stands at a path and what it leads to is there. A plain directory
+// IsSymlink reports whether a link or a mounted volume stands at a path and what it leads to is there. A plain directory
 // or file, or a link that leads nowhere or out of the working directories, is false; a missing path is an error.
 func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
-	parsed, err := f.paths.parse(path, winpath.Options{ForwardSlash: true})
+	parsed, err := f.node.parsePath(path, winpath.Options{ForwardSlash: true})
 	if err != nil {
 		return false, err
 	}
-	return read(ctx, f.calls, "IsSymlink", func(o *op) (bool, error) {
+	return read(ctx, f.node, on("IsSymlink", pathObject(parsed)), func(o *op) (bool, error) {
 		links := maxLinks
-		l, err := f.paths.openAt(o, parsed, &links)
+		s, err := o.stat(parsed, &links)
 		if missing(err) {
 			return false, pathNotFound(parsed, err)
 		}
 		if err != nil {
 			return false, fail(err, "looking at %s", parsed)
 		}
-		defer l.Close()
-		if l.reparse == nil {
-			return false, nil
-		}
-		return f.paths.targetExists(o, l, parsed), nil
+		return s.reparse != nil && o.targetExists(s, parsed), nil
 	})
 }
 
-// targetExists tells whether what a link or mount point leads to is there. Where the policy does not let us look, and
+// targetExists reports whether what a link or mount point leads to is there. Where the policy does not let us look, and
 // where looking fails, it is not: nobody should rely on it.
-func (p *paths) targetExists(o *op, l *leaf, at winpath.Path) bool {
-	for links := maxLinks; l.reparse != nil; {
-		if id, ok := l.mountedVolume(); ok {
+func (o *op) targetExists(s stat, at winpath.Path) bool {
+	for links := maxLinks; s.reparse != nil; {
+		if id, ok := s.mountedVolume(); ok {
 			system, err := o.systemVolume()
 			return err == nil && system != id && o.volumePresent(id)
 		}
-		if share, ok := l.share(); ok {
-			return p.shareAnswers(o, share, at)
+		if share, ok := s.share(); ok {
+			return o.shareAnswers(share, at)
 		}
 		var err error
-		if at, err = p.linkTarget(l, at, &links); err != nil {
+		if at, err = o.linkTarget(s, at, &links); err != nil {
 			return false
 		}
-		if l, err = p.openAt(o, at, &links); err != nil {
+		if s, err = o.stat(at, &links); err != nil {
 			return false
 		}
-		_ = l.Close() // what it is has been read
 	}
 	return true
 }
 
-// volumePresent tells whether a volume is there, formatted or not.
+// volumePresent reports whether a volume is there, formatted or not.
 func (o *op) volumePresent(id winpath.VolumeID) bool {
+	back, err := o.reach(volumeObject(id))
+	if err != nil {
+		return true // one that does not answer is there
+	}
+	defer back()
 	h, err := o.k.OpenDevice(id.Device(), 0)
 	if err != nil {
 		return false
@@ -92,30 +90,29 @@ func (o *op) volumePresent(id winpath.VolumeID) bool {
 
 // Mkdir makes a directory and its parents. One that is there already is success.
 func (f *Filesystem) Mkdir(ctx context.Context, path string) error {
-	parsed, err := f.paths.parse(path, winpath.Options{})
+	parsed, err := f.node.parsePath(path, winpath.Options{})
 	if err != nil {
 		return err
 	}
-	j := job{what: "Mkdir", key: "Mkdir " + parsed.Key(), locks: []string{pathLock(parsed)}}
-	_, err = change(ctx, f.calls, j, func(o *op) (done, error) {
-		pl, err := f.paths.locate(o, parsed, walk{create: true})
-		if err != nil {
-			return done{}, err
-		}
-		defer pl.close()
-		l, err := pl.makeDirectory(o)
-		if err != nil {
-			return done{}, err
-		}
-		defer l.Close()
-		if l.reparse != nil && !f.paths.targetExists(o, l, parsed) {
-			return done{}, errorf(FailedPrecondition, ReasonLinkRefused, "%s is a link that leads to no directory here; remove it with Rmdir", parsed)
-		}
-		return done{}, nil
-	})
-	return err
+	return f.node.change(ctx, on("Mkdir", pathObject(parsed)), func(o *op) error { return o.mkdir(parsed) })
+}
+
+func (o *op) mkdir(path winpath.Path) error {
+	pl, err := o.locate(path, walk{create: true})
+	if err != nil {
+		return err
+	}
+	defer pl.close()
+	l, err := pl.makeDirectory(o)
+	if err != nil {
+		return err
+	}
+	if l.reparse != nil && !o.targetExists(l.stat, path) {
+		return errorf(FailedPrecondition, reason.LinkRefused, "%s is a link that leads to no directory here; remove it with Rmdir", path)
+	}
+	return nil
 }
 
 func pathNotFound(path winpath.Path, err error) error {
-	return &Error{Class: NotFound, Reason: ReasonPathNotFound, Err: err, Message: path.String() + " is not there"}
+	return &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: path.String() + " is not there"}
 }

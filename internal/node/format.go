@@ -5,6 +5,7 @@ package node
 import (
 	"context"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -16,9 +17,7 @@ func (v *Volumes) FormatVolume(ctx context.Context, volumeID string) error {
 	if err != nil {
 		return err
 	}
-	j := job{what: "FormatVolume", key: "FormatVolume " + id.String(), locks: []string{volumeLock(id)}}
-	_, err = change(ctx, v.calls, j, func(o *op) (done, error) { return done{}, o.formatVolume(id) })
-	return err
+	return v.node.change(ctx, on("FormatVolume", volumeObject(id)), func(o *op) error { return o.formatVolume(id) })
 }
 
 func (o *op) formatVolume(id winpath.VolumeID) error {
@@ -29,19 +28,19 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 	case fileSystem == "NTFS":
 		return nil
 	case fileSystem != "":
-		return errorf(FailedPrecondition, "VOLUME_NOT_BLANK", "volume %s holds a %s file system and is not formatted over", id, fileSystem)
+		return errorf(FailedPrecondition, reason.VolumeNotBlank, "volume %s holds a %s file system and is not formatted over", id, fileSystem)
 	}
 	if windows, err := o.belongsToWindows(id); err != nil {
 		return err
 	} else if windows {
-		return errorf(FailedPrecondition, ReasonSystemDisk, "volume %s is one that Windows boots or runs from", id)
+		return errorf(FailedPrecondition, reason.SystemDisk, "volume %s is one that Windows boots or runs from", id)
 	}
 	found, err := o.volumeContent(id)
 	if err != nil {
 		return fail(err, "looking at what volume %s holds", id)
 	}
 	if found != "" {
-		return errorf(FailedPrecondition, "VOLUME_NOT_BLANK",
+		return errorf(FailedPrecondition, reason.VolumeNotBlank,
 			"volume %s is not blank: it holds %s; it is not formatted, so that nothing is lost. Clear the volume if its content is not needed", id, found)
 	}
 	if err := o.k.FormatVolume(id.String(), "NTFS"); err != nil {

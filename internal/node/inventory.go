@@ -10,50 +10,52 @@ import (
 
 // Inventory counts what a node has: for metrics. Each count is one reading of Windows, which changes nothing and takes
 // as long as Windows takes; the caller's deadline ends the wait for it.
-type Inventory struct{ calls *calls }
+type Inventory struct{ node *Node }
 
 // Inventory is the node's.
-func (n *Node) Inventory() Inventory { return Inventory{n.calls} }
+func (n *Node) Inventory() Inventory { return Inventory{n} }
 
 // DiskCondition is what disks are counted by.
 type DiskCondition struct{ Online, ReadOnly bool }
 
 // Disks counts the disks that are present. One that does not answer is left out, unless none does.
 func (i Inventory) Disks(ctx context.Context) (map[DiskCondition]int, error) {
-	return read(ctx, i.calls, "CountDisks", func(o *op) (map[DiskCondition]int, error) {
+	return read(ctx, i.node, on("CountDisks"), func(o *op) (map[DiskCondition]int, error) {
 		counts := map[DiskCondition]int{}
-		return counts, o.eachDisk(func(d *disk) error {
-			state, err := d.state()
-			if err == nil {
-				counts[DiskCondition{Online: state.online, ReadOnly: !state.writable}]++
-			}
-			return err
-		})
+		found, err := eachDisk(o, func(_ *op, d *disk) (diskState, error) { return d.state() })
+		for _, disk := range found {
+			counts[DiskCondition{Online: disk.value.online, ReadOnly: !disk.value.writable}]++
+		}
+		return counts, err
 	})
 }
 
 // Volumes counts the volumes that have a mount point or a drive letter, and those that have neither. One that does not
 // answer is left out, unless none does.
 func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err error) {
-	counts, err := read(ctx, i.calls, "CountVolumes", func(o *op) (counts [2]int, err error) {
+	counts, err := read(ctx, i.node, on("CountVolumes"), func(o *op) (counts [2]int, err error) {
 		names, err := o.k.VolumeNames()
 		if err != nil {
 			return counts, fail(err, "listing the volumes")
 		}
-		var failed error
-		for _, name := range names {
-			switch paths, err := o.k.VolumePathNames(name); {
-			case missing(err): // it went meanwhile
-			case err != nil:
-				failed = fail(err, "asking where volume %s is mounted", name)
-			case len(paths) > 0:
+		objects := make([]object, len(names))
+		for i, name := range names {
+			objects[i] = object{kind: volumeKind, name: name}
+		}
+		answers := askEach(o, objects, func(o *op, i int) ([]string, error) { return o.k.VolumePathNames(names[i]) })
+		for i, a := range answers {
+			switch {
+			case missing(a.err): // it went meanwhile
+			case a.err != nil:
+				err = fail(a.err, "asking where volume %s is mounted", names[i])
+			case len(a.value) > 0:
 				counts[0]++
 			default:
 				counts[1]++
 			}
 		}
-		if failed != nil && counts == [2]int{} {
-			return counts, failed
+		if counts == [2]int{} {
+			return counts, err
 		}
 		return counts, nil
 	})
@@ -63,10 +65,10 @@ func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err err
 // SMBMappings counts the SMB global mappings by their status in words: "OK", "disconnected". There are seven of them,
 // and "unknown".
 func (i Inventory) SMBMappings(ctx context.Context) (map[string]int, error) {
-	return read(ctx, i.calls, "CountSMBMappings", func(o *op) (map[string]int, error) {
-		mappings, err := o.k.SMBGlobalMappings()
+	return read(ctx, i.node, on("CountSMBMappings", smbMappings), func(o *op) (map[string]int, error) {
+		mappings, err := o.mappings()
 		if err != nil {
-			return nil, fail(err, "listing the shares that are mapped")
+			return nil, err
 		}
 		counts := map[string]int{}
 		for _, m := range mappings {
@@ -79,16 +81,15 @@ func (i Inventory) SMBMappings(ctx context.Context) (map[string]int, error) {
 // ISCSISessions counts the iSCSI sessions. When the iSCSI initiator service does not run, as on most nodes, there is
 // nothing that could count them: running is false.
 func (i Inventory) ISCSISessions(ctx context.Context) (count int, running bool, err error) {
-	count, err = read(ctx, i.calls, "CountISCSISessions", func(o *op) (int, error) {
-		list, err := o.k.ISCSISessionList()
-		err = o.unlessDone(err)
+	count, err = read(ctx, i.node, on("CountISCSISessions", iscsiInitiator), func(o *op) (int, error) {
+		sessions, err := o.initiator().sessions()
 		if err != nil && o.iscsiStopped(err) {
 			return -1, nil
 		}
 		if err != nil {
 			return 0, fail(err, "listing the iSCSI sessions")
 		}
-		return list.Count, nil
+		return len(sessions), nil
 	})
 	return max(count, 0), count >= 0, err
 }

@@ -5,13 +5,11 @@ package node
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"sync"
-	"time"
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -21,28 +19,7 @@ import (
 //
 // Targets are named by iSCSI names in any case. Secrets that are passed in are wiped when they are not needed any more,
 // also on failure.
-type ISCSI struct {
-	calls *calls
-	seal  seal
-
-	mu     sync.Mutex
-	logins map[targetName]time.Time // since when the disks of a new session are waited for
-}
-
-func newISCSI(c *calls) *ISCSI {
-	return &ISCSI{calls: c, seal: newSeal(), logins: make(map[targetName]time.Time)}
-}
-
-// How long to wait for the initiator service.
-const (
-	arrivalTime = 10 * time.Second // from a login until its disks have come
-	sessionTime = 10 * time.Second // until a busy session is not
-	deviceTime  = 5 * time.Second  // until Windows has looked at the disks of a session, or nobody uses them any more
-)
-
-func targetLock(name targetName) string { return "iscsi target " + string(name) }
-
-func portalLock(p portal) string { return "iscsi portal " + p.key() }
+type ISCSI struct{ node *Node }
 
 // AddTargetPortal registers a portal, which stays over reboots. One that is registered is success.
 func (s *ISCSI) AddTargetPortal(ctx context.Context, at TargetPortal) error {
@@ -51,7 +28,7 @@ func (s *ISCSI) AddTargetPortal(ctx context.Context, at TargetPortal) error {
 		if err != nil || len(registered) > 0 {
 			return err
 		}
-		err = o.unlessDone(o.k.AddISCSISendTargetPortal(p.win32().Bytes()))
+		err = o.initiator().addPortal(p)
 		if err != nil && !hasCode(err, win32.ISDSC_TARGET_PORTAL_ALREADY_EXISTS, win32.ISDSC_TARGET_ADDRESS_ALREADY_EXISTS) {
 			o.undoAdd(p)
 			return o.failISCSI(err, "registering the target portal %s", p)
@@ -86,7 +63,7 @@ func (s *ISCSI) RemoveTargetPortal(ctx context.Context, at TargetPortal) error {
 // forgetPortals removes registrations of a portal.
 func (o *op) forgetPortals(p portal, registered []win32.ISCSITargetPortalInfo) error {
 	for _, r := range registered {
-		err := o.unlessDone(o.k.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes()))
+		err := o.initiator().removePortal(r)
 		if err != nil && !hasCode(err, win32.ISDSC_PORTAL_NOT_FOUND, win32.ISDSC_NOT_FOUND) {
 			return o.failISCSI(err, "forgetting the target portal %s", p)
 		}
@@ -99,9 +76,7 @@ func (s *ISCSI) atPortal(ctx context.Context, verb string, at TargetPortal, f fu
 	if err != nil {
 		return err
 	}
-	j := job{what: fmt.Sprintf("%s(%s)", verb, p), key: verb + " " + p.key(), locks: []string{portalLock(p)}}
-	_, err = change(ctx, s.calls, j, func(o *op) (done, error) { return done{}, f(o, p) })
-	return err
+	return s.node.change(ctx, on(verb, portalObject(p)), func(o *op) error { return f(o, p) })
 }
 
 // DiscoverTargetPortal asks a registered portal for its targets, and gives their names.
@@ -110,48 +85,41 @@ func (s *ISCSI) DiscoverTargetPortal(ctx context.Context, at TargetPortal) ([]st
 	if err != nil {
 		return nil, err
 	}
-	// Fresh: a discovery that began earlier may have missed the target that the caller waits for.
-	j := job{what: fmt.Sprintf("DiscoverTargetPortal(%s)", p), key: "DiscoverTargetPortal " + p.key(), locks: []string{portalLock(p)}, fresh: true}
-	return change(ctx, s.calls, j, func(o *op) ([]string, error) {
-		registered, err := o.registeredPortals(p)
-		if err != nil {
-			return nil, err
+	what := on("DiscoverTargetPortal", portalObject(p))
+	what.fresh = true // a discovery that began earlier may have missed the target that the caller waits for
+	return changeTo(ctx, s.node, what, nil, func(o *op) ([]string, error) { return o.discover(p) })
+}
+
+func (o *op) discover(p portal) ([]string, error) {
+	registered, err := o.registeredPortals(p)
+	if err != nil {
+		return nil, err
+	}
+	if len(registered) == 0 {
+		return nil, errorf(NotFound, reason.PortalNotFound, "the target portal %s is not registered on this node; register it with AddTargetPortal", p)
+	}
+	for _, r := range registered {
+		if err := o.initiator().refreshPortal(r); err != nil {
+			return nil, o.failISCSI(err, "asking the target portal %s for its targets", p)
 		}
-		if len(registered) == 0 {
-			return nil, errorf(NotFound, "PORTAL_NOT_FOUND", "the target portal %s is not registered on this node; register it with AddTargetPortal", p)
-		}
-		for _, r := range registered {
-			err := o.unlessDone(o.k.RefreshISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes()))
-			if err != nil {
-				return nil, o.failISCSI(err, "asking the target portal %s for its targets", p)
-			}
-		}
-		return o.targetsAt(p)
-	})
+	}
+	return o.targetsAt(p)
 }
 
 // targetsAt are the names of the known targets that answer at a portal. One that goes meanwhile is left out.
 func (o *op) targetsAt(p portal) ([]string, error) {
-	var all []string
-	err := o.whileTooSmall(func() (err error) {
-		all, err = o.k.ReportISCSITargets(false)
-		return o.unlessDone(err)
-	})
+	all, err := o.initiator().targets()
 	if err != nil {
 		return nil, o.failISCSI(err, "listing the iSCSI targets")
 	}
 	names := []string{}
 	for _, name := range all {
-		b, count, err := o.k.ReportISCSITargetPortals(name)
+		portals, err := o.initiator().targetPortals(name)
 		if hasCode(err, win32.ISDSC_TARGET_NOT_FOUND, win32.ISDSC_NOT_FOUND) {
 			continue
 		}
-		if err := o.unlessDone(err); err != nil {
-			return nil, o.failISCSI(err, "asking where the target %s answers", name)
-		}
-		portals, err := win32.ParseISCSITargetPortals(b, count)
 		if err != nil {
-			return nil, fail(err, "asking where the target %s answers", name)
+			return nil, o.failISCSI(err, "asking where the target %s answers", name)
 		}
 		if slices.ContainsFunc(portals, p.is) {
 			names = append(names, name)
@@ -163,7 +131,7 @@ func (o *op) targetsAt(p portal) ([]string, error) {
 
 // ListTargetPortals lists the portals that are registered, whoever registered them.
 func (s *ISCSI) ListTargetPortals(ctx context.Context) ([]TargetPortal, error) {
-	return read(ctx, s.calls, "ListTargetPortals", func(o *op) ([]TargetPortal, error) {
+	return read(ctx, s.node, on("ListTargetPortals", iscsiInitiator), func(o *op) ([]TargetPortal, error) {
 		all, err := o.allPortals()
 		if err != nil {
 			return nil, err
@@ -180,13 +148,9 @@ func (s *ISCSI) ListTargetPortals(ctx context.Context) ([]TargetPortal, error) {
 }
 
 func (o *op) allPortals() ([]win32.ISCSITargetPortalInfo, error) {
-	b, count, err := o.k.ReportISCSISendTargetPortals()
-	if err := o.unlessDone(err); err != nil {
-		return nil, o.failISCSI(err, "listing the target portals")
-	}
-	all, err := win32.ParseISCSITargetPortalInfos(b, count)
+	all, err := o.initiator().portals()
 	if err != nil {
-		return nil, fail(err, "listing the target portals")
+		return nil, o.failISCSI(err, "listing the target portals")
 	}
 	return all, nil
 }

@@ -3,11 +3,9 @@
 package node
 
 import (
-	"errors"
 	"fmt"
 
-	"k8s.io/klog/v2"
-
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -42,12 +40,12 @@ func (o *op) failISCSI(err error, format string, args ...any) error {
 		return fail(err, format, args...)
 	}
 	return &Error{
-		Class: FailedPrecondition, Reason: "SERVICE_NOT_RUNNING", Err: err,
-		Message: fmt.Sprintf("%s: the service %s does not run on this node; start it, such as with StartService", fmt.Sprintf(format, args...), iscsiService),
+		Class: FailedPrecondition, Reason: reason.ServiceNotRunning, Err: err,
+		Message: fmt.Sprintf("%s: the service %s does not run on this node; start it, for example with StartService", fmt.Sprintf(format, args...), iscsiService),
 	}
 }
 
-// iscsiStopped tells whether an error comes from the initiator service being stopped. A failing RPC can mean that, or
+// iscsiStopped reports whether an error comes from the initiator service being stopped. A failing RPC can mean that, or
 // a service that is just not answering.
 func (o *op) iscsiStopped(err error) bool {
 	if hasCode(err, win32.ISDSC_SERVICE_NOT_RUNNING, win32.ERROR_SERVICE_NOT_ACTIVE) {
@@ -58,41 +56,4 @@ func (o *op) iscsiStopped(err error) bool {
 	}
 	service, err := o.k.QueryService(iscsiService)
 	return err == nil && service.State == win32.SERVICE_STOPPED
-}
-
-// unlessDone drops an error that is a remark about something that was done.
-func (o *op) unlessDone(err error) error {
-	var code win32.Errno
-	if errors.As(err, &code) && code.IsISCSIWarning() {
-		klog.FromContext(o.ctx).Info("The iSCSI initiator service did what was asked, with a remark", "remark", err)
-		return nil
-	}
-	return err
-}
-
-// whileSessionBusy repeats f while the session is busy with something else, and for a shorter time while f fails with one
-// of the other codes.
-func (o *op) whileSessionBusy(f func() error, others ...win32.Errno) error {
-	var session, other patience
-	for {
-		err := o.unlessDone(f())
-		switch {
-		case hasCode(err, win32.ISDSC_SESSION_BUSY) && session.wait(sessionTime):
-		case hasCode(err, others...) && other.wait(deviceTime):
-		default:
-			return err
-		}
-	}
-}
-
-// whileTooSmall repeats f for a moment while Windows says that a buffer was too small, which it does now and then
-// whatever the buffer.
-func (o *op) whileTooSmall(f func() error) error {
-	var p patience
-	for {
-		err := f()
-		if !hasCode(err, win32.ERROR_INSUFFICIENT_BUFFER, win32.ISDSC_BUFFER_TOO_SMALL) || !p.wait(transientTime) {
-			return err
-		}
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -32,8 +33,6 @@ type ISCSILogin struct {
 }
 
 const (
-	reasonCHAP = "INVALID_CHAP"
-
 	// What Windows takes without IPsec, in bytes.
 	minCHAPSecret = 12
 	maxCHAPSecret = 16
@@ -52,16 +51,10 @@ func (s *ISCSI) ConnectTarget(ctx context.Context, at TargetPortal, target strin
 		login.Secret.Wipe()
 		return err
 	}
-	j := job{
-		what: fmt.Sprintf("ConnectTarget(%s, %s)", p, name),
-		key: strings.Join([]string{
-			"ConnectTarget", string(name), p.key(), fmt.Sprint(login.Authentication), s.seal.of(login.Username, login.Secret),
-		}, " "),
-		locks:   []string{targetLock(name)},
-		finally: login.Secret.Wipe,
-	}
-	_, err = change(ctx, s.calls, j, func(o *op) (done, error) { return done{}, s.connect(o, p, name, login) })
-	return err
+	what := on("ConnectTarget", targetObject(name))
+	what.arguments = fmt.Sprintf("%s, authentication %d", p, login.Authentication)
+	what.sealed = s.node.seal.of(login.Username, login.Secret)
+	return s.node.changeWith(ctx, what, login.Secret.Wipe, func(o *op) error { return o.connect(p, name, login) })
 }
 
 func parseTarget(at TargetPortal, target string) (portal, targetName, error) {
@@ -78,16 +71,16 @@ func (l ISCSILogin) check() error {
 	case l.Authentication == ISCSINoAuthentication:
 		return nil
 	case l.Authentication != ISCSIOneWayCHAP && l.Authentication != ISCSIMutualCHAP:
-		return errorf(InvalidArgument, reasonCHAP, "there is no authentication type %d; 0 is none, 1 is CHAP, 2 is mutual CHAP", l.Authentication)
+		return errorf(InvalidArgument, reason.InvalidCHAP, "there is no authentication type %d; 0 is none, 1 is CHAP, 2 is mutual CHAP", l.Authentication)
 	case len(l.Username) > maxCHAPName || !utf8.ValidString(l.Username) || strings.ContainsFunc(l.Username, unicode.IsControl):
-		return errorf(InvalidArgument, reasonCHAP, "the CHAP user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxCHAPName)
+		return errorf(InvalidArgument, reason.InvalidCHAP, "the CHAP user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxCHAPName)
 	}
 	return checkCHAPSecret(l.Secret)
 }
 
 func checkCHAPSecret(secret Secret) error {
 	if len(secret) < minCHAPSecret || len(secret) > maxCHAPSecret {
-		return errorf(InvalidArgument, reasonCHAP, "a CHAP secret has %d to %d bytes", minCHAPSecret, maxCHAPSecret)
+		return errorf(InvalidArgument, reason.InvalidCHAP, "a CHAP secret has %d to %d bytes", minCHAPSecret, maxCHAPSecret)
 	}
 	return nil
 }
@@ -110,12 +103,12 @@ func (l ISCSILogin) options(p portal, name targetName) kernel.ISCSILogin {
 	return login
 }
 
-func (s *ISCSI) connect(o *op, p portal, name targetName, login ISCSILogin) error {
+func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
 	if connected, err := o.isConnected(name); connected || err != nil {
 		return err
 	}
-	s.expectDisks(name) // a login whose answer is lost brings them as well
-	err := o.login(login.options(p, name))
+	o.node.logins.expect(name) // a login whose answer is lost brings them as well
+	err := o.initiator().login(login.options(p, name))
 	if hasCode(err, win32.ISDSC_TARGET_ALREADY_LOGGED_IN, win32.ISDSC_SESSION_ALREADY_EXISTS) {
 		connected, listErr := o.isConnected(name)
 		if listErr != nil {
@@ -123,7 +116,7 @@ func (s *ISCSI) connect(o *op, p portal, name targetName, login ISCSILogin) erro
 		}
 		if !connected {
 			return &Error{
-				Class: Unavailable, Reason: "RECONNECTING", Err: err,
+				Class: Unavailable, Reason: reason.Reconnecting, Err: err,
 				Message: fmt.Sprintf("the session with the target %s has lost its connection, and Windows is trying to reconnect", name),
 			}
 		}
@@ -132,21 +125,14 @@ func (s *ISCSI) connect(o *op, p portal, name targetName, login ISCSILogin) erro
 	switch {
 	case hasCode(err, win32.ISDSC_TARGET_NOT_FOUND, win32.ISDSC_NOT_FOUND):
 		return &Error{
-			Class: NotFound, Reason: "TARGET_NOT_FOUND", Err: err,
+			Class: NotFound, Reason: reason.TargetNotFound, Err: err,
 			Message: fmt.Sprintf("no discovery has found the target %s at %s; look for it with DiscoverTargetPortal", name, p),
 		}
 	case err != nil:
 		return o.failISCSI(err, "logging in to the target %s at %s", name, p)
 	}
-	s.expectDisks(name)
+	o.node.logins.expect(name)
 	return nil
-}
-
-// login logs in, and once more when Windows says that a buffer of its own was too small.
-func (o *op) login(login kernel.ISCSILogin) error {
-	return o.whileTooSmall(func() error {
-		return o.whileSessionBusy(func() error { _, err := o.k.LoginISCSITarget(login); return err })
-	})
 }
 
 // SetMutualCHAPSecret sets the secret by which targets prove themselves to this node. It is one for all targets.
@@ -155,35 +141,28 @@ func (s *ISCSI) SetMutualCHAPSecret(ctx context.Context, secret Secret) error {
 		secret.Wipe()
 		return err
 	}
-	j := job{
-		what: "SetMutualChapSecret", key: "SetMutualChapSecret " + s.seal.of("", secret), locks: []string{"iscsi secret"},
-		finally: secret.Wipe,
-	}
-	_, err := change(ctx, s.calls, j, func(o *op) (done, error) {
-		if err := o.unlessDone(o.k.SetISCSIInitiatorCHAPSharedSecret(secret)); err != nil {
-			return done{}, o.failISCSI(err, "setting the secret for mutual CHAP")
+	what := on("SetMutualChapSecret", iscsiInitiator)
+	what.sealed = s.node.seal.of("", secret)
+	return s.node.changeWith(ctx, what, secret.Wipe, func(o *op) error {
+		if err := o.initiator().setCHAPSecret(secret); err != nil {
+			return o.failISCSI(err, "setting the secret for mutual CHAP")
 		}
-		return done{}, nil
+		return nil
 	})
-	return err
 }
 
 // sessions are the sessions with a target.
 func (o *op) sessions(name targetName) ([]win32.ISCSISession, error) {
-	list, err := o.k.ISCSISessionList()
-	if err := o.unlessDone(err); err != nil {
-		return nil, o.failISCSI(err, "listing the iSCSI sessions")
-	}
-	all, err := win32.ParseISCSISessionList(list.Buffer, list.Base, list.Count)
+	all, err := o.initiator().sessions()
 	if err != nil {
-		return nil, fail(err, "listing the iSCSI sessions")
+		return nil, o.failISCSI(err, "listing the iSCSI sessions")
 	}
 	return slices.DeleteFunc(all, func(s win32.ISCSISession) bool {
 		return !strings.EqualFold(s.TargetNodeName, string(name)) && !strings.EqualFold(s.TargetName, string(name))
 	}), nil
 }
 
-// isConnected tells whether a session with the target has a connection.
+// isConnected reports whether a session with the target has a connection.
 func (o *op) isConnected(name targetName) (bool, error) {
 	sessions, err := o.sessions(name)
 	return slices.ContainsFunc(sessions, func(s win32.ISCSISession) bool { return len(s.Connections) > 0 }), err

@@ -7,13 +7,14 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 const (
-	reasonTargetName = "INVALID_TARGET_NAME"
-	reasonPortal     = "INVALID_TARGET_PORTAL"
+	reasonTargetName = reason.InvalidTargetName
+	reasonPortal     = reason.InvalidTargetPortal
 
 	maxTargetName = 223 // bytes, RFC 3720 section 3.2.6.1
 	maxAddress    = 253 // bytes of a DNS name
@@ -67,7 +68,7 @@ func notInTargetName(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != ':'
 }
 
-// isQualified tells whether text is the rest of an iqn. name: year, month, a domain in reverse order, and, behind a
+// isQualified reports whether text is the rest of an iqn. name: year, month, a domain in reverse order, and, behind a
 // colon, whatever its owner likes.
 func isQualified(text string) bool {
 	const date = len("2001-04.")
@@ -81,7 +82,7 @@ func isQualified(text string) bool {
 	return isDomain(domain)
 }
 
-// isDomain tells whether text is a DNS name, with letters in lower case.
+// isDomain reports whether text is a DNS name, with letters in lower case.
 func isDomain(text string) bool {
 	for label := range strings.SplitSeq(text, ".") {
 		if label == "" || len(label) > maxLabel || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") ||
@@ -161,7 +162,7 @@ func (p portal) win32() win32.ISCSITargetPortal {
 	return win32.ISCSITargetPortal{Address: p.address, Socket: p.port}
 }
 
-// is tells whether Windows means this portal.
+// is reports whether Windows means this portal.
 func (p portal) is(w win32.ISCSITargetPortal) bool {
 	return p.key() == portal{w.Address, w.Socket}.key()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -34,8 +35,9 @@ const scriptedTarget = "iqn.2001-04.com.example:disk"
 
 func scriptedPortal() TargetPortal { return TargetPortal{Address: "192.0.2.1"} }
 
-func (k *scriptedISCSI) iscsi() *ISCSI {
-	return newISCSI(newCalls(k, nil))
+func (k *scriptedISCSI) iscsi(t *testing.T) *ISCSI {
+	t.Helper()
+	return bare(t, k).ISCSI
 }
 
 func (k *scriptedISCSI) ISCSISessionList() (kernel.ISCSISessions, error) {
@@ -85,9 +87,9 @@ func TestGetTargetDisksWaitsAfterALogin(t *testing.T) {
 		"connected, and disk there": {false, 0, []uint32{7}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				k := &scriptedISCSI{connected: !test.login}
-				s := k.iscsi()
+				s := k.iscsi(t)
 				if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}); err != nil {
 					t.Fatal(err)
 				}
@@ -114,9 +116,9 @@ func b2i(b bool) int {
 
 // TestGetTargetDisksStopsWaiting: ten seconds after the login nobody waits any more, however often they ask.
 func TestGetTargetDisksStopsWaiting(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		k := &scriptedISCSI{disk: time.Now().Add(time.Hour)}
-		s := k.iscsi()
+		s := k.iscsi(t)
 		if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}); err != nil {
 			t.Fatal(err)
 		}
@@ -125,16 +127,16 @@ func TestGetTargetDisksStopsWaiting(t *testing.T) {
 		if got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget); len(got) != 0 || err != nil || time.Since(begin) != 0 {
 			t.Errorf("got %v, %v after %v", got, err, time.Since(begin))
 		}
-		if len(s.logins) != 0 {
-			t.Errorf("logins that are over are remembered: %v", s.logins)
+		if len(s.node.logins.since) != 0 {
+			t.Errorf("logins that are over are remembered: %v", s.node.logins.since)
 		}
 	})
 }
 
 func TestBusySessionEndsUnavailable(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW", Code: win32.ISDSC_SESSION_BUSY}}
-		_, err := k.iscsi().GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
+		_, err := k.iscsi(t).GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
 		wantError(t, err, Unavailable, "ISDSC_SESSION_BUSY")
 		if k.queries < 10 || k.queries > 60 {
 			t.Errorf("%d queries", k.queries)
@@ -157,19 +159,19 @@ func TestBusyDevicesEnd(t *testing.T) {
 	for code, class := range map[win32.Errno]Class{
 		win32.ISDSC_DEVICE_BUSY_ON_SESSION: FailedPrecondition, win32.ERROR_INSUFFICIENT_BUFFER: Internal,
 	} {
-		bubble(t, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW", Code: code}}
-			_, err := k.iscsi().GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
+			_, err := k.iscsi(t).GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
 			wantError(t, err, class, strings.TrimPrefix(code.Name(), "ERROR_"))
 			if !enough(k.queries) {
 				t.Errorf("%v: %d queries", code, k.queries)
 			}
 		})
 	}
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		k := &scriptedISCSI{connected: true, logoutErr: &kernel.Error{Function: "LogoutIScsiTarget", Code: win32.ISDSC_DEVICE_BUSY_ON_SESSION}}
-		err := k.iscsi().DisconnectTarget(t.Context(), scriptedPortal(), scriptedTarget)
-		wantError(t, err, FailedPrecondition, reasonTargetInUse)
+		err := k.iscsi(t).DisconnectTarget(t.Context(), scriptedPortal(), scriptedTarget)
+		wantError(t, err, FailedPrecondition, reason.TargetInUse)
 		if !hasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION) || !enough(k.logouts) {
 			t.Errorf("%d logouts, %v", k.logouts, err)
 		}
@@ -188,8 +190,8 @@ func TestIsDriveRoot(t *testing.T) {
 
 func TestReconnectingSession(t *testing.T) {
 	k := &scriptedISCSI{reconnecting: true, err: &kernel.Error{Function: "LoginIScsiTargetW", Code: win32.ISDSC_TARGET_ALREADY_LOGGED_IN}}
-	err := k.iscsi().ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{})
-	wantError(t, err, Unavailable, "RECONNECTING")
+	err := k.iscsi(t).ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{})
+	wantError(t, err, Unavailable, reason.Reconnecting)
 }
 
 func chapWith(secret Secret) ISCSILogin {
@@ -205,7 +207,7 @@ func TestSecretsAreWiped(t *testing.T) {
 	}
 	fresh := func() Secret { return Secret("twelve-bytes") }
 	k := &scriptedISCSI{}
-	s := k.iscsi()
+	s := k.iscsi(t)
 
 	secret := fresh()
 	if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret)); err != nil || k.secrets[0] != "twelve-bytes" {
@@ -216,9 +218,9 @@ func TestSecretsAreWiped(t *testing.T) {
 	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), "disk", chapWith(secret)), InvalidArgument, reasonTargetName)
 	wiped("refused target", secret)
 	secret = Secret("short")
-	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret)), InvalidArgument, reasonCHAP)
+	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret)), InvalidArgument, reason.InvalidCHAP)
 	wiped("refused secret", secret)
-	wantError(t, s.SetMutualCHAPSecret(t.Context(), secret), InvalidArgument, reasonCHAP)
+	wantError(t, s.SetMutualCHAPSecret(t.Context(), secret), InvalidArgument, reason.InvalidCHAP)
 	wiped("refused mutual secret", secret)
 	secret = fresh()
 	ended, cancel := context.WithCancel(t.Context())
@@ -226,7 +228,7 @@ func TestSecretsAreWiped(t *testing.T) {
 	if s.ConnectTarget(ended, scriptedPortal(), scriptedTarget, chapWith(secret)) == nil {
 		t.Error("a call whose caller has gone succeeded")
 	}
-	if err := s.calls.drain(t.Context()); err != nil {
+	if err := s.node.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wiped("abandoned", secret)
@@ -234,13 +236,13 @@ func TestSecretsAreWiped(t *testing.T) {
 
 // TestLoginsAreJoinedBySecret: identical logins at the same time are one, and another secret makes another call.
 func TestLoginsAreJoinedBySecret(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		proceed := make(chan struct{})
 		k := &scriptedISCSI{
 			during: func() { <-proceed },
 			err:    &kernel.Error{Function: "LoginIScsiTargetW", Code: win32.ISDSC_AUTHENTICATION_FAILURE},
 		}
-		s := k.iscsi()
+		s := k.iscsi(t)
 		results := make(chan error)
 		var secrets []Secret
 		for _, secret := range []string{"wrong-secret", "wrong-secret", "other-secret"} {

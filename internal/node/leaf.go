@@ -10,88 +10,70 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// leaf is the object that a path names, opened as itself: a link or mount point is not followed.
-type leaf struct {
-	kernel.Handle
+// stat is what stands at a path, not followed if it is a link or mount point.
+type stat struct {
 	attributes uint32
 	reparse    *win32.ReparsePoint // nil: not a reparse point
 }
 
-func (l *leaf) isDirectory() bool { return l.attributes&win32.FILE_ATTRIBUTE_DIRECTORY != 0 }
+func (s stat) isDirectory() bool { return s.attributes&win32.FILE_ATTRIBUTE_DIRECTORY != 0 }
 
-func (l *leaf) isPlainDirectory() bool { return l.reparse == nil && l.isDirectory() }
+func (s stat) isPlainDirectory() bool { return s.reparse == nil && s.isDirectory() }
 
-// mountedVolume returns the volume that is mounted at the leaf, gone or not.
-func (l *leaf) mountedVolume() (id winpath.VolumeID, ok bool) {
-	if l.reparse == nil {
+func (s stat) isFile() bool { return s.reparse == nil && !s.isDirectory() }
+
+// mountedVolume returns the volume that is mounted there, gone or not.
+func (s stat) mountedVolume() (id winpath.VolumeID, ok bool) {
+	if s.reparse == nil {
 		return winpath.VolumeID{}, false
 	}
-	target, err := targetOf(l.reparse)
+	target, err := targetOf(s.reparse)
 	if err != nil || target.Kind != winpath.TargetVolume || len(target.Rest) > 0 {
 		return winpath.VolumeID{}, false
 	}
 	return target.Volume, true
 }
 
-const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
-
-// openLeaf opens the last component of the place with further access rights.
-func (pl *place) openLeaf(o *op, access uint32) (*leaf, error) {
-	return pl.openLeafShared(o, access, shareAll)
-}
-
-func (pl *place) openLeafShared(o *op, access, share uint32) (*leaf, error) {
-	if pl.name == "" {
-		return openedLeaf(unowned{pl.dir})
+// share returns where a link to a share leads.
+func (s stat) share() (target winpath.Target, ok bool) {
+	if s.reparse == nil {
+		return winpath.Target{}, false
 	}
-	return openChild(o, pl.dir, pl.name, access, share)
+	target, err := targetOf(s.reparse)
+	return target, err == nil && target.Kind == winpath.TargetUNC
 }
 
-// openChild opens one entry of a directory as itself.
-func openChild(o *op, dir kernel.Handle, name string, access, share uint32) (*leaf, error) {
-	var l *leaf
-	err := o.whileShared(func() error {
-		h, err := o.k.OpenFile(dir, name, kernel.OpenHow{
-			Access: access | win32.FILE_READ_ATTRIBUTES, Share: share,
-			Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
-		})
-		if err != nil {
-			return err
-		}
-		l, err = openedLeaf(h)
-		return err
-	})
-	return l, err
+// leaf is the object at a place, opened as itself. The place closes its handle.
+type leaf struct {
+	kernel.Handle
+	stat
 }
 
-func openedLeaf(h kernel.Handle) (*leaf, error) {
-	l := &leaf{Handle: h}
-	tag, err := attributeTag(h)
-	if err == nil {
-		l.attributes = tag.Attributes
-		l.reparse, err = reparseData(h, tag)
-	}
+// stat walks to a path and looks at what stands there.
+func (o *op) stat(path winpath.Path, links *int) (stat, error) {
+	pl, err := o.locateWithin(path, walk{}, links)
 	if err != nil {
-		_ = h.Close()
+		return stat{}, err
+	}
+	defer pl.close()
+	l, err := pl.open(o, 0)
+	if err != nil {
+		return stat{}, err
+	}
+	return l.stat, nil
+}
+
+// lookAt reads what a handle is open on.
+func lookAt(h kernel.Handle) (*leaf, error) {
+	tag, err := attributeTag(h)
+	if err != nil {
 		return nil, err
 	}
-	return l, nil
-}
-
-// unowned is a handle that its borrower must not close.
-type unowned struct{ kernel.Handle }
-
-func (unowned) Close() error { return nil }
-
-// owned is a handle whose borrower closes the whole place.
-type owned struct {
-	kernel.Handle
-	place *place
-}
-
-func (h owned) Close() error {
-	h.place.close()
-	return nil
+	reparse, err := reparseData(h, tag)
+	if err != nil {
+		return nil, err
+	}
+	return &leaf{Handle: h, stat: stat{attributes: tag.Attributes, reparse: reparse}}, nil
 }
 
 func attributeTag(h kernel.Handle) (win32.FileAttributeTag, error) {
@@ -100,15 +82,6 @@ func attributeTag(h kernel.Handle) (win32.FileAttributeTag, error) {
 		return win32.FileAttributeTag{}, err
 	}
 	return win32.ParseFileAttributeTag(buffer[:])
-}
-
-// reparsePoint reads what kind of reparse point a handle is open on; nil: none.
-func reparsePoint(h kernel.Handle) (*win32.ReparsePoint, error) {
-	tag, err := attributeTag(h)
-	if err != nil {
-		return nil, err
-	}
-	return reparseData(h, tag)
 }
 
 func reparseData(h kernel.Handle, tag win32.FileAttributeTag) (*win32.ReparsePoint, error) {
@@ -134,10 +107,8 @@ var errForeignTag = errors.New("it is neither a symbolic link nor a mount point"
 
 // targetOf reads where a link or mount point leads.
 func targetOf(reparse *win32.ReparsePoint) (winpath.Target, error) {
-	switch {
-	case reparse.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT && reparse.Tag != win32.IO_REPARSE_TAG_SYMLINK:
+	if reparse.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT && reparse.Tag != win32.IO_REPARSE_TAG_SYMLINK {
 		return winpath.Target{}, errForeignTag
-	default:
-		return winpath.ParseSubstituteName(reparse.SubstituteName)
 	}
+	return winpath.ParseSubstituteName(reparse.SubstituteName)
 }

@@ -5,6 +5,7 @@ package node
 import (
 	"fmt"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -15,13 +16,13 @@ type directoryLink struct {
 	at         winpath.Path
 	substitute string                    // where Windows goes: an NT path
 	print      string                    // what readers of the link see
-	same       func(winpath.Target) bool // tells a link that leads there already
+	same       func(winpath.Target) bool // reports whether a link leads there already
 }
 
 // makeLink makes the link, whose parent directory has to exist. The same link there already is success; anything else
 // there is AlreadyExists.
-func (p *paths) makeLink(o *op, link directoryLink) error {
-	pl, err := p.locateLinkPlace(o, link)
+func (o *op) makeLink(link directoryLink) error {
+	pl, err := o.locateLinkPlace(link)
 	if err != nil {
 		return err
 	}
@@ -36,8 +37,7 @@ func (p *paths) makeLink(o *op, link directoryLink) error {
 	if err != nil {
 		return fail(err, "making the link %s", link.at)
 	}
-	made := &leaf{Handle: h}
-	defer made.Close()
+	made := &leaf{Handle: pl.own(h)}
 	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: link.substitute, PrintName: link.print}
 	if _, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil); err != nil {
 		_ = made.remove() // leave nothing half-done; a failure here leaves an empty directory
@@ -47,8 +47,8 @@ func (p *paths) makeLink(o *op, link directoryLink) error {
 }
 
 // linkPossible fails as makeLink would, as far as can be seen beforehand, and changes nothing.
-func (p *paths) linkPossible(o *op, link directoryLink) error {
-	pl, err := p.locateLinkPlace(o, link)
+func (o *op) linkPossible(link directoryLink) error {
+	pl, err := o.locateLinkPlace(link)
 	if err != nil {
 		return err
 	}
@@ -59,25 +59,24 @@ func (p *paths) linkPossible(o *op, link directoryLink) error {
 	return nil
 }
 
-func (p *paths) locateLinkPlace(o *op, link directoryLink) (*place, error) {
-	pl, err := p.locate(o, link.at, walk{})
+func (o *op) locateLinkPlace(link directoryLink) (*place, error) {
+	pl, err := o.locate(link.at, walk{})
 	if missing(err) {
-		return nil, &Error{Class: NotFound, Reason: ReasonPathNotFound, Err: err, Message: fmt.Sprintf("the parent directory of %s is not there", link.at)}
+		return nil, &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: fmt.Sprintf("the parent directory of %s is not there", link.at)}
 	}
 	return pl, err
 }
 
-// sameLink tells whether what stands in the link's place is that link already.
+// sameLink returns nil if what stands in the link's place is that link already.
 func sameLink(o *op, pl *place, link directoryLink) error {
-	l, err := pl.openLeaf(o, 0)
+	l, err := pl.open(o, 0)
 	if err != nil {
 		return fail(err, "looking at %s", link.at)
 	}
-	defer l.Close()
 	if l.reparse != nil && l.reparse.Tag == win32.IO_REPARSE_TAG_SYMLINK {
 		if target, err := targetOf(l.reparse); err == nil && link.same(target) {
 			return nil
 		}
 	}
-	return errorf(AlreadyExists, "PATH_EXISTS", "%s is there already and is not a link to %s; remove it with Rmdir first", link.at, link.print)
+	return errorf(AlreadyExists, reason.PathExists, "%s is there already and is not a link to %s; remove it with Rmdir first", link.at, link.print)
 }

@@ -4,13 +4,10 @@ package node
 
 import (
 	"context"
-	"strconv"
 	"sync"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// keyedLocks is one mutex a name, kept only while somebody holds or awaits it.
+// keyedLocks is one mutex a key, kept only while somebody holds or awaits it.
 type keyedLocks struct {
 	mu    sync.Mutex
 	locks map[string]*keyedLock
@@ -21,16 +18,16 @@ type keyedLock struct {
 	users int
 }
 
-// acquire waits for the named lock, or for the context's end.
-func (l *keyedLocks) acquire(ctx context.Context, name string) (release func(), err error) {
+// acquire waits for the lock of a key, or for the context's end.
+func (l *keyedLocks) acquire(ctx context.Context, key string) (release func(), err error) {
 	l.mu.Lock()
 	if l.locks == nil {
 		l.locks = make(map[string]*keyedLock)
 	}
-	lock := l.locks[name]
+	lock := l.locks[key]
 	if lock == nil {
 		lock = &keyedLock{held: make(chan struct{}, 1)}
-		l.locks[name] = lock
+		l.locks[key] = lock
 	}
 	lock.users++
 	l.mu.Unlock()
@@ -39,7 +36,7 @@ func (l *keyedLocks) acquire(ctx context.Context, name string) (release func(), 
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if lock.users--; lock.users == 0 {
-			delete(l.locks, name)
+			delete(l.locks, key)
 		}
 	}
 	select {
@@ -50,9 +47,3 @@ func (l *keyedLocks) acquire(ctx context.Context, name string) (release func(), 
 		return nil, ctx.Err()
 	}
 }
-
-func diskLock(number uint32) string { return "disk " + strconv.FormatUint(uint64(number), 10) }
-
-func volumeLock(id winpath.VolumeID) string { return "volume " + id.String() }
-
-func pathLock(p winpath.Path) string { return "path " + p.Key() }

@@ -4,32 +4,32 @@ package node
 
 import (
 	"context"
-	"fmt"
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // targetPath parses the path argument of the volume group, which reads / as \.
-func (v *Volumes) targetPath(text string) (winpath.Path, error) {
+func (n *Node) targetPath(text string) (winpath.Path, error) {
 	if text == "" {
-		return winpath.Path{}, errorf(InvalidArgument, ReasonInvalidPath, "target path is empty")
+		return winpath.Path{}, errorf(InvalidArgument, reason.InvalidPath, "target path is empty")
 	}
-	return v.paths.parse(text, winpath.Options{ForwardSlash: true})
+	return n.parsePath(text, winpath.Options{ForwardSlash: true})
 }
 
 // MountVolume makes a volume's root appear at a directory, which is made, parents too, when it is missing and has to be
 // empty otherwise. The same volume there already is success; another volume or a link there is refused.
 func (v *Volumes) MountVolume(ctx context.Context, volumeID, targetPath string) error {
-	return v.atTarget(ctx, "MountVolume", volumeID, targetPath, v.mountVolume)
+	return v.atTarget(ctx, "MountVolume", volumeID, targetPath, (*op).mountVolume)
 }
 
 // UnmountVolume flushes a volume and takes it away from a directory, which stays, empty. Nothing mounted there, or no
 // such directory, is success; another volume there is refused. A volume whose disk has gone is taken away as well.
 func (v *Volumes) UnmountVolume(ctx context.Context, volumeID, targetPath string) error {
-	return v.atTarget(ctx, "UnmountVolume", volumeID, targetPath, v.unmountVolume)
+	return v.atTarget(ctx, "UnmountVolume", volumeID, targetPath, (*op).unmountVolume)
 }
 
 func (v *Volumes) atTarget(ctx context.Context, verb, volumeID, targetPath string, f func(o *op, id winpath.VolumeID, path winpath.Path) error) error {
@@ -37,41 +37,34 @@ func (v *Volumes) atTarget(ctx context.Context, verb, volumeID, targetPath strin
 	if err != nil {
 		return err
 	}
-	path, err := v.targetPath(targetPath)
+	path, err := v.node.targetPath(targetPath)
 	if err != nil {
 		return err
 	}
-	j := job{
-		what:  fmt.Sprintf("%s(%s, %s)", verb, id, path),
-		key:   verb + " " + id.String() + " " + path.Key(),
-		locks: []string{pathLock(path), volumeLock(id)},
-	}
-	_, err = change(ctx, v.calls, j, func(o *op) (done, error) { return done{}, f(o, id, path) })
-	return err
+	return v.node.change(ctx, on(verb, pathObject(path), volumeObject(id)), func(o *op) error { return f(o, id, path) })
 }
 
-func (v *Volumes) mountVolume(o *op, id winpath.VolumeID, path winpath.Path) error {
-	if err := v.paths.notWorkingDir(path, "mounted over"); err != nil {
+func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
+	if err := o.node.notWorkingDir(path, "mounted over"); err != nil {
 		return err
 	}
 	if windows, err := o.belongsToWindows(id); err != nil { // before a directory is made for a volume that is not there
 		return err
 	} else if windows {
-		return errorf(FailedPrecondition, ReasonSystemDisk, "volume %s is one that Windows boots or runs from and is not mounted anywhere else", id)
+		return errorf(FailedPrecondition, reason.SystemDisk, "volume %s is one that Windows boots or runs from and is not mounted anywhere else", id)
 	}
-	pl, err := v.paths.locate(o, path, walk{create: true, pin: true})
+	pl, err := o.locate(path, walk{create: true, pin: true})
 	if err != nil {
 		return err
 	}
 	defer pl.close()
 	if pl.inShare {
-		return errorf(FailedPrecondition, "ON_SHARE", "%s lies on a network share; volumes are mounted at local directories", path)
+		return errorf(FailedPrecondition, reason.OnShare, "%s lies on a network share; volumes are mounted at local directories", path)
 	}
 	directory, err := pl.makeDirectory(o)
 	if err != nil {
 		return err
 	}
-	defer directory.Close()
 	if directory.reparse != nil {
 		return o.alreadyMounted(directory, id, path)
 	}
@@ -81,7 +74,7 @@ func (v *Volumes) mountVolume(o *op, id winpath.VolumeID, path winpath.Path) err
 	}
 	err = o.k.SetVolumeMountPoint(text, id.String())
 	if hasCode(err, win32.ERROR_DIR_NOT_EMPTY) {
-		return errorf(FailedPrecondition, "DIRECTORY_NOT_EMPTY", "%s is not empty, so nothing is mounted over it", path)
+		return errorf(FailedPrecondition, reason.DirectoryNotEmpty, "%s is not empty, so nothing is mounted over it", path)
 	}
 	if err != nil {
 		return fail(err, "mounting volume %s at %s", id, path)
@@ -93,15 +86,15 @@ func (v *Volumes) mountVolume(o *op, id winpath.VolumeID, path winpath.Path) err
 func (o *op) alreadyMounted(directory *leaf, id winpath.VolumeID, path winpath.Path) error {
 	there, ok := directory.mountedVolume()
 	if !ok {
-		return errorf(FailedPrecondition, ReasonLinkRefused, "%s is a link, not an empty directory; remove it before mounting", path)
+		return errorf(FailedPrecondition, reason.LinkRefused, "%s is a link, not an empty directory; remove it before mounting", path)
 	}
 	if !o.sameVolume(there, id) {
-		return errorf(FailedPrecondition, "OTHER_VOLUME_MOUNTED", "volume %s cannot be mounted at %s: volume %s is mounted there", id, path, there)
+		return errorf(FailedPrecondition, reason.OtherVolumeMounted, "volume %s cannot be mounted at %s: volume %s is mounted there", id, path, there)
 	}
 	return nil
 }
 
-// sameVolume tells whether two volume names mean one volume: the mount manager may know it under several.
+// sameVolume reports whether two volume names mean one volume: the mount manager may know it under several.
 func (o *op) sameVolume(a, b winpath.VolumeID) bool {
 	if a == b {
 		return true
@@ -124,8 +117,8 @@ func mountPointText(directory *leaf) (string, error) {
 	return text + `\`, err
 }
 
-func (v *Volumes) unmountVolume(o *op, id winpath.VolumeID, path winpath.Path) error {
-	pl, err := v.paths.locate(o, path, walk{pin: true})
+func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
+	pl, err := o.locate(path, walk{pin: true})
 	if missing(err) {
 		return nil
 	}
@@ -133,20 +126,19 @@ func (v *Volumes) unmountVolume(o *op, id winpath.VolumeID, path winpath.Path) e
 		return err
 	}
 	defer pl.close()
-	l, err := pl.openLeaf(o, win32.FILE_WRITE_ATTRIBUTES)
+	l, err := pl.open(o, win32.FILE_WRITE_ATTRIBUTES)
 	if missing(err) {
 		return nil
 	}
 	if err != nil {
 		return fail(err, "opening %s", path)
 	}
-	defer l.Close()
 	if l.reparse == nil {
 		return nil
 	}
 	there, ok := l.mountedVolume()
 	if !ok {
-		return errorf(FailedPrecondition, ReasonLinkRefused, "%s is a link, not a mounted volume; remove it with Rmdir", path)
+		return errorf(FailedPrecondition, reason.LinkRefused, "%s is a link, not a mounted volume; remove it with Rmdir", path)
 	}
 	if !o.sameVolume(there, id) {
 		return otherVolumeMounted(id, path, there)
@@ -155,7 +147,7 @@ func (v *Volumes) unmountVolume(o *op, id winpath.VolumeID, path winpath.Path) e
 		return err
 	}
 	// That may have taken long, and nothing keeps an administrator from mounting meanwhile.
-	if l.reparse, err = reparsePoint(l.Handle); err != nil {
+	if l, err = lookAt(l.Handle); err != nil {
 		return fail(err, "looking at %s again", path)
 	}
 	now, ok := l.mountedVolume()
@@ -163,7 +155,7 @@ func (v *Volumes) unmountVolume(o *op, id winpath.VolumeID, path winpath.Path) e
 	case l.reparse == nil:
 		return nil
 	case !ok:
-		return errorf(FailedPrecondition, ReasonLinkRefused, "%s has become a link, not a mounted volume; remove it with Rmdir", path)
+		return errorf(FailedPrecondition, reason.LinkRefused, "%s has become a link, not a mounted volume; remove it with Rmdir", path)
 	case now != there:
 		return otherVolumeMounted(id, path, now)
 	}
@@ -171,7 +163,7 @@ func (v *Volumes) unmountVolume(o *op, id winpath.VolumeID, path winpath.Path) e
 }
 
 func otherVolumeMounted(id winpath.VolumeID, path winpath.Path, there winpath.VolumeID) error {
-	return errorf(FailedPrecondition, "OTHER_VOLUME_MOUNTED", "volume %s is not unmounted from %s: volume %s is mounted there", id, path, there)
+	return errorf(FailedPrecondition, reason.OtherVolumeMounted, "volume %s is not unmounted from %s: volume %s is mounted there", id, path, there)
 }
 
 // flushBeforeUnmount lets an unmount fail where data could be lost, but not where the device has gone: then a mount

@@ -4,8 +4,11 @@ package node
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/running"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -23,7 +26,7 @@ type Config struct {
 	// Observer is told what becomes of operations. It may be nil.
 	Observer Observer
 	// Hold is called when an operation is about to begin on behalf of a call, with the call's context, and what it
-	// returns when the operation is over, which may be long after the call. Either may be nil.
+	// returns is released when the operation is over, which may be long after the call. Either may be nil.
 	Hold func(ctx context.Context) Held
 }
 
@@ -39,7 +42,26 @@ type Node struct {
 	ISCSI      *ISCSI
 	System     *System
 
-	calls *calls
+	kernel         kernel.Kernel
+	around         kernel.Interceptor
+	observer       Observer
+	hold           func(context.Context) Held
+	dirs           winpath.WorkingDirs
+	requirePrivacy bool
+
+	locks keyedLocks
+	busy  sync.WaitGroup // the goroutines of operations
+
+	mu      sync.Mutex
+	flights map[string]*flight // changes under way that may be joined, by key
+
+	tasks          running.Set[task]
+	abandonedReads atomic.Int64 // how many of the tasks are reads that nobody waits for
+
+	seal   seal // of credentials that tell calls apart
+	system systemVolumeCache
+	hints  volumeHints
+	logins logins
 }
 
 // New returns the Node that works through k.
@@ -48,20 +70,25 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	if err != nil {
 		return nil, invalidPath(err)
 	}
-	calls := newCalls(k, c.Interceptor)
-	calls.observer, calls.hold = c.Observer, c.Hold
-	paths := &paths{dirs: dirs}
-	return &Node{
-		Disks:      &Disks{calls: calls},
-		Volumes:    &Volumes{calls: calls, paths: paths},
-		Filesystem: &Filesystem{calls: calls, paths: paths},
-		ISCSI:      newISCSI(calls),
-		SMB:        newSMB(calls, paths, c.RequirePrivacy),
-		System:     &System{calls: calls},
-		calls:      calls,
-	}, nil
+	n := &Node{
+		kernel: k, around: c.Interceptor, observer: c.Observer, hold: c.Hold,
+		dirs: dirs, requirePrivacy: c.RequirePrivacy,
+		flights: map[string]*flight{}, seal: newSeal(),
+	}
+	n.Disks, n.Volumes, n.Filesystem = &Disks{n}, &Volumes{n}, &Filesystem{n}
+	n.SMB, n.ISCSI, n.System = &SMB{n}, &ISCSI{n}, &System{n}
+	return n, nil
 }
 
 // Drain waits until nothing is running any more, including what callers have given up waiting for, or until the
 // context ends.
-func (n *Node) Drain(ctx context.Context) error { return n.calls.drain(ctx) }
+func (n *Node) Drain(ctx context.Context) error {
+	idle := make(chan struct{})
+	go func() { n.busy.Wait(); close(idle) }()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return abandoned(ctx, "waiting for running operations")
+	}
+}

@@ -2,8 +2,6 @@
 
 package node
 
-import "strings"
-
 // Observer is told what becomes of the operations of a Node: for metrics. The operation is the name of a method, such as
 // "MountVolume", and never has an argument in it, so there are as many names as this package has verbs. An Observer is
 // called by many goroutines at once, some of which hold locks: it must be quick and must not call the Node.
@@ -29,16 +27,8 @@ const (
 )
 
 // tell tells the observer, if there is one.
-func (c *calls) tell(j job, event Event) {
-	if c.observer != nil {
-		c.observer(verb(j.what), event)
+func (n *Node) tell(what operation, event Event) {
+	if n.observer != nil {
+		n.observer(what.verb, event)
 	}
-}
-
-// verb is the name of an operation without what it works on: of "Rmdir(C:\dir, force=true)", "Rmdir".
-func verb(what string) string {
-	if i := strings.IndexAny(what, "( "); i >= 0 {
-		return what[:i]
-	}
-	return what
 }

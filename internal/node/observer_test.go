@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // told remembers what an observer is told.
@@ -35,10 +37,10 @@ func (o *told) what() (events []string) {
 
 // An operation's events come in order and in pairs, whatever its callers do, and none has an argument in its name.
 func TestObserver(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var o told
-		c := newCalls(nil, nil)
-		c.observer = o.observe
+		n := bare(t, nil)
+		n.observer = o.observe
 		expect := func(when string, want ...string) {
 			t.Helper()
 			synctest.Wait()
@@ -48,19 +50,20 @@ func TestObserver(t *testing.T) {
 		}
 		proceed := make(chan struct{})
 		stay := func(*op) (int, error) { <-proceed; return 0, nil }
-		mount := job{what: `Mount(\\?\Volume{1}\, C:\dir)`, key: "mount", locks: []string{"l"}}
-		first := startChange(t.Context(), c, mount, stay)
+		id, _ := winpath.ParseVolumeID(`\\?\Volume{11111111-1111-1111-1111-111111111111}\`)
+		mount := on("Mount", volumeObject(id))
+		first := startChange(t.Context(), n, mount, stay)
 		expect("alone", "Mount queued", "Mount begun")
-		second := startChange(t.Context(), c, mount, stay)
+		second := startChange(t.Context(), n, mount, stay)
 		expect("identical", "Mount joined")
 		short, cancel := context.WithCancel(t.Context())
-		other := startChange(short, c, job{what: "Unmount", locks: []string{"l"}}, stay)
+		other := startChange(short, n, on("Unmount", volumeObject(id)), stay)
 		expect("another on the same volume", "Unmount queued")
 		cancel()
 		_, _ = other()
 		expect("and it gives up", "Unmount gave up", "Unmount dropped")
 		hasty, cancel := context.WithCancel(t.Context())
-		third := startChange(hasty, c, mount, stay)
+		third := startChange(hasty, n, mount, stay)
 		expect("one more", "Mount joined")
 		cancel()
 		_, _ = third()
@@ -70,11 +73,11 @@ func TestObserver(t *testing.T) {
 		_, _ = second()
 		expect("the end", "Mount ended")
 
-		_, _ = read(t.Context(), c, "GetService of secret-name", func(*op) (int, error) { return 0, nil })
+		_, _ = read(t.Context(), n, on("GetService", serviceObject("secret-name")), func(*op) (int, error) { return 0, nil })
 		expect("a read", "GetService queued", "GetService begun", "GetService ended")
-		_, _ = change(t.Context(), c, mount, func(*op) (int, error) { panic("boom") })
+		_, _ = changeTo(t.Context(), n, mount, nil, func(*op) (int, error) { panic("boom") })
 		expect("a panic", "Mount queued", "Mount begun", "Mount ended")
-		_, _ = read(t.Context(), c, "Look", func(*op) (int, error) { return 0, fmt.Errorf("no") })
+		_, _ = read(t.Context(), n, on("Look"), func(*op) (int, error) { return 0, fmt.Errorf("no") })
 		expect("a failure", "Look queued", "Look begun", "Look ended")
 	})
 }

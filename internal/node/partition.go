@@ -8,6 +8,7 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -21,13 +22,7 @@ const msrLength = 16 << 20
 // partitioned over. An offline or read-only blank disk is brought online and made writable. A table that an
 // interrupted call left behind without its data partition is completed.
 func (d *Disks) PartitionDisk(ctx context.Context, number uint32) error {
-	j := job{
-		what:  fmt.Sprintf("PartitionDisk(%d)", number),
-		key:   fmt.Sprintf("PartitionDisk %d", number),
-		locks: []string{diskLock(number)},
-	}
-	_, err := change(ctx, d.calls, j, func(o *op) (done, error) { return done{}, o.partitionDisk(number) })
-	return err
+	return d.node.change(ctx, on("PartitionDisk", diskObject(number)), func(o *op) error { return o.partitionDisk(number) })
 }
 
 func (o *op) partitionDisk(number uint32) error {
@@ -46,7 +41,7 @@ func (o *op) partitionDisk(number uint32) error {
 	if system, err := o.isSystemDisk(number); err != nil {
 		return err
 	} else if system {
-		return errorf(FailedPrecondition, ReasonSystemDisk, "disk %d is the disk that Windows runs from", number)
+		return errorf(FailedPrecondition, reason.SystemDisk, "disk %d is the disk that Windows runs from", number)
 	}
 	if err := d.mayBePartitioned(layout); err != nil {
 		return err
@@ -93,7 +88,7 @@ func (d *disk) initialize() (win32.DriveLayout, error) {
 			return win32.DriveLayout{}, fail(err, "reading the new partition table of disk %d", d.number)
 		}
 		if layout.Style != win32.PARTITION_STYLE_GPT {
-			return win32.DriveLayout{}, errorf(Internal, "NOT_INITIALIZED", "disk %d has no GPT although Windows accepted to write one", d.number)
+			return win32.DriveLayout{}, errorf(Internal, reason.NotInitialized, "disk %d has no GPT although Windows accepted to write one", d.number)
 		}
 		if len(layout.Partitions) > 0 || !p.wait(reservedTime) {
 			return layout, nil
@@ -118,7 +113,7 @@ func (o *op) addDataPartition(d *disk, layout win32.DriveLayout) error {
 
 func noRoom(disk uint32, err error) error {
 	return &Error{
-		Class: FailedPrecondition, Reason: "NO_SPACE", Err: err,
+		Class: FailedPrecondition, Reason: reason.NoSpace, Err: err,
 		Message: fmt.Sprintf("disk %d has no room for a data partition: %v", disk, err),
 	}
 }

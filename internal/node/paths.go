@@ -3,12 +3,13 @@
 package node
 
 import (
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// paths is the path policy: which paths callers may name at all, and where they lead.
+// The path policy: which paths callers may name at all, and where they lead.
 //
 // A path is accepted as text when its grammar leaves one reading only and it lies in a working directory. It is then
 // walked component by component, each opened relative to the handle of the one before, so that nothing swapped
@@ -19,54 +20,28 @@ import (
 //   - anything of the kind inside a mounted volume or a share is refused: workloads write there.
 //
 // The last component is not followed; what a link there means is for the operation to say.
-type paths struct {
-	dirs winpath.WorkingDirs
-}
 
 // maxLinks bounds the links followed for one path, as Windows does.
 const maxLinks = 63
 
-// parse accepts a path as text. The volume group and IsSymlink read / as \, the others refuse it.
-func (p *paths) parse(text string, slashes winpath.Options) (winpath.Path, error) {
+// parsePath accepts a path as text. The volume group and IsSymlink read / as \, the others refuse it.
+func (n *Node) parsePath(text string, slashes winpath.Options) (winpath.Path, error) {
 	path, err := winpath.Parse(text, slashes)
 	if err != nil {
 		return winpath.Path{}, invalidPath(err)
 	}
-	if _, _, err := p.dirs.Check(path); err != nil {
+	if _, _, err := n.dirs.Check(path); err != nil {
 		return winpath.Path{}, outside(err)
 	}
 	return path, nil
 }
 
-// isWorkingDir tells whether a path is a working directory itself rather than something in one.
-func (p *paths) isWorkingDir(path winpath.Path) bool {
-	_, rest, err := p.dirs.Check(path)
-	return err == nil && len(rest) == 0
-}
-
 // notWorkingDir refuses a working directory itself as the object of an operation.
-func (p *paths) notWorkingDir(path winpath.Path, verb string) error {
-	if p.isWorkingDir(path) {
-		return errorf(FailedPrecondition, ReasonWorkingDir, "%s is a working directory itself and cannot be %s", path, verb)
+func (n *Node) notWorkingDir(path winpath.Path, verb string) error {
+	if _, rest, err := n.dirs.Check(path); err == nil && len(rest) == 0 {
+		return errorf(FailedPrecondition, reason.WorkingDirItself, "%s is a working directory itself and cannot be %s", path, verb)
 	}
 	return nil
-}
-
-// place is where a path leads: a name in an open directory.
-type place struct {
-	path     winpath.Path    // as asked for
-	dir      kernel.Handle   // the directory that holds the last component; of a working directory, that itself
-	name     string          // the last component; "" for a working directory itself
-	inVolume bool            // dir lies in the content of a mounted volume or share, which workloads write
-	inShare  bool            // dir lies on a share
-	opened   []kernel.Handle // everything opened on the way, dir included
-}
-
-func (pl *place) close() {
-	for i := len(pl.opened) - 1; i >= 0; i-- {
-		_ = pl.opened[i].Close()
-	}
-	pl.opened, pl.dir = nil, nil
 }
 
 // walk says how to go to a place.
@@ -90,18 +65,18 @@ func (w walk) how(disposition, options uint32) kernel.OpenHow {
 
 // locate walks to the directory that holds the last component of a path. A missing directory on the way is an error
 // with ERROR_FILE_NOT_FOUND or ERROR_PATH_NOT_FOUND in it: see missing.
-func (p *paths) locate(o *op, path winpath.Path, w walk) (*place, error) {
+func (o *op) locate(path winpath.Path, w walk) (*place, error) {
 	links := maxLinks
-	return p.locateWithin(o, path, w, &links)
+	return o.locateWithin(path, w, &links)
 }
 
-func (p *paths) locateWithin(o *op, path winpath.Path, w walk, links *int) (*place, error) {
-	root, rest, err := p.dirs.Check(path)
+func (o *op) locateWithin(path winpath.Path, w walk, links *int) (*place, error) {
+	root, rest, err := o.node.dirs.Check(path)
 	if err != nil {
 		return nil, outside(err)
 	}
 	pl := &place{path: path}
-	if err := p.enterRoot(o, pl, root, w); err != nil {
+	if err := o.enterRoot(pl, root, w); err != nil {
 		return nil, err
 	}
 	for i, name := range rest {
@@ -109,7 +84,7 @@ func (p *paths) locateWithin(o *op, path winpath.Path, w walk, links *int) (*pla
 			pl.name = name
 			return pl, nil
 		}
-		target, err := p.enter(o, pl, name, w)
+		target, err := o.enter(pl, name, w)
 		if err != nil {
 			pl.close()
 			return nil, err
@@ -118,8 +93,8 @@ func (p *paths) locateWithin(o *op, path winpath.Path, w walk, links *int) (*pla
 			continue
 		}
 		// A link: go on from its target, which is a path like any other to the policy. What was opened so far stays
-		// open so that a pinned link cannot be swapped.
-		next, err := p.locateLink(o, *target, rest[i+1:], w, links)
+		// open, and the next place closes it, so that a pinned link cannot be swapped.
+		next, err := o.locateLink(*target, rest[i+1:], w, links)
 		if err != nil {
 			pl.close()
 			return nil, err
@@ -131,19 +106,18 @@ func (p *paths) locateWithin(o *op, path winpath.Path, w walk, links *int) (*pla
 }
 
 // enterRoot opens a working directory. It may itself lie behind a link: it is the operator's choice.
-func (p *paths) enterRoot(o *op, pl *place, root winpath.Path, w walk) error {
-	disposition := uint32(win32.FILE_OPEN)
-	h, err := o.k.OpenFile(nil, root.Extended(), w.how(disposition, win32.FILE_DIRECTORY_FILE))
+func (o *op) enterRoot(pl *place, root winpath.Path, w walk) error {
+	h, err := o.k.OpenFile(nil, root.Extended(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	if err != nil {
 		return fail(err, "opening the working directory %s", root)
 	}
-	pl.dir, pl.opened = h, append(pl.opened, h)
+	pl.dir = pl.own(h)
 	return nil
 }
 
-func (p *paths) locateLink(o *op, target winpath.Path, rest []string, w walk, links *int) (*place, error) {
+func (o *op) locateLink(target winpath.Path, rest []string, w walk, links *int) (*place, error) {
 	if *links--; *links < 0 {
-		return nil, errorf(FailedPrecondition, ReasonLinkRefused, "%s: more than %d links on the way", target, maxLinks)
+		return nil, errorf(FailedPrecondition, reason.LinkRefused, "%s: more than %d links on the way", target, maxLinks)
 	}
 	for _, name := range rest {
 		var err error
@@ -151,12 +125,12 @@ func (p *paths) locateLink(o *op, target winpath.Path, rest []string, w walk, li
 			return nil, invalidPath(err)
 		}
 	}
-	return p.locateWithin(o, target, w, links)
+	return o.locateWithin(target, w, links)
 }
 
 // enter goes one directory down. It returns the target of a link instead when the component is one that may be
 // followed.
-func (p *paths) enter(o *op, pl *place, name string, w walk) (link *winpath.Path, err error) {
+func (o *op) enter(pl *place, name string, w walk) (link *winpath.Path, err error) {
 	disposition := uint32(win32.FILE_OPEN)
 	if w.create {
 		disposition = win32.FILE_OPEN_IF
@@ -168,76 +142,79 @@ func (p *paths) enter(o *op, pl *place, name string, w walk) (link *winpath.Path
 	})
 	if hasCode(err, win32.ERROR_DIRECTORY, win32.ERROR_ALREADY_EXISTS) {
 		return nil, &Error{
-			Class: FailedPrecondition, Reason: ReasonNotADir, Err: err,
+			Class: FailedPrecondition, Reason: reason.NotADirectory, Err: err,
 			Message: "a component of " + pl.path.String() + " is a file, not a directory: " + name,
 		}
 	}
 	if err != nil {
 		return nil, fail(err, "opening %q on the way to %s", name, pl.path)
 	}
-	pl.opened = append(pl.opened, h)
-	reparse, err := reparsePoint(h)
+	pl.own(h)
+	l, err := lookAt(h)
 	if err != nil {
 		return nil, fail(err, "reading what %q is on the way to %s", name, pl.path)
 	}
-	if reparse == nil {
+	if l.reparse == nil {
 		pl.dir = h
 		return nil, nil //nolint:nilnil // no link, no error
 	}
 	if pl.inVolume {
 		return nil, refusedLink(pl.path, name, "it lies inside a mounted volume or share, where workloads write")
 	}
-	return p.pass(o, pl, name, reparse, w)
+	return o.pass(pl, name, l.reparse, w)
 }
 
 // pass decides whether a reparse point on the way may be gone through, and enters the volume that a mount point holds.
-func (p *paths) pass(o *op, pl *place, name string, reparse *win32.ReparsePoint, w walk) (link *winpath.Path, err error) {
+func (o *op) pass(pl *place, name string, reparse *win32.ReparsePoint, w walk) (link *winpath.Path, err error) {
 	target, err := targetOf(reparse)
 	switch {
 	case err != nil:
 		return nil, refusedLink(pl.path, name, err.Error())
 	case target.Kind == winpath.TargetVolume:
-		root, err := p.enterVolume(o, target, w)
+		root, err := o.enterVolume(target, w)
 		if err != nil {
 			return nil, fail(err, "entering the volume mounted at %q on the way to %s", name, pl.path)
 		}
-		pl.opened, pl.dir, pl.inVolume = append(pl.opened, root), root, true
+		pl.dir, pl.inVolume = pl.own(root), true
 		return nil, nil //nolint:nilnil // no link, no error
 	case target.Kind == winpath.TargetLocal:
-		if _, _, err := p.dirs.Check(target.Path); err != nil {
+		if _, _, err := o.node.dirs.Check(target.Path); err != nil {
 			return nil, refusedLink(pl.path, name, err.Error())
 		}
 		return &target.Path, nil
 	case target.Kind == winpath.TargetUNC:
-		return nil, p.enterShare(o, pl, name, target, w)
+		return nil, o.enterShare(pl, name, target, w)
 	default:
 		return nil, refusedLink(pl.path, name, "it is a relative link")
 	}
 }
 
-func (p *paths) enterVolume(o *op, target winpath.Target, w walk) (kernel.Handle, error) {
+func (o *op) enterVolume(target winpath.Target, w walk) (kernel.Handle, error) {
 	if len(target.Rest) > 0 {
-		return nil, errorf(FailedPrecondition, ReasonLinkRefused, "it is not the root of a volume that is mounted")
+		return nil, errorf(FailedPrecondition, reason.LinkRefused, "it is not the root of a volume that is mounted")
 	}
 	system, err := o.systemVolume()
 	if err != nil {
 		return nil, err
 	}
 	if system == target.Volume {
-		return nil, errorf(FailedPrecondition, ReasonLinkRefused, "it is the system volume")
+		return nil, errorf(FailedPrecondition, reason.LinkRefused, "it is the system volume")
+	}
+	if _, err := o.reach(volumeObject(target.Volume)); err != nil { // from here on it is that volume's file system that answers
+		return nil, err
 	}
 	h, err := o.k.OpenFile(nil, target.Volume.String(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	if missing(err) { // not to be taken for a missing path: there is a mount point, and its volume may come back
-		return nil, errorf(FailedPrecondition, "VOLUME_GONE", "the volume %s, which is mounted on the way, is not present", target.Volume)
+		return nil, errorf(FailedPrecondition, reason.VolumeGone, "the volume %s, which is mounted on the way, is not present", target.Volume)
 	}
 	return h, err
 }
 
 func refusedLink(path winpath.Path, name, why string) error {
-	return errorf(FailedPrecondition, ReasonLinkRefused, "%s: the link or mount point %q on the way is not followed: %s", path, name, why)
+	return errorf(FailedPrecondition, reason.LinkRefused, "%s: the link or mount point %q on the way is not followed: %s", path, name, why)
 }
 
-// missing tells whether an error says that the path does not lead anywhere.
+// missing reports whether an error says that the path does not lead anywhere.
 func missing(err error) bool {
 	return hasCode(err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND)
 }

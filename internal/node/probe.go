@@ -8,16 +8,16 @@ import "context"
 // on disks or volumes works: for health checks. Before each, asking is told the kernel function, so that whoever is kept
 // waiting knows what for. It changes nothing.
 func (n *Node) Probe(ctx context.Context, asking func(function string)) error {
-	_, err := read(ctx, n.calls, "Probe", func(o *op) (done, error) {
+	_, err := read(ctx, n, on("Probe"), func(o *op) (struct{}, error) {
 		asking("DiskInterfaces")
 		if _, err := o.k.DiskInterfaces(); err != nil {
-			return done{}, fail(err, "listing the disks")
+			return struct{}{}, fail(err, "listing the disks")
 		}
 		asking("VolumeNames")
 		if _, err := o.k.VolumeNames(); err != nil {
-			return done{}, fail(err, "listing the volumes")
+			return struct{}{}, fail(err, "listing the volumes")
 		}
-		return done{}, nil
+		return struct{}{}, nil
 	})
 	return err
 }

@@ -9,16 +9,18 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
 func TestReadThatHangsDoesNotHoldItsCaller(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := newCalls(nil, nil)
+	synctest.Test(t, func(t *testing.T) {
+		n := bare(t, nil)
 		proceed := make(chan struct{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var inside error
-		_, err := read(ctx, c, "hangs", func(o *op) (int, error) {
+		_, err := read(ctx, n, on("hangs"), func(o *op) (int, error) {
 			<-proceed
 			inside = o.ctx.Err()
 			return 1, nil
@@ -27,16 +29,16 @@ func TestReadThatHangsDoesNotHoldItsCaller(t *testing.T) {
 		if !errors.As(err, &failure) || failure.Class != DeadlineExceeded {
 			t.Errorf("got %v, want DeadlineExceeded", err)
 		}
-		if value, err := read(t.Context(), c, "other", func(*op) (int, error) { return 2, nil }); value != 2 || err != nil {
+		if value, err := read(t.Context(), n, on("other"), func(*op) (int, error) { return 2, nil }); value != 2 || err != nil {
 			t.Errorf("another read: got %d, %v", value, err)
 		}
 		expired, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		if c.drain(expired) == nil {
+		if n.Drain(expired) == nil {
 			t.Error("drained while the read runs")
 		}
 		close(proceed)
-		if err := c.drain(t.Context()); err != nil {
+		if err := n.Drain(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if inside != nil {
@@ -46,12 +48,12 @@ func TestReadThatHangsDoesNotHoldItsCaller(t *testing.T) {
 }
 
 func TestReadsAreNotJoined(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := newCalls(nil, nil)
+	synctest.Test(t, func(t *testing.T) {
+		n := bare(t, nil)
 		proceed, runs := make(chan struct{}), make(chan struct{}, 2)
 		for range 2 {
 			go func() {
-				_, _ = read(t.Context(), c, "same", func(*op) (int, error) { runs <- struct{}{}; <-proceed; return 0, nil })
+				_, _ = read(t.Context(), n, on("same"), func(*op) (int, error) { runs <- struct{}{}; <-proceed; return 0, nil })
 			}()
 		}
 		synctest.Wait()
@@ -63,19 +65,19 @@ func TestReadsAreNotJoined(t *testing.T) {
 }
 
 func TestPanicEndsOneRead(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := newCalls(nil, nil)
-		_, err := read(t.Context(), c, "test", func(o *op) (int, error) {
-			if err := o.lock("l"); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		n := bare(t, nil)
+		_, err := read(t.Context(), n, on("test"), func(o *op) (int, error) {
+			if err := o.lock(diskObject(1)); err != nil {
 				return 0, err
 			}
 			panic("boom")
 		})
 		var failure *Error
-		if !errors.As(err, &failure) || failure.Class != Internal || failure.Reason != "PANIC" {
+		if !errors.As(err, &failure) || failure.Class != Internal || failure.Reason != reason.Panic {
 			t.Fatalf("got %v, want Internal, PANIC", err)
 		}
-		value, err := change(t.Context(), c, job{what: "test", locks: []string{"l"}}, func(*op) (int, error) { return 3, nil })
+		value, err := changeTo(t.Context(), n, on("test", diskObject(1)), nil, func(*op) (int, error) { return 3, nil })
 		if value != 3 || err != nil {
 			t.Errorf("the next call got %d, %v: the panic kept its lock", value, err)
 		}
@@ -85,14 +87,14 @@ func TestPanicEndsOneRead(t *testing.T) {
 // Whoever polls what hangs is told so at once after the first few polls, instead of leaving one more goroutine behind
 // with each; other reads, and short waits of impatient callers, are not affected.
 func TestReadsThatHangAreBounded(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := newCalls(nil, nil)
+	synctest.Test(t, func(t *testing.T) {
+		n := bare(t, nil)
 		proceed := make(chan struct{})
 		var begun atomic.Int32
-		poll := func(what string) error {
+		poll := func(x object) error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err := read(ctx, c, what, func(*op) (int, error) { begun.Add(1); <-proceed; return 1, nil })
+			_, err := read(ctx, n, on("GetDiskStats", x), func(*op) (int, error) { begun.Add(1); <-proceed; return 1, nil })
 			return err
 		}
 		classOf := func(err error) Class {
@@ -103,27 +105,27 @@ func TestReadsThatHangAreBounded(t *testing.T) {
 			return failure.Class
 		}
 		for range 3 { // within two seconds these are callers with little patience
-			if got := classOf(poll("GetDiskStats(1)")); got != DeadlineExceeded {
+			if got := classOf(poll(diskObject(1))); got != DeadlineExceeded {
 				t.Fatalf("got class %v, want DeadlineExceeded", got)
 			}
 		}
 		time.Sleep(lateAfter)
 		for range 100 {
-			if got := classOf(poll("GetDiskStats(1)")); got != Unavailable {
+			if got := classOf(poll(diskObject(1))); got != Unavailable {
 				t.Fatalf("got class %v, want Unavailable", got)
 			}
 		}
 		if begun.Load() != 3 {
 			t.Errorf("%d reads began, want 3", begun.Load())
 		}
-		if value, err := read(t.Context(), c, "GetDiskStats(2)", func(*op) (int, error) { return 2, nil }); value != 2 || err != nil {
+		if value, err := read(t.Context(), n, on("GetDiskStats", diskObject(2)), func(*op) (int, error) { return 2, nil }); value != 2 || err != nil {
 			t.Errorf("another disk: %d, %v", value, err)
 		}
 		close(proceed)
-		if err := c.drain(t.Context()); err != nil {
+		if err := n.Drain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if value, err := read(t.Context(), c, "GetDiskStats(1)", func(*op) (int, error) { return 3, nil }); value != 3 || err != nil {
+		if value, err := read(t.Context(), n, on("GetDiskStats", diskObject(1)), func(*op) (int, error) { return 3, nil }); value != 3 || err != nil {
 			t.Errorf("when Windows answers again: %d, %v", value, err)
 		}
 	})
@@ -136,34 +138,34 @@ func (h *holder) hold(context.Context) Held { h.held.Add(1); return h }
 func (h *holder) Release()                  { h.held.Add(-1) }
 
 func TestWhatACallHoldsIsKeptUntilItsOperationEnds(t *testing.T) {
-	for name, start := range map[string]func(ctx context.Context, c *calls, f func(*op) (int, error)) (int, error){
-		"read": func(ctx context.Context, c *calls, f func(*op) (int, error)) (int, error) {
-			return read(ctx, c, "r", f)
+	for name, start := range map[string]func(ctx context.Context, n *Node, f func(*op) (int, error)) (int, error){
+		"read": func(ctx context.Context, n *Node, f func(*op) (int, error)) (int, error) {
+			return read(ctx, n, on("r"), f)
 		},
-		"change": func(ctx context.Context, c *calls, f func(*op) (int, error)) (int, error) {
-			return change(ctx, c, job{what: "c", locks: []string{"l"}}, f)
+		"change": func(ctx context.Context, n *Node, f func(*op) (int, error)) (int, error) {
+			return changeTo(ctx, n, on("c", diskObject(1)), nil, f)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				h := &holder{}
-				c := newCalls(nil, nil)
-				c.hold = h.hold
+				n := bare(t, nil)
+				n.hold = h.hold
 				proceed := make(chan struct{})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				if _, err := start(ctx, c, func(*op) (int, error) { <-proceed; return 0, nil }); err == nil {
+				if _, err := start(ctx, n, func(*op) (int, error) { <-proceed; return 0, nil }); err == nil {
 					t.Fatal("got an answer")
 				}
 				if got := h.held.Load(); got != 1 {
 					t.Errorf("while it hangs %d are held, want 1", got)
 				}
 				close(proceed)
-				_ = c.drain(t.Context())
+				_ = n.Drain(t.Context())
 				if got := h.held.Load(); got != 0 {
 					t.Errorf("when it is over %d are held, want 0", got)
 				}
-				if _, err := start(t.Context(), c, func(*op) (int, error) { panic("boom") }); err == nil || h.held.Load() != 0 {
+				if _, err := start(t.Context(), n, func(*op) (int, error) { panic("boom") }); err == nil || h.held.Load() != 0 {
 					t.Errorf("after a panic %d are held, %v", h.held.Load(), err)
 				}
 			})

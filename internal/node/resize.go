@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -22,20 +23,16 @@ const resizeSlack = 1 << 20
 // of digits only means the first data volume of that disk.
 func (v *Volumes) ResizeVolume(ctx context.Context, volumeID string, sizeBytes int64) error {
 	if sizeBytes < 0 {
-		return errorf(InvalidArgument, "NEGATIVE_SIZE", "size %d is negative", sizeBytes)
+		return errorf(InvalidArgument, reason.NegativeSize, "size %d is negative", sizeBytes)
 	}
 	id, err := v.resizeTarget(ctx, volumeID)
 	if err != nil {
 		return err
 	}
-	j := job{
-		what:  fmt.Sprintf("ResizeVolume(%s, %d)", id, sizeBytes),
-		key:   fmt.Sprintf("ResizeVolume %s %d", id, sizeBytes),
-		locks: []string{volumeLock(id)},
-		fresh: true, // the disk may have grown since a running call looked
-	}
-	_, err = change(ctx, v.calls, j, func(o *op) (done, error) { return done{}, o.resizeVolume(id, sizeBytes) })
-	return err
+	what := on("ResizeVolume", volumeObject(id))
+	what.arguments = fmt.Sprintf("%d bytes", sizeBytes)
+	what.fresh = true // the disk may have grown since a running call looked
+	return v.node.change(ctx, what, func(o *op) error { return o.resizeVolume(id, sizeBytes) })
 }
 
 // resizeTarget reads the volume id. One driver passes a disk number.
@@ -55,7 +52,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if err != nil {
 		return err
 	}
-	if err := o.lock(diskLock(extent.DiskNumber)); err != nil {
+	if err := o.lock(diskObject(extent.DiskNumber)); err != nil {
 		return err
 	}
 	d, err := o.openDisk(extent.DiskNumber, readWrite)
@@ -67,7 +64,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if again, err := o.singleExtent(id); err != nil {
 		return err
 	} else if again.DiskNumber != extent.DiskNumber {
-		return errorf(Unavailable, "DISK_CHANGED", "volume %s moved from disk %d to disk %d; try again", id, extent.DiskNumber, again.DiskNumber)
+		return errorf(Unavailable, reason.DiskChanged, "volume %s moved from disk %d to disk %d; try again", id, extent.DiskNumber, again.DiskNumber)
 	}
 	fileSystem, err := o.extensible(id)
 	if err != nil {
@@ -99,7 +96,7 @@ func (d *disk) growPartition(offset, wanted int64) (win32.Partition, error) {
 	if state, err := d.state(); err != nil {
 		return win32.Partition{}, err
 	} else if !state.writable {
-		return win32.Partition{}, errorf(FailedPrecondition, "DISK_READ_ONLY", "disk %d is read-only", d.number)
+		return win32.Partition{}, errorf(FailedPrecondition, reason.DiskReadOnly, "disk %d is read-only", d.number)
 	}
 	geometry, err := d.geometry()
 	if err != nil {
@@ -117,7 +114,7 @@ func (d *disk) growPartition(offset, wanted int64) (win32.Partition, error) {
 	}
 	_, partition, err = d.partitionAt(offset)
 	if err == nil && partition.Length < target {
-		err = errorf(Internal, "NOT_GROWN", "partition %d of disk %d is %d bytes long although Windows accepted to grow it to %d", partition.Number, d.number, partition.Length, target)
+		err = errorf(Internal, reason.NotGrown, "partition %d of disk %d is %d bytes long although Windows accepted to grow it to %d", partition.Number, d.number, partition.Length, target)
 	}
 	return partition, err
 }
@@ -132,7 +129,7 @@ func (d *disk) partitionAt(offset int64) (win32.DriveLayout, win32.Partition, er
 			return layout, p, nil
 		}
 	}
-	return layout, win32.Partition{}, errorf(NotFound, "PARTITION_NOT_FOUND", "disk %d has no partition at byte %d any more", d.number, offset)
+	return layout, win32.Partition{}, errorf(NotFound, reason.PartitionNotFound, "disk %d has no partition at byte %d any more", d.number, offset)
 }
 
 // withDiskSize extends the usable area of a layout to what the disk's size allows: Windows may move the backup table of
@@ -166,7 +163,7 @@ func growthTarget(layout win32.DriveLayout, partition win32.Partition, wanted, s
 	case wanted <= partition.Length:
 		return partition.Length, nil
 	case wanted > most+resizeSlack:
-		return 0, errorf(OutOfRange, "SIZE_OUT_OF_RANGE", "partition %d can be at most %d bytes long, not %d: grow the disk first", partition.Number, most, wanted)
+		return 0, errorf(OutOfRange, reason.SizeOutOfRange, "partition %d can be at most %d bytes long, not %d: grow the disk first", partition.Number, most, wanted)
 	case sector > 0:
 		target = (wanted + sector - 1) / sector * sector
 	}
@@ -182,7 +179,7 @@ func growthTarget(layout win32.DriveLayout, partition win32.Partition, wanted, s
 func (o *op) extensible(id winpath.VolumeID) (string, error) {
 	fileSystem, err := o.fileSystem(id)
 	if err == nil && fileSystem != "" && fileSystem != "NTFS" {
-		err = errorf(FailedPrecondition, "CANNOT_EXTEND", "volume %s holds a %s file system, which cannot be extended; only NTFS can", id, fileSystem)
+		err = errorf(FailedPrecondition, reason.CannotExtend, "volume %s holds a %s file system, which cannot be extended; only NTFS can", id, fileSystem)
 	}
 	return fileSystem, err
 }
@@ -232,7 +229,7 @@ func ntfsSize(h kernel.Handle) (fileSystemSize, error) {
 	}, nil
 }
 
-// full tells whether the file system fills its partition up to less than a cluster and the spare boot sector.
+// full reports whether the file system fills its partition up to less than a cluster and the spare boot sector.
 func (s fileSystemSize) full(partitionLength int64) bool {
 	return partitionLength-s.bytes <= s.bytesPerCluster
 }

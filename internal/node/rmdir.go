@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -18,30 +18,26 @@ import (
 // with force its content goes too and a missing path is success. The name is free when it returns, on a file system that
 // deletes only at the last close when others have closed it.
 func (f *Filesystem) Rmdir(ctx context.Context, path string, force bool) error {
-	parsed, err := f.paths.parse(path, winpath.Options{})
+	parsed, err := f.node.parsePath(path, winpath.Options{})
 	if err != nil {
 		return err
 	}
-	if err := f.paths.notWorkingDir(parsed, "removed"); err != nil {
+	if err := f.node.notWorkingDir(parsed, "removed"); err != nil {
 		return err
 	}
-	j := job{
-		what:  fmt.Sprintf("Rmdir(%s, force=%t)", parsed, force),
-		key:   fmt.Sprintf("Rmdir %s %t", parsed.Key(), force),
-		locks: []string{pathLock(parsed)},
-	}
-	_, err = change(ctx, f.calls, j, func(o *op) (done, error) { return done{}, f.rmdir(o, parsed, force) })
-	return err
+	what := on("Rmdir", pathObject(parsed))
+	what.arguments = fmt.Sprintf("force=%t", force)
+	return f.node.change(ctx, what, func(o *op) error { return o.rmdir(parsed, force) })
 }
 
-func (f *Filesystem) rmdir(o *op, path winpath.Path, force bool) error {
+func (o *op) rmdir(path winpath.Path, force bool) error {
 	gone := func(err error) error {
 		if force {
 			return nil
 		}
 		return pathNotFound(path, err)
 	}
-	pl, err := f.paths.locate(o, path, walk{pin: true})
+	pl, err := o.locate(path, walk{pin: true})
 	if missing(err) {
 		return gone(err)
 	}
@@ -49,20 +45,19 @@ func (f *Filesystem) rmdir(o *op, path winpath.Path, force bool) error {
 		return err
 	}
 	defer pl.close()
-	l, err := openForRemoval(o, pl.dir, pl.name)
+	l, err := pl.open(o, openRemoval)
 	if missing(err) {
 		return gone(err)
 	}
 	if err != nil {
 		return fail(err, "opening %s to remove it", path)
 	}
-	defer l.Close()
-	if l.reparse == nil && !l.isDirectory() {
-		return errorf(FailedPrecondition, ReasonNotADir, "%s is a file; Rmdir removes directories, links and mount points", path)
+	if l.isFile() {
+		return errorf(FailedPrecondition, reason.NotADirectory, "%s is a file; Rmdir removes directories, links and mount points", path)
 	}
-	err = f.removeTree(o, l, path.String(), force)
+	err = o.removeTree(l, path.String(), force)
 	if hasCode(err, win32.ERROR_DIR_NOT_EMPTY) && !force {
-		return &Error{Class: FailedPrecondition, Reason: "DIRECTORY_NOT_EMPTY", Err: err, Message: path.String() + " is not empty"}
+		return &Error{Class: FailedPrecondition, Reason: reason.DirectoryNotEmpty, Err: err, Message: path.String() + " is not empty"}
 	}
 	if missing(err) { // somebody else was quicker
 		return gone(err)
@@ -73,20 +68,18 @@ func (f *Filesystem) rmdir(o *op, path winpath.Path, force bool) error {
 // RmdirContents removes what is in a directory and keeps the directory. Links and mount points in it are removed
 // themselves. A path that is itself a link or mount point is refused: its content is somebody's data.
 func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
-	parsed, err := f.paths.parse(path, winpath.Options{})
+	parsed, err := f.node.parsePath(path, winpath.Options{})
 	if err != nil {
 		return err
 	}
-	if err := f.paths.notWorkingDir(parsed, "emptied"); err != nil {
+	if err := f.node.notWorkingDir(parsed, "emptied"); err != nil {
 		return err
 	}
-	j := job{what: "RmdirContents", key: "RmdirContents " + parsed.Key(), locks: []string{pathLock(parsed)}}
-	_, err = change(ctx, f.calls, j, func(o *op) (done, error) { return done{}, f.rmdirContents(o, parsed) })
-	return err
+	return f.node.change(ctx, on("RmdirContents", pathObject(parsed)), func(o *op) error { return o.rmdirContents(parsed) })
 }
 
-func (f *Filesystem) rmdirContents(o *op, path winpath.Path) error {
-	pl, err := f.paths.locate(o, path, walk{pin: true})
+func (o *op) rmdirContents(path winpath.Path) error {
+	pl, err := o.locate(path, walk{pin: true})
 	if missing(err) {
 		return pathNotFound(path, err)
 	}
@@ -94,31 +87,26 @@ func (f *Filesystem) rmdirContents(o *op, path winpath.Path) error {
 		return err
 	}
 	defer pl.close()
-	l, err := pl.openLeaf(o, win32.FILE_LIST_DIRECTORY|win32.FILE_TRAVERSE)
+	l, err := pl.open(o, win32.FILE_LIST_DIRECTORY|win32.FILE_TRAVERSE)
 	if missing(err) {
 		return pathNotFound(path, err)
 	}
 	if err != nil {
 		return fail(err, "opening %s to empty it", path)
 	}
-	defer l.Close()
 	switch {
 	case l.reparse != nil:
-		return errorf(FailedPrecondition, ReasonLinkRefused, "%s is a link or mount point; what it leads to is not emptied", path)
+		return errorf(FailedPrecondition, reason.LinkRefused, "%s is a link or mount point; what it leads to is not emptied", path)
 	case !l.isDirectory():
-		return errorf(FailedPrecondition, ReasonNotADir, "%s is a file, not a directory", path)
+		return errorf(FailedPrecondition, reason.NotADirectory, "%s is a file, not a directory", path)
 	}
-	return f.removeContents(o, l, path.String())
+	return o.removeContents(l, path.String())
 }
 
 const openRemoval = win32.DELETE | win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE | win32.FILE_WRITE_ATTRIBUTES
 
-func openForRemoval(o *op, dir kernel.Handle, name string) (*leaf, error) {
-	return openChild(o, dir, name, openRemoval, shareAll)
-}
-
 // removeTree deletes what is open, with its content if it is a plain directory and force says so.
-func (f *Filesystem) removeTree(o *op, l *leaf, path string, force bool) error {
+func (o *op) removeTree(l *leaf, path string, force bool) error {
 	if id, ok := l.mountedVolume(); ok {
 		if err := o.flushBeforeUnmount(id); err != nil {
 			klog.FromContext(o.ctx).Info("A volume was not flushed before its mount point is removed", "volume", id, "path", path, "err", err)
@@ -136,7 +124,7 @@ func (f *Filesystem) removeTree(o *op, l *leaf, path string, force bool) error {
 		if !hasCode(err, win32.ERROR_DIR_NOT_EMPTY) || !force || !l.isPlainDirectory() {
 			return fail(err, "removing %s", path)
 		}
-		if err := f.removeContents(o, l, path); err != nil {
+		if err := o.removeContents(l, path); err != nil {
 			return err
 		}
 		// Whoever still fills the directory gets as long as whoever keeps a file open.
@@ -147,32 +135,33 @@ func (f *Filesystem) removeTree(o *op, l *leaf, path string, force bool) error {
 			return nil
 		}
 		if !o.sharingPatience.wait(sharingTime) {
-			return &Error{Class: Unavailable, Reason: "DIRECTORY_NOT_EMPTY", Err: err, Message: path + " is being filled while it is removed"}
+			return &Error{Class: Unavailable, Reason: reason.DirectoryNotEmpty, Err: err, Message: path + " is being filled while it is removed"}
 		}
 	}
 }
 
-func (f *Filesystem) removeContents(o *op, directory *leaf, path string) error {
+func (o *op) removeContents(directory *leaf, path string) error {
 	entries, err := directory.entries()
 	if err != nil {
 		return fail(err, "listing %s", path)
 	}
 	for _, entry := range entries {
-		if err := f.removeEntry(o, directory, entry.Name, path+`\`+entry.Name); err != nil {
+		if err := o.removeEntry(directory, entry.Name, path+`\`+entry.Name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *Filesystem) removeEntry(o *op, directory *leaf, name, path string) error {
-	l, err := openForRemoval(o, directory.Handle, name)
+func (o *op) removeEntry(directory *leaf, name, path string) error {
+	pl := child(directory.Handle, name)
+	defer pl.close()
+	l, err := pl.open(o, openRemoval)
 	if missing(err) {
 		return nil
 	}
 	if err != nil {
 		return fail(err, "opening %s to remove it", path)
 	}
-	defer l.Close()
-	return f.removeTree(o, l, path, true)
+	return o.removeTree(l, path, true)
 }

@@ -10,17 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-)
-
-// Reasons of the system group that callers tell apart.
-const (
-	ReasonOwnService        = "OWN_SERVICE"
-	ReasonServiceNotFound   = "SERVICE_NOT_FOUND"
-	ReasonServicePending    = "SERVICE_PENDING"
-	ReasonServiceFailed     = "SERVICE_FAILED"
-	ReasonDependentsRunning = "DEPENDENT_SERVICES_RUNNING"
 )
 
 // serviceTime is how long StartService and StopService wait for the service, all it takes along included.
@@ -61,7 +53,7 @@ func (o *op) startService(w *serviceWait, name string) error {
 		case s.State == win32.SERVICE_RUNNING:
 			return nil
 		case s.State == win32.SERVICE_PAUSED:
-			return errorf(FailedPrecondition, "SERVICE_PAUSED", "service %s is paused; stop it first, then start it", name)
+			return errorf(FailedPrecondition, reason.ServicePaused, "service %s is paused; stop it first, then start it", name)
 		case s.State == win32.SERVICE_STOPPED && asked:
 			return stoppedAgain(name, s)
 		case s.State == win32.SERVICE_STOPPED && !w.over():
@@ -122,9 +114,9 @@ func (o *op) stopDependents(w *serviceWait, name string, force bool) error {
 	}
 	switch {
 	case slices.ContainsFunc(dependents, isOwnService):
-		return errorf(FailedPrecondition, ReasonOwnService, "this agent's own service, %s, depends on service %s; it does not stop itself", ownService, name)
+		return errorf(FailedPrecondition, reason.OwnService, "this agent's own service, %s, depends on service %s; it does not stop itself", ownService, name)
 	case len(dependents) > 0 && !force:
-		return errorf(FailedPrecondition, ReasonDependentsRunning,
+		return errorf(FailedPrecondition, reason.DependentsRunning,
 			"services that depend on %s are running: %s; stop them first, or set force", name, strings.Join(dependents, ", "))
 	}
 	for _, dependent := range dependents {
@@ -159,7 +151,7 @@ func stoppedAgain(name string, s kernel.Service) error {
 	default:
 		what = fmt.Sprintf("with exit code %d: %v", uint32(code), code)
 	}
-	e := errorf(Internal, ReasonServiceFailed, "service %s stopped again while it was starting, %s", name, what)
+	e := errorf(Internal, reason.ServiceFailed, "service %s stopped again while it was starting, %s", name, what)
 	if code != 0 {
 		e.Err = code
 	}
@@ -175,7 +167,7 @@ func stillPending(w *serviceWait, verb, name string, s kernel.Service) error {
 		class = Canceled
 	}
 	return &Error{
-		Class: class, Reason: ReasonServicePending, Err: w.ctx.Err(),
+		Class: class, Reason: reason.ServicePending, Err: w.ctx.Err(),
 		Message: fmt.Sprintf("service %s did not %s in time: it is %v, check point %d; it may still do so", name, verb, ServiceStatus(s.State), s.CheckPoint),
 	}
 }
@@ -192,7 +184,7 @@ func failService(err error, doing string) error {
 		e.Class = class
 	}
 	if code == win32.ERROR_SERVICE_DOES_NOT_EXIST {
-		e.Reason = ReasonServiceNotFound
+		e.Reason = reason.ServiceNotFound
 	}
 	return failed
 }

@@ -20,16 +20,28 @@ import (
 // case.
 func shareKey(server, share string) string { return strings.ToLower(`\\` + server + `\` + share) }
 
-func shareLock(key string) string { return "share " + key }
-
 // shareRoot is the root directory of a share for OpenFile.
 func shareRoot(key string) string { return `\\?\UNC` + key[1:] + `\` }
 
-// mapping finds the global mapping of a share, nil when there is none.
-func (o *op) mapping(key string) (*kernel.SMBGlobalMapping, error) {
+// mappings lists the global mappings. It asks Windows only, no file server.
+func (o *op) mappings() ([]kernel.SMBGlobalMapping, error) {
+	back, err := o.reach(smbMappings)
+	if err != nil {
+		return nil, err
+	}
+	defer back()
 	mappings, err := o.k.SMBGlobalMappings()
 	if err != nil {
 		return nil, fail(err, "listing the shares that are mapped")
+	}
+	return mappings, nil
+}
+
+// mapping finds the global mapping of a share, nil when there is none.
+func (o *op) mapping(key string) (*kernel.SMBGlobalMapping, error) {
+	mappings, err := o.mappings()
+	if err != nil {
+		return nil, err
 	}
 	for _, m := range mappings {
 		if mappingKey(m) == key {
@@ -45,7 +57,7 @@ func mappingKey(m kernel.SMBGlobalMapping) string {
 
 // enterShare goes on from a link to a share that is mapped. What lies there is written by workloads, as in a mounted
 // volume.
-func (p *paths) enterShare(o *op, pl *place, name string, target winpath.Target, w walk) error {
+func (o *op) enterShare(pl *place, name string, target winpath.Target, w walk) error {
 	key := shareKey(target.Server, target.Share)
 	mapping, err := o.mapping(key)
 	if err != nil {
@@ -54,45 +66,38 @@ func (p *paths) enterShare(o *op, pl *place, name string, target winpath.Target,
 	if mapping == nil {
 		return refusedLink(pl.path, name, "it leads to the share "+key+", which is not mapped")
 	}
+	if _, err := o.reach(shareObject(key)); err != nil { // from here on it is the server that answers
+		return err
+	}
 	root, err := o.k.OpenFile(nil, shareRoot(key), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	if err != nil {
 		return fail(err, "entering the share %s on the way to %s", key, pl.path)
 	}
-	pl.opened, pl.dir, pl.inVolume, pl.inShare = append(pl.opened, root), root, true, true
+	pl.dir, pl.inVolume, pl.inShare = pl.own(root), true, true
 	w.create = false // the link's own target is not for a caller to make
 	for _, below := range target.Rest {
-		if _, err := p.enter(o, pl, below, w); err != nil {
+		if _, err := o.enter(pl, below, w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// share is where a leaf leads that is a link to a share.
-func (l *leaf) share() (target winpath.Target, ok bool) {
-	if l.reparse == nil {
-		return winpath.Target{}, false
-	}
-	target, err := targetOf(l.reparse)
-	return target, err == nil && target.Kind == winpath.TargetUNC
-}
-
-// shareAnswers tells whether what a link to a share leads to is there. It does not wait longer for the server than
+// shareAnswers reports whether what a link to a share leads to is there. It does not wait longer for the server than
 // answerTime; callers that come meanwhile wait for the same answer.
-func (p *paths) shareAnswers(o *op, target winpath.Target, at winpath.Path) bool {
+func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
 	ctx, cancel := context.WithTimeout(o.ctx, answerTime)
 	defer cancel()
 	where := strings.Join(append([]string{shareKey(target.Server, target.Share)}, target.Rest...), `\`)
-	j := job{what: "AskShare(" + where + ")", key: "ask " + winpath.Fold(where)}
-	_, err := change(ctx, o.calls, j, func(o *op) (done, error) {
+	err := o.node.change(ctx, on("AskShare", contactObject(where)), func(o *op) error {
 		pl := &place{path: at}
 		defer pl.close()
-		return done{}, p.enterShare(o, pl, at.Base(), target, walk{})
+		return o.enterShare(pl, at.Base(), target, walk{})
 	})
 	return err == nil
 }
 
-// onShare tells whether what is open lies on a share rather than on a volume.
+// onShare reports whether what is open lies on a share rather than on a volume.
 func onShare(l *leaf) bool {
 	text, err := l.FinalPath(win32.VOLUME_NAME_DOS)
 	const prefix = `\\?\UNC\`

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -18,16 +19,7 @@ import (
 type Secret = kernel.Secret
 
 // SMB is the smb group: shares that the whole node reaches, and links to them.
-type SMB struct {
-	calls          *calls
-	paths          *paths
-	requirePrivacy bool
-	seal           seal
-}
-
-func newSMB(c *calls, p *paths, requirePrivacy bool) *SMB {
-	return &SMB{calls: c, paths: p, requirePrivacy: requirePrivacy, seal: newSeal()}
-}
+type SMB struct{ node *Node }
 
 // NewSMBGlobalMapping maps the share of remotePath, \\server\share or \\server\share\dir, for the whole node and then,
 // unless localPath is empty, makes a directory link there to remotePath. Nothing is mapped if the link is not possible.
@@ -48,29 +40,24 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, us
 		return err
 	}
 	key := shareKey(share.Server, share.Share)
-	j := job{
-		what:    "NewSmbGlobalMapping(" + key + ")",
-		key:     strings.Join([]string{"NewSmbGlobalMapping", share.String(), s.seal.of(userName, password)}, "\x00"),
-		locks:   []string{shareLock(key)},
-		finally: password.Wipe,
-	}
+	what := on("NewSmbGlobalMapping", shareObject(key))
+	what.arguments = strings.Join(share.Rest, `\`)
+	what.sealed = s.node.seal.of(userName, password)
 	if link != nil {
-		j.key += "\x00" + link.at.Key()
-		j.locks = []string{pathLock(link.at), shareLock(key)}
+		what.objects = append(what.objects, pathObject(link.at))
 	}
-	_, err = change(ctx, s.calls, j, func(o *op) (done, error) {
+	return s.node.changeWith(ctx, what, password.Wipe, func(o *op) error {
 		if link == nil {
-			return done{}, s.ensureMapped(o, share, userName, password)
+			return o.ensureMapped(share, userName, password)
 		}
-		if err := s.paths.linkPossible(o, *link); err != nil {
-			return done{}, err
+		if err := o.linkPossible(*link); err != nil {
+			return err
 		}
-		if err := s.ensureMapped(o, share, userName, password); err != nil {
-			return done{}, err
+		if err := o.ensureMapped(share, userName, password); err != nil {
+			return err
 		}
-		return done{}, s.paths.makeLink(o, *link)
+		return o.makeLink(*link)
 	})
-	return err
 }
 
 // RemoveSMBGlobalMapping unmaps the share of remotePath, whatever is open there. No such mapping is success, and the
@@ -81,19 +68,17 @@ func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) err
 		return err
 	}
 	key := shareKey(share.Server, share.Share)
-	j := job{what: "RemoveSmbGlobalMapping(" + key + ")", key: "RemoveSmbGlobalMapping " + key, locks: []string{shareLock(key)}}
-	_, err = change(ctx, s.calls, j, func(o *op) (done, error) { return done{}, o.unmap(key) })
-	return err
+	return s.node.change(ctx, on("RemoveSmbGlobalMapping", shareObject(key)), func(o *op) error { return o.unmap(key) })
 }
 
 // link is the link at a local path to a share. What readers see is the plain \\server\share\dir\, from which drivers
 // take the share's name.
 func (s *SMB) link(localPath string, share winpath.UNC) (*directoryLink, error) {
-	at, err := s.paths.parse(localPath, winpath.Options{})
+	at, err := s.node.parsePath(localPath, winpath.Options{})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.paths.notWorkingDir(at, "made a link"); err != nil {
+	if err := s.node.notWorkingDir(at, "made a link"); err != nil {
 		return nil, err
 	}
 	readable := share.String() + `\`
@@ -107,9 +92,6 @@ func (s *SMB) link(localPath string, share winpath.UNC) (*directoryLink, error) 
 }
 
 const (
-	reasonRemotePath = "INVALID_REMOTE_PATH"
-	reasonLogon      = "INVALID_CREDENTIALS"
-
 	maxRemotePath = 1024 // characters; no driver comes near
 	maxUserName   = 512
 	maxPassword   = 512 // Windows' own limit is 256
@@ -118,10 +100,10 @@ const (
 // parseRemote reads a remote path. Names that a server has for other things than shares of files are refused.
 func parseRemote(text string) (winpath.UNC, error) {
 	invalid := func(format string, args ...any) (winpath.UNC, error) {
-		return winpath.UNC{}, errorf(InvalidArgument, reasonRemotePath, "remote path (%s) is invalid: %s", winpath.Quote(text), fmt.Sprintf(format, args...))
+		return winpath.UNC{}, errorf(InvalidArgument, reason.InvalidRemotePath, "remote path (%s) is invalid: %s", winpath.Quote(text), fmt.Sprintf(format, args...))
 	}
 	if text == "" {
-		return winpath.UNC{}, errorf(InvalidArgument, reasonRemotePath, "remote path is empty")
+		return winpath.UNC{}, errorf(InvalidArgument, reason.InvalidRemotePath, "remote path is empty")
 	}
 	if utf8.RuneCountInString(text) > maxRemotePath {
 		return invalid("it is longer than %d characters", maxRemotePath)
@@ -145,9 +127,9 @@ func parseRemote(text string) (winpath.UNC, error) {
 func checkCredentials(userName string, password Secret) error {
 	switch {
 	case !utf8.ValidString(userName) || strings.ContainsFunc(userName, unicode.IsControl) || len(userName) > maxUserName:
-		return errorf(InvalidArgument, reasonLogon, "the user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxUserName)
+		return errorf(InvalidArgument, reason.InvalidCredentials, "the user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxUserName)
 	case !utf8.Valid(password) || bytes.IndexByte(password, 0) >= 0 || len(password) > maxPassword*utf8.UTFMax:
-		return errorf(InvalidArgument, reasonLogon, "the password has a NUL character, is not valid UTF-8 or is longer than %d characters", maxPassword)
+		return errorf(InvalidArgument, reason.InvalidCredentials, "the password has a NUL character, is not valid UTF-8 or is longer than %d characters", maxPassword)
 	}
 	return nil
 }

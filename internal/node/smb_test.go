@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -75,7 +76,7 @@ func TestPasswordsAreWiped(t *testing.T) {
 
 // One who gives up before his call begins leaves no password behind either, and one who joins another's call does not.
 func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var creates atomic.Int32
 		n, _ := smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
@@ -124,19 +125,19 @@ func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
 
 // Calls with other credentials are other calls.
 func TestSealedCredentials(t *testing.T) {
-	s := newSMB(nil, nil, true)
+	s := newSeal()
 	seen := map[string]bool{}
 	for _, c := range [][2]string{{"a", "b"}, {"a", "c"}, {"b", "b"}, {"ab", ""}, {"", "ab"}, {"a:", "b"}, {"a", ":b"}} {
-		seen[s.seal.of(c[0], Secret(c[1]))] = true
+		seen[s.of(c[0], Secret(c[1]))] = true
 	}
-	if len(seen) != 7 || !seen[s.seal.of("a", Secret("b"))] || seen[newSMB(nil, nil, true).seal.of("a", Secret("b"))] {
+	if len(seen) != 7 || !seen[s.of("a", Secret("b"))] || seen[newSeal().of("a", Secret("b"))] {
 		t.Error("credentials are mixed up, or sealed the same way in every process")
 	}
 }
 
 // A server that hangs does not hang IsSymlink, and however many ask meanwhile, the server is asked once.
 func TestIsSymlinkDoesNotWaitForEver(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		var asked atomic.Int32
 		var hanging atomic.Bool
@@ -202,7 +203,7 @@ func FuzzParseRemote(f *testing.F) {
 
 func TestSMBErrorKeepsTheCode(t *testing.T) {
 	cause := &kernel.Error{Function: "CreateSMBGlobalMapping", Object: testShare, Code: win32.ERROR_LOGON_FAILURE}
-	err := (&SMB{}).notMapped(testShare, cause)
+	err := (&op{node: bare(t, nil)}).notMapped(testShare, cause)
 	var e *Error
 	if !errors.As(err, &e) || e.Class != Unauthenticated || e.Reason != "LOGON_FAILURE" || !hasCode(err, win32.ERROR_LOGON_FAILURE) {
 		t.Errorf("got %#v", err)
@@ -236,7 +237,7 @@ func TestLogTellsNoCredentials(t *testing.T) {
 	}
 	panics = true
 	var e *Error
-	if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "nobody-we-know", Secret(password)); !errors.As(err, &e) || e.Reason != "PANIC" {
+	if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "nobody-we-know", Secret(password)); !errors.As(err, &e) || e.Reason != reason.Panic {
 		t.Errorf("got %v", err)
 	}
 	if err := n.Drain(ctx); err != nil {

@@ -9,13 +9,14 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // ensureMapped leaves the share mapped, with what there was if that works, else with these credentials.
-func (s *SMB) ensureMapped(o *op, share winpath.UNC, userName string, password Secret) error {
+func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) error {
 	key := shareKey(share.Server, share.Share)
 	for again := false; ; again = true {
 		works, err := o.mappingWorks(key)
@@ -23,18 +24,18 @@ func (s *SMB) ensureMapped(o *op, share winpath.UNC, userName string, password S
 			return err
 		}
 		if userName == "" || len(password) == 0 {
-			return errorf(Unauthenticated, reasonLogon, "the share %s is not mapped yet and needs a user name and a password", key)
+			return errorf(Unauthenticated, reason.InvalidCredentials, "the share %s is not mapped yet and needs a user name and a password", key)
 		}
 		// Windows does not map over a mapping, whatever its state.
 		if err := o.unmap(key); err != nil {
 			return err
 		}
-		err = o.k.CreateSMBGlobalMapping(key, userName, password, s.requirePrivacy)
+		err = o.k.CreateSMBGlobalMapping(key, userName, password, o.node.requirePrivacy)
 		if err == nil {
 			return nil
 		}
 		if !hasCode(err, win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT) {
-			return s.notMapped(key, err)
+			return o.notMapped(key, err)
 		}
 		// Somebody else has a session with the server: for this share since a moment ago, or for another one.
 		if now, listErr := o.mapping(key); listErr != nil || now == nil || again {
@@ -43,7 +44,7 @@ func (s *SMB) ensureMapped(o *op, share winpath.UNC, userName string, password S
 	}
 }
 
-// mappingWorks tells whether the share is mapped and answers. Where the server cannot be reached it is an error, and not
+// mappingWorks reports whether the share is mapped and answers. Where the server cannot be reached it is an error, and not
 // a broken mapping: mapping again could not succeed either, and pods that wait for the server would lose theirs for good.
 func (o *op) mappingWorks(key string) (bool, error) {
 	mapping, err := o.mapping(key)
@@ -72,12 +73,12 @@ func (o *op) mappingWorks(key string) (bool, error) {
 	return false, nil
 }
 
-// noServer tells whether a code says that there is no way to the server.
+// noServer reports whether a code says that there is no way to the server.
 func noServer(err error) bool {
 	return hasCode(err, win32.ERROR_BAD_NETPATH, win32.ERROR_NETWORK_UNREACHABLE, win32.ERROR_HOST_UNREACHABLE)
 }
 
-// unreachable tells whether a code says that the server does not answer now, for whatever reason.
+// unreachable reports whether a code says that the server does not answer now, for whatever reason.
 func unreachable(err error) bool {
 	return noServer(err) || hasCode(err, win32.ERROR_NETNAME_DELETED, win32.ERROR_UNEXP_NET_ERR, win32.ERROR_NETWORK_BUSY, win32.ERROR_SEM_TIMEOUT)
 }
@@ -95,7 +96,7 @@ func (o *op) unmap(key string) error {
 func (o *op) conflict(key string, cause error) error {
 	server := serverOf(key)
 	holder := "something else than a global mapping has the session"
-	mappings, _ := o.k.SMBGlobalMappings() // without them the message says less
+	mappings, _ := o.mappings() // without them the message says less
 	for _, m := range mappings {
 		if other := mappingKey(m); serverOf(other) == server && other != key {
 			holder = "the share " + other + " is mapped with them"
@@ -114,16 +115,16 @@ func serverOf(key string) string {
 }
 
 // notMapped says what a failure of CreateSMBGlobalMapping means, and never which user was named.
-func (s *SMB) notMapped(key string, err error) error {
+func (o *op) notMapped(key string, err error) error {
 	switch {
 	case unreachable(err) || hasCode(err, win32.ERROR_NO_LOGON_SERVERS, win32.ERROR_NO_NET_OR_BAD_PATH):
 		return smbError(Unavailable, err, "cannot map %s: the server %s does not answer", key, serverOf(key))
 	case hasCode(err, win32.ERROR_BAD_NET_NAME):
 		return smbError(NotFound, err, "cannot map %s: the server %s has no such share", key, serverOf(key))
-	case hasCode(err, win32.ERROR_NOT_SUPPORTED) && s.requirePrivacy:
+	case hasCode(err, win32.ERROR_NOT_SUPPORTED) && o.node.requirePrivacy:
 		return smbError(FailedPrecondition, err, "cannot map %s: the server %s cannot encrypt, and mappings have to be encrypted here; the agent's flag -require-privacy=false allows others", key, serverOf(key))
 	case hasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_NETWORK_ACCESS_DENIED):
-		return smbError(PermissionDenied, err, "cannot map %s: the server lets the user in, but not to this share%s", key, s.privacyHint())
+		return smbError(PermissionDenied, err, "cannot map %s: the server lets the user in, but not to this share%s", key, o.privacyHint())
 	case hasCode(err, win32.ERROR_INVALID_PARAMETER):
 		return smbError(InvalidArgument, err, "cannot map %s: Windows takes the path or the user name for malformed; a user of a domain is DOMAIN\\user", key)
 	}
@@ -136,8 +137,8 @@ func (s *SMB) notMapped(key string, err error) error {
 }
 
 // privacyHint is for codes that may also mean that a server does not encrypt.
-func (s *SMB) privacyHint() string {
-	if s.requirePrivacy {
+func (o *op) privacyHint() string {
+	if o.node.requirePrivacy {
 		return ", or does not encrypt, which -require-privacy asks for"
 	}
 	return ""

@@ -12,16 +12,14 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // System is the system group: what the firmware says about the machine, and Windows services. A service is named by
 // its service name, not its display name, in any case.
-type System struct {
-	calls *calls
-}
+type System struct{ node *Node }
 
 // Service is how a service is configured and what it is doing.
 type Service struct {
@@ -68,7 +66,7 @@ func (s ServiceStatus) String() string {
 // GetBIOSSerialNumber returns the serial number of the machine, or of the virtual machine, from the system information
 // of its SMBIOS tables, as the firmware spells it but for blanks at its end. NotFound: the firmware tells none.
 func (s *System) GetBIOSSerialNumber(ctx context.Context) (string, error) {
-	return read(ctx, s.calls, "GetBIOSSerialNumber", func(o *op) (string, error) {
+	return read(ctx, s.node, on("GetBIOSSerialNumber"), func(o *op) (string, error) {
 		table, err := o.k.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
 		if err != nil {
 			return "", fail(err, "reading the SMBIOS tables")
@@ -77,9 +75,9 @@ func (s *System) GetBIOSSerialNumber(ctx context.Context) (string, error) {
 		serial := smbios.SystemSerialNumber()
 		switch {
 		case serial == "" && err != nil:
-			return "", &Error{Class: Internal, Reason: "FIRMWARE_TABLE_DAMAGED", Message: fmt.Sprintf("the SMBIOS tables are damaged: %v", err), Err: err}
+			return "", &Error{Class: Internal, Reason: reason.FirmwareTableDamaged, Message: fmt.Sprintf("the SMBIOS tables are damaged: %v", err), Err: err}
 		case serial == "":
-			return "", errorf(NotFound, "NO_SERIAL_NUMBER", "the firmware tells no serial number of the system")
+			return "", errorf(NotFound, reason.NoSerialNumber, "the firmware tells no serial number of the system")
 		case err != nil:
 			klog.FromContext(o.ctx).V(2).Info("The SMBIOS tables are damaged behind the serial number", "err", err)
 		}
@@ -92,7 +90,7 @@ func (s *System) GetService(ctx context.Context, name string) (Service, error) {
 	if err := checkServiceName(name); err != nil {
 		return Service{}, err
 	}
-	return read(ctx, s.calls, "GetService of "+name, func(o *op) (Service, error) {
+	return read(ctx, s.node, on("GetService", serviceObject(name)), func(o *op) (Service, error) {
 		found, err := o.queryService(name)
 		if err != nil {
 			return Service{}, err
@@ -109,7 +107,7 @@ func (s *System) StartService(ctx context.Context, name string) error {
 	if err := checkServiceName(name); err != nil {
 		return err
 	}
-	return s.control(ctx, "StartService of "+name, name, func(o *op, w *serviceWait) error { return o.startService(w, name) })
+	return s.control(ctx, on("StartService", serviceObject(name)), func(o *op, w *serviceWait) error { return o.startService(w, name) })
 }
 
 // StopService stops a service and returns when it is stopped; one that is stopped is success. It waits as StartService
@@ -121,20 +119,18 @@ func (s *System) StopService(ctx context.Context, name string, force bool) error
 		return err
 	}
 	if isOwnService(name) {
-		return errorf(FailedPrecondition, ReasonOwnService, "service %s is this agent; it does not stop itself", name)
+		return errorf(FailedPrecondition, reason.OwnService, "service %s is this agent; it does not stop itself", name)
 	}
-	return s.control(ctx, "StopService of "+name, name, func(o *op, w *serviceWait) error { return o.stopService(w, name, force) })
+	return s.control(ctx, on("StopService", serviceObject(name)), func(o *op, w *serviceWait) error { return o.stopService(w, name, force) })
 }
 
 // control runs an operation that waits for a service. Identical ones are not joined: each caller has a deadline of its
 // own, and the second finds the service where the first has brought it.
-func (s *System) control(ctx context.Context, what, name string, f func(o *op, w *serviceWait) error) error {
+func (s *System) control(ctx context.Context, what operation, f func(o *op, w *serviceWait) error) error {
 	limited, cancel := context.WithTimeout(ctx, serviceTime)
 	defer cancel()
-	_, err := change(ctx, s.calls, job{what: what, locks: []string{"service " + winpath.Fold(name)}}, func(o *op) (done, error) {
-		return done{}, f(o, &serviceWait{ctx: limited})
-	})
-	return err
+	what.alone = true
+	return s.node.change(ctx, what, func(o *op) error { return f(o, &serviceWait{ctx: limited}) })
 }
 
 // ownService is the name under which the agent is installed.
@@ -149,7 +145,7 @@ const maxServiceName = 256
 // checkServiceName refuses what cannot be the name of a service, before Windows or a log sees it.
 func checkServiceName(name string) error {
 	invalid := func(why string) error {
-		return errorf(InvalidArgument, "INVALID_SERVICE_NAME", "the service name %s", why)
+		return errorf(InvalidArgument, reason.InvalidServiceName, "the service name %s", why)
 	}
 	switch {
 	case name == "":

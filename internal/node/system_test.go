@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -50,10 +51,9 @@ func (k *scriptedServices) SystemFirmwareTable(uint32, uint32) ([]byte, error) {
 	return k.firmware, nil
 }
 
-func (k *scriptedServices) system() *System {
-	c := newCalls(nil, nil)
-	c.kernel = k
-	return &System{calls: c}
+func (k *scriptedServices) system(t *testing.T) *System {
+	t.Helper()
+	return bare(t, k).System
 }
 
 func inState(states ...uint32) (answers []kernel.Service) {
@@ -79,16 +79,16 @@ func TestServiceWaitEnds(t *testing.T) {
 		"stop":  func(s *System) error { return s.StopService(context.Background(), "slow", true) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				k := &scriptedServices{answers: inState(win32.SERVICE_START_PENDING), control: win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL}
-				system, begin := k.system(), time.Now()
+				system, begin := k.system(t), time.Now()
 				results := make(chan error, 2)
 				for range cap(results) {
 					go func() { results <- call(system) }()
 				}
 				for range cap(results) {
 					err := <-results
-					wantError(t, err, DeadlineExceeded, ReasonServicePending)
+					wantError(t, err, DeadlineExceeded, reason.ServicePending)
 					if !strings.Contains(err.Error(), "it is starting") {
 						t.Errorf("message %q does not say what the service does", err)
 					}
@@ -106,16 +106,16 @@ func TestServiceWaitEnds(t *testing.T) {
 
 // A caller that goes, goes; its wait does not keep the service from others.
 func TestServiceWaitEndsWithItsCaller(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		k := &scriptedServices{answers: inState(win32.SERVICE_STOPPED, win32.SERVICE_START_PENDING)}
-		system := k.system()
+		system := k.system(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		result := make(chan error)
 		go func() { result <- system.StartService(ctx, "slow") }()
 		synctest.Wait()
 		cancel()
-		wantError(t, <-result, Canceled, ReasonStillRunning)
-		if err := system.calls.drain(t.Context()); err != nil {
+		wantError(t, <-result, Canceled, reason.StillRunning)
+		if err := system.node.Drain(t.Context()); err != nil {
 			t.Error(err)
 		}
 		k.answers = inState(win32.SERVICE_RUNNING)
@@ -144,8 +144,8 @@ func TestServiceStates(t *testing.T) {
 		"another's start fails":         {start, []uint32{starting, stopped, running}, nil, []string{"start"}, ""},
 		"continues":                     {start, []uint32{win32.SERVICE_CONTINUE_PENDING, running}, nil, nil, ""},
 		"another starts it":             {start, []uint32{stopped, running}, win32.ERROR_SERVICE_ALREADY_RUNNING, []string{"start"}, ""},
-		"stops again":                   {start, []uint32{stopped, starting, stopped}, nil, []string{"start"}, ReasonServiceFailed},
-		"is paused":                     {start, []uint32{pausing, paused}, nil, nil, "SERVICE_PAUSED"},
+		"stops again":                   {start, []uint32{stopped, starting, stopped}, nil, []string{"start"}, reason.ServiceFailed},
+		"is paused":                     {start, []uint32{pausing, paused}, nil, nil, reason.ServicePaused},
 		"stops":                         {stop, []uint32{running, stopping, stopped}, nil, []string{"stop"}, ""},
 		"stops what is paused":          {stop, []uint32{paused, stopping, stopped}, nil, []string{"stop"}, ""},
 		"is slow to say that it stops":  {stop, []uint32{running, running, running, stopped}, nil, []string{"stop"}, ""},
@@ -153,12 +153,12 @@ func TestServiceStates(t *testing.T) {
 		"stops by itself":               {stop, []uint32{stopping, stopping, stopped}, nil, nil, ""},
 		"cannot be stopped as it is":    {stop, []uint32{starting, stopped}, win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL, []string{"stop"}, ""},
 		"does not take a stop":          {stop, []uint32{running}, win32.ERROR_INVALID_SERVICE_CONTROL, []string{"stop"}, "INVALID_SERVICE_CONTROL"},
-		"a dependent that nobody lists": {stop, []uint32{running}, win32.ERROR_DEPENDENT_SERVICES_RUNNING, nil, ReasonServicePending},
+		"a dependent that nobody lists": {stop, []uint32{running}, win32.ERROR_DEPENDENT_SERVICES_RUNNING, nil, reason.ServicePending},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				k := &scriptedServices{answers: inState(c.states...), control: c.control}
-				err := c.call(k.system())
+				err := c.call(k.system(t))
 				reason := ""
 				if e := (*Error)(nil); errors.As(err, &e) {
 					reason = e.Reason
@@ -184,13 +184,13 @@ func TestDamagedFirmware(t *testing.T) {
 	}{
 		"whole":           {good, "S1", 0, ""},
 		"damaged behind":  {append(append([]byte{0, 3, 0, 0, byte(len(good) - 8 - 6 + 3), 0, 0, 0}, good[8:len(good)-6]...), 2, 3, 0), "S1", 0, ""},
-		"damaged at once": {append([]byte{0, 3, 0, 0, 3, 0, 0, 0}, 1, 2, 0), "", Internal, "FIRMWARE_TABLE_DAMAGED"},
-		"empty":           {nil, "", Internal, "FIRMWARE_TABLE_DAMAGED"},
-		"no serial":       {win32.SMBIOS{}.Bytes(), "", NotFound, "NO_SERIAL_NUMBER"},
+		"damaged at once": {append([]byte{0, 3, 0, 0, 3, 0, 0, 0}, 1, 2, 0), "", Internal, reason.FirmwareTableDamaged},
+		"empty":           {nil, "", Internal, reason.FirmwareTableDamaged},
+		"no serial":       {win32.SMBIOS{}.Bytes(), "", NotFound, reason.NoSerialNumber},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := &scriptedServices{firmware: c.table}
-			serial, err := k.system().GetBIOSSerialNumber(t.Context())
+			serial, err := k.system(t).GetBIOSSerialNumber(t.Context())
 			if serial != c.serial || (err != nil) != (c.reason != "") {
 				t.Errorf("got %q, %v, want %q", serial, err, c.serial)
 			}

@@ -17,13 +17,22 @@ type systemVolumeCache struct {
 	id    winpath.VolumeID
 }
 
+func (c *systemVolumeCache) get() (id winpath.VolumeID, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.id, c.known
+}
+
+func (c *systemVolumeCache) set(id winpath.VolumeID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.id, c.known = id, true
+}
+
 // systemVolume returns the volume that Windows runs from.
 func (o *op) systemVolume() (winpath.VolumeID, error) {
-	cache := &o.calls.system
-	cache.mu.Lock()
-	defer cache.mu.Unlock()
-	if cache.known {
-		return cache.id, nil
+	if id, known := o.node.system.get(); known {
+		return id, nil
 	}
 	directory, err := o.k.SystemWindowsDirectory()
 	if err != nil {
@@ -40,11 +49,11 @@ func (o *op) systemVolume() (winpath.VolumeID, error) {
 	if err != nil {
 		return winpath.VolumeID{}, err
 	}
-	cache.id, cache.known = id, true
+	o.node.system.set(id)
 	return id, nil
 }
 
-// isSystemDisk tells whether Windows runs from the disk.
+// isSystemDisk reports whether Windows runs from the disk.
 func (o *op) isSystemDisk(number uint32) (bool, error) {
 	id, err := o.systemVolume()
 	if err != nil {
@@ -57,7 +66,7 @@ func (o *op) isSystemDisk(number uint32) (bool, error) {
 	return slices.Contains(extents.disks(), number), nil
 }
 
-// belongsToWindows tells whether Windows runs from a volume, or boots from it: the volumes of the system disk that are
+// belongsToWindows reports whether Windows runs from a volume, or boots from it: the volumes of the system disk that are
 // not of basic data partitions, the EFI system partition's first of all.
 func (o *op) belongsToWindows(id winpath.VolumeID) (bool, error) {
 	extents, err := o.volumeExtents(id)

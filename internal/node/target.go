@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -22,7 +23,7 @@ const nothingMounted = "because it does not exist"
 func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
 	id, err := v.volumeIDFromTargetPath(ctx, targetPath)
 	var failure *Error
-	if errors.As(err, &failure) && failure.Reason != ReasonNotMounted && strings.Contains(failure.Message, nothingMounted) {
+	if errors.As(err, &failure) && failure.Reason != reason.NotMounted && strings.Contains(failure.Message, nothingMounted) {
 		quoted := *failure // the text can only stand in a path that the message quotes
 		quoted.Message = strings.ReplaceAll(failure.Message, nothingMounted, "(…)")
 		return "", &quoted
@@ -31,129 +32,136 @@ func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath stri
 }
 
 func (v *Volumes) volumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
-	path, err := v.targetPath(targetPath)
+	path, err := v.node.targetPath(targetPath)
 	if err != nil {
 		return "", err
 	}
-	return read(ctx, v.calls, "GetVolumeIDFromTargetPath", func(o *op) (string, error) {
-		links := maxLinks
-		for at := path; ; {
-			l, err := v.paths.openAt(o, at, &links)
-			if missing(err) {
-				return "", notMounted(path, err)
-			}
-			if err != nil {
-				return "", fail(err, "looking for what is mounted at %s", path)
-			}
-			_ = l.Close()
-			if l.reparse == nil {
-				return "", notMounted(path, nil)
-			}
-			if id, ok := l.mountedVolume(); ok {
-				return id.String(), nil
-			}
-			if at, err = v.paths.linkTarget(l, at, &links); err != nil {
-				return "", err
-			}
+	return read(ctx, v.node, on("GetVolumeIDFromTargetPath", pathObject(path)), func(o *op) (string, error) { return o.volumeMountedAt(path) })
+}
+
+func (o *op) volumeMountedAt(path winpath.Path) (string, error) {
+	links := maxLinks
+	for at := path; ; {
+		s, err := o.stat(at, &links)
+		if missing(err) {
+			return "", notMounted(path, err)
 		}
-	})
+		if err != nil {
+			return "", fail(err, "looking for what is mounted at %s", path)
+		}
+		if s.reparse == nil {
+			return "", notMounted(path, nil)
+		}
+		if id, ok := s.mountedVolume(); ok {
+			return id.String(), nil
+		}
+		if at, err = o.linkTarget(s, at, &links); err != nil {
+			return "", err
+		}
+	}
 }
 
 func notMounted(path winpath.Path, err error) error {
 	return &Error{
-		Class: NotFound, Reason: ReasonNotMounted, Err: err,
+		Class: NotFound, Reason: reason.NotMounted, Err: err,
 		Message: fmt.Sprintf("cannot get the volume for %s: no volume is mounted there %s", path, nothingMounted),
 	}
 }
 
-// openAt opens what a path names, as itself.
-func (p *paths) openAt(o *op, path winpath.Path, links *int) (*leaf, error) {
-	pl, err := p.locateWithin(o, path, walk{}, links)
-	if err != nil {
-		return nil, err
-	}
-	l, err := pl.openLeaf(o, 0)
-	if pl.name == "" && err == nil {
-		l.Handle = owned{l.Handle, pl} // the working directory itself: its handle is the place's
-		return l, nil
-	}
-	pl.close()
-	return l, err
-}
-
 // linkTarget is where a link that was found at a path leads, which has to be acceptable itself.
-func (p *paths) linkTarget(l *leaf, at winpath.Path, links *int) (winpath.Path, error) {
+func (o *op) linkTarget(s stat, at winpath.Path, links *int) (winpath.Path, error) {
 	if *links--; *links < 0 {
-		return winpath.Path{}, errorf(FailedPrecondition, ReasonLinkRefused, "%s: more than %d links on the way", at, maxLinks)
+		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "%s: more than %d links on the way", at, maxLinks)
 	}
-	target, err := targetOf(l.reparse)
+	target, err := targetOf(s.reparse)
 	switch {
 	case err != nil:
-		return winpath.Path{}, errorf(FailedPrecondition, ReasonLinkRefused, "the link %s is not followed: %v", at, err)
+		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "the link %s is not followed: %v", at, err)
 	case target.Kind == winpath.TargetUNC:
-		return winpath.Path{}, errorf(FailedPrecondition, ReasonLinkRefused, "the link %s leads to a network share, not to a volume", at)
+		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "the link %s leads to a network share, not to a volume", at)
 	case target.Kind == winpath.TargetRelative:
-		return winpath.Path{}, errorf(FailedPrecondition, ReasonLinkRefused, "the link %s is not followed: it is a relative link", at)
+		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "the link %s is not followed: it is a relative link", at)
 	case target.Kind == winpath.TargetVolume:
-		return winpath.Path{}, errorf(FailedPrecondition, ReasonLinkRefused, "the link %s leads into a volume by its name and is not followed", at)
+		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "the link %s leads into a volume by its name and is not followed", at)
 	}
-	if _, _, err := p.dirs.Check(target.Path); err != nil {
-		return winpath.Path{}, errorf(FailedPrecondition, ReasonLinkRefused, "the link %s is not followed: %v", at, err)
+	if _, _, err := o.node.dirs.Check(target.Path); err != nil {
+		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "the link %s is not followed: %v", at, err)
 	}
 	return target.Path, nil
 }
 
-// follow opens what a path leads to, through links and into a mounted volume.
-func (p *paths) follow(o *op, path winpath.Path) (*leaf, error) {
+// follow walks to what a path leads to, through links and into a mounted volume, and opens it.
+func (o *op) follow(path winpath.Path) (*place, *leaf, error) {
 	links := maxLinks
 	for at := path; ; {
-		l, err := p.openAt(o, at, &links)
-		if err != nil || l.reparse == nil {
-			return l, err
+		pl, err := o.locateWithin(at, walk{}, &links)
+		if err != nil {
+			return nil, nil, err
 		}
-		_ = l.Close()
+		l, err := pl.open(o, 0)
+		if err == nil && l.reparse == nil {
+			return pl, l, nil
+		}
+		pl.close()
+		if err != nil {
+			return nil, nil, err
+		}
 		target, err := targetOf(l.reparse)
 		if err == nil && target.Kind == winpath.TargetVolume {
-			root, err := p.enterVolume(o, target, walk{})
-			if err != nil {
-				return nil, err
-			}
-			return openedLeaf(root)
+			return o.rootOf(target)
 		}
-		if at, err = p.linkTarget(l, at, &links); err != nil {
-			return nil, err
+		if at, err = o.linkTarget(l.stat, at, &links); err != nil {
+			return nil, nil, err
 		}
 	}
+}
+
+// rootOf opens the root of a mounted volume.
+func (o *op) rootOf(target winpath.Target) (*place, *leaf, error) {
+	root, err := o.enterVolume(target, walk{})
+	if err != nil {
+		return nil, nil, err
+	}
+	pl := &place{inVolume: true}
+	pl.dir = pl.own(root)
+	l, err := pl.open(o, 0)
+	if err != nil {
+		pl.close()
+		return nil, nil, err
+	}
+	return pl, l, nil
 }
 
 // GetClosestVolumeIDFromTargetPath returns the volume that holds what a path leads to, mounted at it or above it: in
 // the end the volume of the drive. A missing path is NotFound; a path on a network share is on no volume.
 func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
-	path, err := v.targetPath(targetPath)
+	path, err := v.node.targetPath(targetPath)
 	if err != nil {
 		return "", err
 	}
-	return read(ctx, v.calls, "GetClosestVolumeIDFromTargetPath", func(o *op) (string, error) {
-		l, err := v.paths.follow(o, path)
-		if missing(err) {
-			return "", &Error{Class: NotFound, Reason: ReasonPathNotFound, Err: err, Message: path.String() + " is not there: neither it nor a volume that holds it can be named"}
-		}
-		if err != nil {
-			return "", fail(err, "looking for the volume that holds %s", path)
-		}
-		defer l.Close()
-		final, err := l.FinalPath(win32.VOLUME_NAME_GUID)
-		if err != nil && onShare(l) {
-			return "", &Error{Class: FailedPrecondition, Reason: "ON_SHARE", Err: err, Message: path.String() + " lies on a network share, not on a volume"}
-		}
-		if err != nil {
-			return "", fail(err, "asking which volume holds %s", path)
-		}
-		const nameLength = len(`\\?\Volume{00000000-0000-0000-0000-000000000000}\`)
-		id, err := winpath.ParseVolumeID(final[:min(len(final), nameLength)])
-		if err != nil {
-			return "", fail(err, "asking which volume holds %s", path)
-		}
-		return id.String(), nil
-	})
+	return read(ctx, v.node, on("GetClosestVolumeIDFromTargetPath", pathObject(path)), func(o *op) (string, error) { return o.volumeHolding(path) })
+}
+
+func (o *op) volumeHolding(path winpath.Path) (string, error) {
+	pl, l, err := o.follow(path)
+	if missing(err) {
+		return "", &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: path.String() + " is not there: neither it nor a volume that holds it can be named"}
+	}
+	if err != nil {
+		return "", fail(err, "looking for the volume that holds %s", path)
+	}
+	defer pl.close()
+	final, err := l.FinalPath(win32.VOLUME_NAME_GUID)
+	if err != nil && onShare(l) {
+		return "", &Error{Class: FailedPrecondition, Reason: reason.OnShare, Err: err, Message: path.String() + " lies on a network share, not on a volume"}
+	}
+	if err != nil {
+		return "", fail(err, "asking which volume holds %s", path)
+	}
+	const nameLength = len(`\\?\Volume{00000000-0000-0000-0000-000000000000}\`)
+	id, err := winpath.ParseVolumeID(final[:min(len(final), nameLength)])
+	if err != nil {
+		return "", fail(err, "asking which volume holds %s", path)
+	}
+	return id.String(), nil
 }

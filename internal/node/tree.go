@@ -5,12 +5,11 @@ package node
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"k8s.io/klog/v2"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // Tree is the storage of a node at one moment: disks, their partitions, the volumes on those, and where they are
@@ -57,20 +56,43 @@ type TreeVolume struct {
 
 // Tree reads the storage of the node. It is not for polling: it asks every disk and volume.
 func (n *Node) Tree(ctx context.Context) (*Tree, error) {
-	return read(ctx, n.calls, "Tree", func(o *op) (*Tree, error) {
-		tree := &Tree{}
-		err := o.eachDisk(func(d *disk) error {
-			branch, err := o.treeDisk(d)
-			if err == nil {
-				tree.Disks = append(tree.Disks, branch)
-			}
-			return err
-		})
-		slices.SortFunc(tree.Disks, func(a, b TreeDisk) int { return cmp.Compare(a.Number, b.Number) })
-		return tree, err
-	})
+	return read(ctx, n, on("Tree"), func(o *op) (*Tree, error) { return o.tree() })
 }
 
+func (o *op) tree() (*Tree, error) {
+	volumes, err := o.volumes()
+	if err != nil {
+		o.skipped("the volumes are not known", err)
+	}
+	system, err := o.systemDisks(volumes)
+	if err != nil {
+		o.skipped("the system disk is not known", err)
+	}
+	found, err := eachDisk(o, func(o *op, d *disk) (TreeDisk, error) { return o.treeDisk(d) })
+	tree := &Tree{}
+	for _, disk := range found {
+		branch := disk.value
+		branch.System = slices.Contains(system, branch.Number)
+		tree.Disks = append(tree.Disks, branch)
+	}
+	slices.SortFunc(tree.Disks, func(a, b TreeDisk) int { return cmp.Compare(a.Number, b.Number) })
+	o.hangVolumes(tree, volumes)
+	return tree, err
+}
+
+// systemDisks are the disks that Windows runs from, by the extents of all volumes.
+func (o *op) systemDisks(volumes []diskVolume) ([]uint32, error) {
+	id, err := o.systemVolume()
+	var disks []uint32
+	for _, v := range volumes {
+		if v.id == id {
+			disks = append(disks, v.extent.DiskNumber)
+		}
+	}
+	return disks, err
+}
+
+// treeDisk reads a disk and its partitions, without their volumes.
 func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 	geometry, err := d.geometry()
 	if err != nil {
@@ -89,37 +111,50 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 		Number: d.number, SizeBytes: geometry.DiskSize, Style: layout.Style.String(), Online: state.online, ReadOnly: !state.writable,
 		SerialNumber: ids.SerialNumber, Page83: ids.Page83,
 	}
-	if branch.System, err = o.isSystemDisk(d.number); err != nil {
-		o.skipped("the system disk is not known", err)
-	}
 	if device, err := d.storageDevice(); err == nil {
 		branch.BusType = busTypeName(device.BusType)
 	}
 	if location, err := d.location(); err == nil {
 		branch.Adapter, branch.Bus, branch.Target, branch.LUN = location.Adapter, location.Bus, location.Target, location.LUNID
 	}
-	volumes, err := o.volumesOn(d.number)
-	if err != nil {
-		o.skipped(fmt.Sprintf("the volumes of disk %d are not known", d.number), err)
-	}
 	for _, p := range layout.Partitions {
 		if p.Length > 0 {
-			branch.Partitions = append(branch.Partitions, o.treePartition(p, volumes))
+			branch.Partitions = append(branch.Partitions, TreePartition{
+				Number: p.Number, OffsetBytes: p.StartingOffset, SizeBytes: p.Length, Kind: partitionKind(p),
+			})
 		}
 	}
 	slices.SortFunc(branch.Partitions, func(a, b TreePartition) int { return cmp.Compare(a.OffsetBytes, b.OffsetBytes) })
 	return branch, nil
 }
 
-func (o *op) treePartition(p win32.Partition, volumes []diskVolume) TreePartition {
-	branch := TreePartition{Number: p.Number, OffsetBytes: p.StartingOffset, SizeBytes: p.Length, Kind: partitionKind(p)}
-	i := slices.IndexFunc(volumes, func(v diskVolume) bool { return v.extent.StartingOffset == p.StartingOffset })
-	if i < 0 {
-		return branch
+// hangVolumes puts the volumes on the partitions that they lie on.
+func (o *op) hangVolumes(tree *Tree, volumes []diskVolume) {
+	partitions := map[diskOffset]*TreePartition{}
+	for i := range tree.Disks {
+		for j := range tree.Disks[i].Partitions {
+			p := &tree.Disks[i].Partitions[j]
+			partitions[diskOffset{tree.Disks[i].Number, p.OffsetBytes}] = p
+		}
 	}
-	id := volumes[i].id
+	objects := make([]object, len(volumes))
+	for i, v := range volumes {
+		objects[i] = volumeObject(v.id)
+	}
+	for i, a := range askEach(o, objects, func(o *op, i int) (*TreeVolume, error) { return o.treeVolume(volumes[i].id), nil }) {
+		p := partitions[diskOffset{volumes[i].extent.DiskNumber, volumes[i].extent.StartingOffset}]
+		switch {
+		case p == nil: // its disk came or went meanwhile
+		case a.err != nil:
+			p.Volume = &TreeVolume{ID: volumes[i].id.String()}
+		default:
+			p.Volume = a.value
+		}
+	}
+}
+
+func (o *op) treeVolume(id winpath.VolumeID) *TreeVolume {
 	volume := &TreeVolume{ID: id.String()}
-	branch.Volume = volume
 	fileSystem, err := o.fileSystem(id)
 	if err != nil {
 		o.skipped("a file system is not known", err)
@@ -132,7 +167,7 @@ func (o *op) treePartition(p win32.Partition, volumes []diskVolume) TreePartitio
 		o.skipped("the mount points of a volume are not known", err)
 	}
 	slices.Sort(volume.MountPoints)
-	return branch
+	return volume
 }
 
 func (o *op) skipped(what string, err error) {

@@ -50,13 +50,13 @@ func (o *op) hintedVolumes(number uint32, partitions []win32.Partition) ([]diskV
 	volumes := make([]diskVolume, 0, len(partitions))
 	for _, p := range partitions {
 		where := diskOffset{number, p.StartingOffset}
-		id, ok := o.calls.hints.at(where)
+		id, ok := o.node.hints.at(where)
 		if !ok {
 			return nil, false
 		}
 		extents, err := o.volumeExtents(id)
 		if err != nil || len(extents) != 1 || extents[0].DiskNumber != number || extents[0].StartingOffset != p.StartingOffset {
-			o.calls.hints.forget(where)
+			o.node.hints.forget(where)
 			return nil, false
 		}
 		volumes = append(volumes, diskVolume{id, extents[0]})

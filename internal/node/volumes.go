@@ -8,16 +8,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // Volumes is the volume group. A volume is named by its volume name, \\?\Volume{GUID}\; it is accepted without the
 // trailing backslash, without \\?\ and in any case, and given out in one form only.
-type Volumes struct {
-	calls *calls
-	paths *paths
-}
+type Volumes struct{ node *Node }
 
 // VolumeStats are the sizes of a volume's file system in bytes; both are 0 for a volume without one.
 type VolumeStats struct {
@@ -28,14 +26,14 @@ type VolumeStats struct {
 func parseVolumeID(text string) (winpath.VolumeID, error) {
 	id, err := winpath.ParseVolumeID(text)
 	if err != nil {
-		return id, &Error{Class: InvalidArgument, Reason: ReasonVolumeID, Message: err.Error(), Err: err}
+		return id, &Error{Class: InvalidArgument, Reason: reason.InvalidVolumeID, Message: err.Error(), Err: err}
 	}
 	return id, nil
 }
 
 func volumeNotFound(id winpath.VolumeID, err error) error {
 	return &Error{
-		Class: NotFound, Reason: "VOLUME_NOT_FOUND", Err: err,
+		Class: NotFound, Reason: reason.VolumeNotFound, Err: err,
 		Message: fmt.Sprintf("volume %s is not present on this node; its disk may be detached or offline", id),
 	}
 }
@@ -56,6 +54,11 @@ func (e extents) disks() []uint32 {
 
 // volumeExtents asks on which disks a volume lies.
 func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
+	back, err := o.reach(volumeObject(id))
+	if err != nil {
+		return nil, err
+	}
+	defer back()
 	h, err := o.k.OpenDevice(id.Device(), 0)
 	if missing(err) {
 		return nil, volumeNotFound(id, err)
@@ -82,7 +85,7 @@ func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
 			return nil, fail(err, "asking for the disks of volume %s", id)
 		}
 		if len(parsed) == 0 { // seen under Wine: an answer without content
-			return nil, errorf(Unsupported, "NO_EXTENTS", "Windows does not tell on which disk volume %s lies", id)
+			return nil, errorf(Unsupported, reason.NoExtents, "Windows does not tell on which disk volume %s lies", id)
 		}
 		return extents(parsed), nil
 	}
@@ -95,7 +98,7 @@ func (o *op) singleExtent(id winpath.VolumeID) (win32.DiskExtent, error) {
 		return win32.DiskExtent{}, err
 	}
 	if len(all) != 1 {
-		return win32.DiskExtent{}, errorf(FailedPrecondition, "VOLUME_SPANS_DISKS", "volume %s has %d extents; only volumes of one partition are supported", id, len(all))
+		return win32.DiskExtent{}, errorf(FailedPrecondition, reason.VolumeSpansDisks, "volume %s has %d extents; only volumes of one partition are supported", id, len(all))
 	}
 	return all[0], nil
 }
@@ -106,27 +109,27 @@ func (v *Volumes) GetDiskNumberFromVolumeID(ctx context.Context, volumeID string
 	if err != nil {
 		return 0, err
 	}
-	return read(ctx, v.calls, "GetDiskNumberFromVolumeID", func(o *op) (uint32, error) {
+	return read(ctx, v.node, on("GetDiskNumberFromVolumeID", volumeObject(id)), func(o *op) (uint32, error) {
 		extents, err := o.volumeExtents(id)
 		if err != nil {
 			return 0, err
 		}
 		disks := extents.disks()
 		if len(disks) != 1 {
-			return 0, errorf(FailedPrecondition, "VOLUME_SPANS_DISKS", "volume %s lies on %d disks", id, len(disks))
+			return 0, errorf(FailedPrecondition, reason.VolumeSpansDisks, "volume %s lies on %d disks", id, len(disks))
 		}
 		return disks[0], nil
 	})
 }
 
-// IsVolumeFormatted tells whether Windows recognises a file system on a volume. Only Windows' own "unrecognised" is a
+// IsVolumeFormatted reports whether Windows recognises a file system on a volume. Only Windows' own "unrecognised" is a
 // no; a volume that is gone, locked or damaged is an error, for a no leads callers straight to formatting.
 func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool, error) {
 	id, err := parseVolumeID(volumeID)
 	if err != nil {
 		return false, err
 	}
-	return read(ctx, v.calls, "IsVolumeFormatted", func(o *op) (bool, error) {
+	return read(ctx, v.node, on("IsVolumeFormatted", volumeObject(id)), func(o *op) (bool, error) {
 		fileSystem, err := o.fileSystem(id)
 		return fileSystem != "", err
 	})
@@ -145,7 +148,7 @@ func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
 	case info.FileSystem == "RAW":
 		return "", nil
 	case info.FileSystem == "":
-		return "", errorf(Internal, "NO_FILE_SYSTEM_NAME", "Windows mounted volume %s but does not name its file system", id)
+		return "", errorf(Internal, reason.NoFileSystemName, "Windows mounted volume %s but does not name its file system", id)
 	default:
 		return info.FileSystem, nil
 	}
@@ -157,7 +160,7 @@ func (v *Volumes) GetVolumeStats(ctx context.Context, volumeID string) (VolumeSt
 	if err != nil {
 		return VolumeStats{}, err
 	}
-	return read(ctx, v.calls, "GetVolumeStats", func(o *op) (VolumeStats, error) { return o.volumeStats(id) })
+	return read(ctx, v.node, on("GetVolumeStats", volumeObject(id)), func(o *op) (VolumeStats, error) { return o.volumeStats(id) })
 }
 
 func (o *op) volumeStats(id winpath.VolumeID) (VolumeStats, error) {
@@ -170,7 +173,7 @@ func (o *op) volumeStats(id winpath.VolumeID) (VolumeStats, error) {
 	case err != nil:
 		return VolumeStats{}, fail(err, "reading the sizes of volume %s", id)
 	case free > total:
-		return VolumeStats{}, errorf(Internal, "SIZES", "volume %s reports %d bytes free of %d", id, free, total)
+		return VolumeStats{}, errorf(Internal, reason.Sizes, "volume %s reports %d bytes free of %d", id, free, total)
 	}
 	return VolumeStats{TotalBytes: int64(total), UsedBytes: int64(total - free)}, nil
 }
@@ -181,9 +184,9 @@ func (v *Volumes) WriteVolumeCache(ctx context.Context, volumeID string) error {
 	if err != nil {
 		return err
 	}
-	j := job{what: "WriteVolumeCache", key: "WriteVolumeCache " + id.String(), locks: []string{volumeLock(id)}, fresh: true}
-	_, err = change(ctx, v.calls, j, func(o *op) (done, error) { return done{}, o.flushVolume(id) })
-	return err
+	what := on("WriteVolumeCache", volumeObject(id))
+	what.fresh = true
+	return v.node.change(ctx, what, func(o *op) error { return o.flushVolume(id) })
 }
 
 // flushVolume writes cached data. A write-protected volume has none.

@@ -8,31 +8,33 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
 // start runs change in the background and gives its result later.
-func startChange(ctx context.Context, c *calls, j job, f func(o *op) (int, error)) func() (int, error) {
+func startChange(ctx context.Context, n *Node, what operation, f func(o *op) (int, error)) func() (int, error) {
 	type result struct {
 		value int
 		err   error
 	}
 	results := make(chan result, 1)
 	go func() {
-		value, err := change(ctx, c, j, f)
+		value, err := changeTo(ctx, n, what, nil, f)
 		results <- result{value, err}
 	}()
 	return func() (int, error) { r := <-results; return r.value, r.err }
 }
 
 func TestIdenticalCallsShareOneRun(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := newCalls(nil, nil)
+	synctest.Test(t, func(t *testing.T) {
+		n := bare(t, nil)
 		runs, proceed := 0, make(chan struct{})
 		f := func(*op) (int, error) { runs++; <-proceed; return runs, nil }
-		j := job{what: "test", key: "k", locks: []string{"l"}}
-		first := startChange(t.Context(), c, j, f)
+		j := on("test", diskObject(1))
+		first := startChange(t.Context(), n, j, f)
 		synctest.Wait()
-		second := startChange(t.Context(), c, j, f)
+		second := startChange(t.Context(), n, j, f)
 		synctest.Wait()
 		close(proceed)
 		for _, result := range []func() (int, error){first, second} {
@@ -40,7 +42,7 @@ func TestIdenticalCallsShareOneRun(t *testing.T) {
 				t.Errorf("got %d, %v, want 1, nil", value, err)
 			}
 		}
-		third := startChange(t.Context(), c, j, f)
+		third := startChange(t.Context(), n, j, f)
 		if value, _ := third(); value != 2 {
 			t.Errorf("a later call got run %d, want its own, 2", value)
 		}
@@ -48,16 +50,17 @@ func TestIdenticalCallsShareOneRun(t *testing.T) {
 }
 
 func TestFreshCallDoesNotJoinWhatHasBegun(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := newCalls(nil, nil)
+	synctest.Test(t, func(t *testing.T) {
+		n := bare(t, nil)
 		runs, proceed := 0, make(chan struct{})
 		f := func(*op) (int, error) { runs++; <-proceed; return runs, nil }
-		j := job{what: "test", key: "k", locks: []string{"l"}, fresh: true}
-		begun := startChange(t.Context(), c, j, f)
+		j := on("test", diskObject(1))
+		j.fresh = true
+		begun := startChange(t.Context(), n, j, f)
 		synctest.Wait()
-		queued := startChange(t.Context(), c, j, f)
+		queued := startChange(t.Context(), n, j, f)
 		synctest.Wait()
-		joined := startChange(t.Context(), c, j, f)
+		joined := startChange(t.Context(), n, j, f)
 		synctest.Wait()
 		close(proceed)
 		for i, want := range []int{1, 2, 2} {
@@ -69,12 +72,12 @@ func TestFreshCallDoesNotJoinWhatHasBegun(t *testing.T) {
 }
 
 func TestLockOutlivesTheCallerThatGaveUp(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := newCalls(nil, nil)
+	synctest.Test(t, func(t *testing.T) {
+		n := bare(t, nil)
 		proceed, finished := make(chan struct{}), false
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		slow := startChange(ctx, c, job{what: "slow", key: "slow", locks: []string{"disk 1"}}, func(*op) (int, error) {
+		slow := startChange(ctx, n, on("slow", diskObject(1)), func(*op) (int, error) {
 			<-proceed
 			finished = true
 			return 0, nil
@@ -84,13 +87,13 @@ func TestLockOutlivesTheCallerThatGaveUp(t *testing.T) {
 		if !errors.As(err, &failure) || failure.Class != DeadlineExceeded {
 			t.Fatalf("got %v, want DeadlineExceeded", err)
 		}
-		next := startChange(t.Context(), c, job{what: "next", key: "next", locks: []string{"disk 1"}}, func(*op) (int, error) {
+		next := startChange(t.Context(), n, on("next", diskObject(1)), func(*op) (int, error) {
 			if !finished {
 				t.Error("the next operation began before the abandoned one had ended")
 			}
 			return 0, nil
 		})
-		other := startChange(t.Context(), c, job{what: "other", key: "other", locks: []string{"disk 2"}}, func(*op) (int, error) { return 7, nil })
+		other := startChange(t.Context(), n, on("other", diskObject(2)), func(*op) (int, error) { return 7, nil })
 		if value, err := other(); value != 7 || err != nil {
 			t.Errorf("another disk: %d, %v", value, err)
 		}
@@ -102,20 +105,20 @@ func TestLockOutlivesTheCallerThatGaveUp(t *testing.T) {
 }
 
 func TestNobodyLeftWaitingMeansNothingBegins(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := newCalls(nil, nil)
+	synctest.Test(t, func(t *testing.T) {
+		n := bare(t, nil)
 		proceed := make(chan struct{})
-		holder := startChange(t.Context(), c, job{what: "holder", locks: []string{"l"}}, func(*op) (int, error) { <-proceed; return 0, nil })
+		holder := startChange(t.Context(), n, on("holder", diskObject(1)), func(*op) (int, error) { <-proceed; return 0, nil })
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
-		j := job{what: "queued", key: "k", locks: []string{"l"}}
-		given := startChange(ctx, c, j, func(*op) (int, error) { t.Error("began although nobody waits"); return 0, nil })
+		j := on("queued", diskObject(1))
+		given := startChange(ctx, n, j, func(*op) (int, error) { t.Error("began although nobody waits"); return 0, nil })
 		synctest.Wait()
 		cancel()
 		if _, err := given(); err == nil {
 			t.Error("a cancelled call succeeded")
 		}
-		again := startChange(t.Context(), c, j, func(*op) (int, error) { return 5, nil })
+		again := startChange(t.Context(), n, j, func(*op) (int, error) { return 5, nil })
 		synctest.Wait()
 		close(proceed)
 		if value, err := again(); value != 5 || err != nil {
@@ -126,36 +129,36 @@ func TestNobodyLeftWaitingMeansNothingBegins(t *testing.T) {
 }
 
 func TestPanicEndsOneCall(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := newCalls(nil, nil)
-		j := job{what: "test", key: "k", locks: []string{"l"}}
-		_, err := change(t.Context(), c, j, func(*op) (int, error) { panic("boom") })
+	synctest.Test(t, func(t *testing.T) {
+		n := bare(t, nil)
+		j := on("test", diskObject(1))
+		_, err := changeTo(t.Context(), n, j, nil, func(*op) (int, error) { panic("boom") })
 		var failure *Error
-		if !errors.As(err, &failure) || failure.Class != Internal || failure.Reason != "PANIC" {
+		if !errors.As(err, &failure) || failure.Class != Internal || failure.Reason != reason.Panic {
 			t.Fatalf("got %v, want Internal, PANIC", err)
 		}
-		if value, err := change(t.Context(), c, j, func(*op) (int, error) { return 3, nil }); value != 3 || err != nil {
+		if value, err := changeTo(t.Context(), n, j, nil, func(*op) (int, error) { return 3, nil }); value != 3 || err != nil {
 			t.Errorf("the next call got %d, %v: the panic kept its lock", value, err)
 		}
 	})
 }
 
 func TestDrainWaitsForWhatCallersLeft(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := newCalls(nil, nil)
+	synctest.Test(t, func(t *testing.T) {
+		n := bare(t, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		proceed := make(chan struct{})
-		left := startChange(ctx, c, job{what: "left", locks: []string{"l"}}, func(*op) (int, error) { <-proceed; return 0, nil })
+		left := startChange(ctx, n, on("left", diskObject(1)), func(*op) (int, error) { <-proceed; return 0, nil })
 		synctest.Wait()
 		cancel()
 		_, _ = left()
 		expired, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		if err := c.drain(expired); err == nil {
+		if err := n.Drain(expired); err == nil {
 			t.Error("drained while an operation runs")
 		}
 		close(proceed)
-		if err := c.drain(t.Context()); err != nil {
+		if err := n.Drain(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package reason lists the reasons that the agent gives with its errors: the Reason of the google.rpc.ErrorInfo in a
+// call's status, and of csiproxy.Error. They are for programs; the error's text is for people. A reason that has been
+// released keeps its meaning. Where none of these fits, the reason is the name of the Windows error without its ERROR_,
+// such as WRITE_PROTECT, or WIN32_ and its number.
+package reason
+
+// Calls and requests.
+const (
+	// Canceled: the caller cancelled the call.
+	Canceled = "CANCELED"
+	// DeadlineExceeded: the call's deadline ended before the agent began with it.
+	DeadlineExceeded = "DEADLINE_EXCEEDED"
+	// Internal: a failure for which there is no better reason.
+	Internal = "INTERNAL"
+	// InvalidArgument: a field of the request has no meaning in this version of the group.
+	InvalidArgument = "INVALID_ARGUMENT"
+	// MalformedRequest: the bytes of the request are not a message of the method.
+	MalformedRequest = "MALFORMED_REQUEST"
+	// NotAnswering: Windows has not answered several earlier calls that ask the same disk, volume, share or path. No more are
+	// begun until one of them ends.
+	NotAnswering = "NOT_ANSWERING"
+	// Panic: a defect of the agent ended the call. The agent's log has the details.
+	Panic = "PANIC"
+	// StillRunning: the call's deadline ended while the agent works on it. What changes something goes on, and repeating
+	// the call joins it.
+	StillRunning = "STILL_RUNNING"
+	// TooManyCalls: the client, or all clients together, have as many calls running as they may.
+	TooManyCalls = "TOO_MANY_CALLS"
+	// TooManyStreams: the client has as many watches and reflection streams open as it may.
+	TooManyStreams = "TOO_MANY_STREAMS"
+)
+
+// Paths.
+const (
+	// DirectoryNotEmpty: the directory has entries.
+	DirectoryNotEmpty = "DIRECTORY_NOT_EMPTY"
+	// InvalidPath: the text is not a path that the agent accepts.
+	InvalidPath = "INVALID_PATH"
+	// LinkRefused: there is a link or mount point where the call wants none, or one on the way that is not followed.
+	LinkRefused = "LINK_REFUSED"
+	// NotADirectory: there is a file at the path, or on the way to it.
+	NotADirectory = "NOT_A_DIRECTORY"
+	// NotMounted: no volume is mounted at the path.
+	NotMounted = "NOT_MOUNTED"
+	// OnShare: the path lies on a network share, where the call needs a local directory.
+	OnShare = "ON_SHARE"
+	// OtherVolumeMounted: another volume is mounted at the path.
+	OtherVolumeMounted = "OTHER_VOLUME_MOUNTED"
+	// OutsideWorkingDirs: the path is not below a directory that the agent works in.
+	OutsideWorkingDirs = "PATH_OUTSIDE_WORKING_DIRECTORIES"
+	// PathExists: something else is at the path.
+	PathExists = "PATH_EXISTS"
+	// PathNotFound: the path does not exist.
+	PathNotFound = "PATH_NOT_FOUND"
+	// TooManyEntries: a search ended before it had seen everything.
+	TooManyEntries = "TOO_MANY_ENTRIES"
+	// WorkingDirItself: the path is a working directory itself, which the call does not touch.
+	WorkingDirItself = "WORKING_DIRECTORY_ITSELF"
+)
+
+// Disks and volumes.
+const (
+	// CannotExtend: the volume's file system cannot be extended; only NTFS can.
+	CannotExtend = "CANNOT_EXTEND"
+	// DiskChanged: the volume moved to another disk during the call.
+	DiskChanged = "DISK_CHANGED"
+	// DiskNotBlank: the disk holds something and is not partitioned over.
+	DiskNotBlank = "DISK_NOT_BLANK"
+	// DiskNotFound: no disk has the number or the name.
+	DiskNotFound = "DISK_NOT_FOUND"
+	// DiskOffline: the disk has to be brought online first.
+	DiskOffline = "DISK_OFFLINE"
+	// DiskRaw: the disk has no partition table.
+	DiskRaw = "DISK_RAW"
+	// DiskReadOnly: the disk cannot be written.
+	DiskReadOnly = "DISK_READ_ONLY"
+	// EmptyName: the disk name is empty.
+	EmptyName = "EMPTY_NAME"
+	// InvalidVolumeID: the text is not a volume id.
+	InvalidVolumeID = "INVALID_VOLUME_ID"
+	// NegativeSize: the size is negative.
+	NegativeSize = "NEGATIVE_SIZE"
+	// NoDataPartition: the disk has a partition table, and no data partition.
+	NoDataPartition = "NO_DATA_PARTITION"
+	// NoExtents: Windows does not tell on which disk the volume lies.
+	NoExtents = "NO_EXTENTS"
+	// NoFileSystemName: Windows mounted the volume and does not name its file system.
+	NoFileSystemName = "NO_FILE_SYSTEM_NAME"
+	// NoSpace: the disk has no room for a data partition.
+	NoSpace = "NO_SPACE"
+	// NoVolume: the disk or partition has no volume.
+	NoVolume = "NO_VOLUME"
+	// NotGrown: Windows accepted to grow the partition, and it did not grow.
+	NotGrown = "NOT_GROWN"
+	// NotInitialized: Windows accepted to write a partition table, and there is none.
+	NotInitialized = "NOT_INITIALIZED"
+	// PartitionNotFound: the disk has no such partition.
+	PartitionNotFound = "PARTITION_NOT_FOUND"
+	// SizeOutOfRange: the volume cannot become so large; the disk has to grow first.
+	SizeOutOfRange = "SIZE_OUT_OF_RANGE"
+	// Sizes: Windows reports sizes of a volume that contradict each other.
+	Sizes = "SIZES"
+	// StateNotApplied: Windows accepted a disk's new state, and the disk does not have it.
+	StateNotApplied = "STATE_NOT_APPLIED"
+	// SystemDisk: the disk or volume is one that Windows boots or runs from.
+	SystemDisk = "SYSTEM_DISK"
+	// VolumeGone: the volume that is mounted at the path, or on the way to it, is not present.
+	VolumeGone = "VOLUME_GONE"
+	// VolumeNotArrived: Windows has not made the volume of a partition in time.
+	VolumeNotArrived = "VOLUME_NOT_ARRIVED"
+	// VolumeNotBlank: the volume holds something and is not formatted over.
+	VolumeNotBlank = "VOLUME_NOT_BLANK"
+	// VolumeNotFound: no volume has the id.
+	VolumeNotFound = "VOLUME_NOT_FOUND"
+	// VolumeSpansDisks: the volume lies on more than one partition.
+	VolumeSpansDisks = "VOLUME_SPANS_DISKS"
+)
+
+// Shares and iSCSI.
+const (
+	// InvalidCHAP: the CHAP user name or secret is not one that Windows takes.
+	InvalidCHAP = "INVALID_CHAP"
+	// InvalidCredentials: a user name and a password are missing or malformed.
+	InvalidCredentials = "INVALID_CREDENTIALS"
+	// InvalidRemotePath: the text is not the path of a share.
+	InvalidRemotePath = "INVALID_REMOTE_PATH"
+	// InvalidTargetName: the text is not an iSCSI name.
+	InvalidTargetName = "INVALID_TARGET_NAME"
+	// InvalidTargetPortal: the address or port of a target portal is malformed.
+	InvalidTargetPortal = "INVALID_TARGET_PORTAL"
+	// PortalNotFound: the target portal is not registered.
+	PortalNotFound = "PORTAL_NOT_FOUND"
+	// Reconnecting: the session with the target has lost its connection, and Windows is trying to reconnect.
+	Reconnecting = "RECONNECTING"
+	// TargetInUse: something on the node uses a disk of the target.
+	TargetInUse = "TARGET_IN_USE"
+	// TargetNotFound: no discovery has found the target.
+	TargetNotFound = "TARGET_NOT_FOUND"
+)
+
+// Services and firmware.
+const (
+	// DependentsRunning: services that depend on the service are running.
+	DependentsRunning = "DEPENDENT_SERVICES_RUNNING"
+	// FirmwareTableDamaged: the machine's SMBIOS tables cannot be read.
+	FirmwareTableDamaged = "FIRMWARE_TABLE_DAMAGED"
+	// InvalidServiceName: the text cannot be the name of a service.
+	InvalidServiceName = "INVALID_SERVICE_NAME"
+	// NoSerialNumber: the firmware has no serial number of the system.
+	NoSerialNumber = "NO_SERIAL_NUMBER"
+	// OwnService: the call would stop the agent itself.
+	OwnService = "OWN_SERVICE"
+	// ServiceFailed: the service stopped again while it was starting.
+	ServiceFailed = "SERVICE_FAILED"
+	// ServiceNotFound: Windows has no such service.
+	ServiceNotFound = "SERVICE_NOT_FOUND"
+	// ServiceNotRunning: a service that the call needs is stopped.
+	ServiceNotRunning = "SERVICE_NOT_RUNNING"
+	// ServicePaused: the service is paused.
+	ServicePaused = "SERVICE_PAUSED"
+	// ServicePending: the service did not start or stop in time; it may still do so.
+	ServicePending = "SERVICE_PENDING"
+)

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+)
+
+// An operation that has to ask many disks or volumes asks them side by side. One that does not answer is left out after
+// a while, shows in the log and among what is running, and keeps nobody from the answers of the others.
+const (
+	askWidth = 16              // how many are asked at once
+	askTime  = 5 * time.Second // how long each is waited for
+)
+
+// answer is what one of those asked said.
+type answer[T any] struct {
+	value T
+	err   error
+}
+
+// askEach asks each object, side by side, and returns the answers in the order of the objects.
+func askEach[T any](o *op, objects []object, f func(o *op, i int) (T, error)) []answer[T] {
+	answers := make([]answer[T], len(objects))
+	slots := make(chan struct{}, askWidth)
+	var asked sync.WaitGroup
+	for i, x := range objects {
+		slots <- struct{}{}
+		asked.Go(func() {
+			defer func() { <-slots }()
+			answers[i].value, answers[i].err = ask(o, x, i+1, func(o *op) (T, error) { return f(o, i) })
+		})
+	}
+	asked.Wait()
+	return answers
+}
+
+// ask asks one object on a goroutine of its own, which goes on when it is no longer waited for. Part is its number among
+// those that are asked side by side.
+func ask[T any](o *op, x object, part int, f func(o *op) (T, error)) (T, error) {
+	n, what := o.node, on(o.operation.verb, x)
+	var zero T
+	if err := n.refuseHanging(what, x); err != nil {
+		return zero, err
+	}
+	entry := n.tasks.Add(task{operation: what, begun: true})
+	aside := &op{ctx: o.ctx, k: n.partKernel(o.ctx, part), node: n, deadline: o.deadline, operation: what, entry: entry, reads: true}
+	var value T
+	var err error
+	done := make(chan struct{})
+	n.busy.Go(func() {
+		defer close(done)
+		err = aside.run(func() (err error) { value, err = f(aside); return err })
+		n.end(entry, nil)
+	})
+	patience := o.askTime()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	select {
+	case <-done:
+		return value, err
+	case <-limit.C:
+		n.abandon(entry)
+		klog.FromContext(o.ctx).Error(nil, "What does not answer is left out", "object", x, "call", o.operation, "waited", patience)
+		return zero, errorf(Unavailable, reason.NotAnswering, "%s has not answered within %v", x, patience)
+	}
+}
+
+// askTime is how long an operation waits for one of many: never so long that its own caller gives up because of it.
+func (o *op) askTime() time.Duration {
+	if left := time.Until(o.deadline); left > 0 {
+		return min(askTime, left/2)
+	}
+	return askTime
+}
+
+// partKernel is the kernel for one of those that are asked side by side: what watches the calls learns which.
+func (n *Node) partKernel(ctx context.Context, part int) kernel.Kernel {
+	if n.around == nil {
+		return n.kernel
+	}
+	return kernel.Intercept(ctx, n.kernel, func(ctx context.Context, call kernel.Call, do func() error) error {
+		call.Part = part
+		return n.around(ctx, call, do)
+	})
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+
+	"k8s.io/klog/v2"
+)
+
+// A change runs on a goroutine of its own, so that a caller can give up at its deadline while a kernel call that cannot
+// be abandoned runs to its end with its locks held.
+
+// flight is a change under way and everybody who waits for its result.
+type flight struct {
+	done    chan struct{}
+	value   any
+	err     error
+	waiting int
+	begun   bool               // has its locks; from now on it runs to its end
+	cancel  context.CancelFunc // ends the wait for locks when the last caller has gone
+}
+
+// change runs an operation that changes something, with the locks of its objects. An identical one that is running is
+// joined: it holds or awaits the same locks, so nothing that this caller has seen finished can lie between its steps.
+func (n *Node) change(ctx context.Context, what operation, f func(o *op) error) error {
+	_, err := changeTo(ctx, n, what, nil, func(o *op) (struct{}, error) { return struct{}{}, f(o) })
+	return err
+}
+
+// changeWith is change for a caller that has to clean up: finally, unless it is nil, is called once when this call's
+// function has run, or will not run any more.
+func (n *Node) changeWith(ctx context.Context, what operation, finally func(), f func(o *op) error) error {
+	_, err := changeTo(ctx, n, what, finally, func(o *op) (struct{}, error) { return struct{}{}, f(o) })
+	return err
+}
+
+// changeTo is changeWith for an operation with a result.
+func changeTo[T any](ctx context.Context, n *Node, what operation, finally func(), f func(o *op) (T, error)) (T, error) {
+	var zero T
+	fl := n.fly(ctx, what, finally, func(o *op) (any, error) { return f(o) })
+	select {
+	case <-fl.done:
+	case <-ctx.Done():
+		n.leave(what, fl)
+		n.tell(what, GaveUp)
+		return zero, abandoned(ctx, what.String())
+	}
+	if fl.err != nil {
+		return zero, fl.err
+	}
+	return fl.value.(T), nil //nolint:forcetypeassert // one key belongs to one operation, hence to one type
+}
+
+// fly joins an identical change, or starts one.
+func (n *Node) fly(ctx context.Context, what operation, finally func(), f func(o *op) (any, error)) *flight {
+	key := what.key()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if fl := n.flights[key]; fl != nil && key != "" {
+		fl.waiting++
+		if finally != nil {
+			finally()
+		}
+		klog.FromContext(ctx).V(2).Info("Joined an identical call", "call", what)
+		n.tell(what, Joined)
+		return fl
+	}
+	entry, held := n.begin(ctx, what)
+	o := n.newOp(ctx, what, entry)
+	fl := &flight{done: make(chan struct{}), waiting: 1}
+	o.ctx, fl.cancel = context.WithCancel(o.ctx)
+	if key != "" {
+		n.flights[key] = fl
+	}
+	n.tell(what, Queued)
+	n.busy.Go(func() {
+		defer fl.cancel()
+		if finally != nil {
+			defer finally()
+		}
+		fl.err = o.run(func() (err error) { fl.value, err = o.perform(fl, f); return err })
+		n.tell(what, fl.outcome())
+		n.end(entry, held) // first: a caller that has its answer does not find the operation under way
+		close(fl.done)
+	})
+	return fl
+}
+
+// perform takes the locks and runs f. The flight leaves the register before the locks are released, so that nobody joins
+// a call that others may already have overtaken.
+func (o *op) perform(fl *flight, f func(o *op) (any, error)) (value any, err error) {
+	n, what := o.node, o.operation
+	defer n.land(what, fl)
+	if err := o.lock(what.objects...); err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	fl.begun = fl.waiting > 0
+	n.mu.Unlock()
+	if !fl.begun {
+		return nil, abandoned(o.ctx, what.String())
+	}
+	n.tell(what, Begun)
+	o.entry.Update(func(t *task) { t.begun = true })
+	if what.fresh {
+		n.land(what, fl)
+	}
+	return f(o)
+}
+
+// outcome is what became of a flight that is over.
+func (fl *flight) outcome() Event {
+	if fl.begun {
+		return Ended
+	}
+	return Dropped
+}
+
+// land takes a flight out of the register, unless another has its place already.
+func (n *Node) land(what operation, fl *flight) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.forget(what, fl)
+}
+
+func (n *Node) forget(what operation, fl *flight) {
+	if key := what.key(); n.flights[key] == fl {
+		delete(n.flights, key)
+	}
+}
+
+// leave takes one waiting caller off a flight. Nobody left and nothing begun: the flight is off, and must not be joined.
+func (n *Node) leave(what operation, fl *flight) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if fl.waiting--; fl.waiting > 0 || fl.begun {
+		return
+	}
+	n.forget(what, fl)
+	fl.cancel()
+}

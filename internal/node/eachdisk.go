@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"fmt"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// ofDisk is what was found out about one disk.
+type ofDisk[T any] struct {
+	number uint32
+	value  T
+}
+
+// eachDisk asks every disk that is present, side by side. A disk that fails or does not answer is left out, for it may
+// just be leaving; only when every disk fails does the listing.
+func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]ofDisk[T], error) {
+	paths, err := o.k.DiskInterfaces()
+	if err != nil {
+		return nil, fail(err, "listing the disks")
+	}
+	objects := make([]object, len(paths))
+	for i, path := range paths {
+		objects[i] = interfaceObject(path)
+	}
+	answers := askEach(o, objects, func(o *op, i int) (ofDisk[T], error) { return oneDisk(o, paths[i], f) })
+	var found []ofDisk[T]
+	for i, a := range answers {
+		if a.err != nil {
+			klog.FromContext(o.ctx).Info("A disk is left out of the list", "device", paths[i], "err", a.err)
+			err = a.err
+			continue
+		}
+		found = append(found, a.value)
+	}
+	if err != nil && len(found) == 0 {
+		return nil, fail(err, "no disk could be read")
+	}
+	return found, nil
+}
+
+func oneDisk[T any](o *op, path string, f func(o *op, d *disk) (T, error)) (found ofDisk[T], err error) {
+	h, err := o.k.OpenDevice(path, 0)
+	if err != nil {
+		return found, err
+	}
+	defer h.Close()
+	number, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, 12, win32.ParseStorageDeviceNumber)
+	if err != nil {
+		return found, err
+	}
+	if number.DeviceType != win32.FILE_DEVICE_DISK {
+		return found, fmt.Errorf("device type %d is not a disk", number.DeviceType)
+	}
+	back, err := o.reach(diskObject(number.DeviceNumber))
+	if err != nil {
+		return found, err
+	}
+	defer back()
+	found.number = number.DeviceNumber
+	found.value, err = f(o, &disk{Handle: h, number: number.DeviceNumber})
+	return found, err
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"errors"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// initiatorService is the iSCSI initiator service as operations use it: each function waits out what the service says for
+// a moment only, and drops remarks about what has been done. Its errors are those of the kernel.
+type initiatorService struct{ op *op }
+
+func (o *op) initiator() initiatorService { return initiatorService{o} }
+
+// How long codes of the initiator service are waited out.
+const (
+	sessionTime = 10 * time.Second // until a busy session is not
+	deviceTime  = 5 * time.Second  // until Windows has looked at the disks of a session, or nobody uses them any more
+)
+
+// passing are codes that pass by themselves, with how long each is waited out.
+type passing map[win32.Errno]time.Duration
+
+// What each function of iscsidsc.dll has been seen to say, or is documented to say, for a moment. A buffer is "too
+// small" now and then whatever its size, as lists grow between two calls; a session is busy while another caller logs in
+// or out; right after a login, and while a virus scanner looks at a disk, the devices of a session are in use.
+var (
+	listing = passing{win32.ERROR_INSUFFICIENT_BUFFER: transientTime, win32.ISDSC_BUFFER_TOO_SMALL: transientTime}
+
+	transientCodes = map[string]passing{
+		"AddIScsiSendTargetPortalW":         {win32.ISDSC_SESSION_BUSY: sessionTime},
+		"ReportIScsiSendTargetPortalsW":     listing,
+		"RefreshIScsiSendTargetPortalW":     {win32.ISDSC_SESSION_BUSY: sessionTime},
+		"RemoveIScsiSendTargetPortalW":      {win32.ISDSC_SESSION_BUSY: sessionTime},
+		"ReportIScsiTargetsW":               listing,
+		"ReportIScsiTargetPortalsW":         listing,
+		"GetIScsiSessionListW":              listing,
+		"ReportIScsiPersistentLoginsW":      listing,
+		"RemoveIScsiPersistentTargetW":      {win32.ISDSC_SESSION_BUSY: sessionTime},
+		"SetIScsiInitiatorCHAPSharedSecret": {},
+		"LoginIScsiTargetW": {
+			win32.ISDSC_SESSION_BUSY:        sessionTime,
+			win32.ERROR_INSUFFICIENT_BUFFER: transientTime, win32.ISDSC_BUFFER_TOO_SMALL: transientTime,
+		},
+		"LogoutIScsiTarget": {
+			win32.ISDSC_SESSION_BUSY: sessionTime, win32.ISDSC_DEVICE_BUSY_ON_SESSION: deviceTime,
+		},
+		"GetDevicesForIScsiSessionW": {
+			win32.ISDSC_SESSION_BUSY: sessionTime, win32.ISDSC_DEVICE_BUSY_ON_SESSION: deviceTime,
+			win32.ERROR_INSUFFICIENT_BUFFER: deviceTime, win32.ISDSC_BUFFER_TOO_SMALL: deviceTime,
+		},
+	}
+)
+
+// patiently calls a function until it says something that does not pass.
+func (i initiatorService) patiently(function string, f func() error) error {
+	waits := map[win32.Errno]*patience{}
+	for {
+		err := f()
+		var code win32.Errno
+		if !errors.As(err, &code) {
+			return err
+		}
+		if code.IsISCSIWarning() {
+			klog.FromContext(i.op.ctx).Info("The iSCSI initiator service did what was asked, with a remark", "function", function, "remark", err)
+			return nil
+		}
+		limit := transientCodes[function][code]
+		if waits[code] == nil {
+			waits[code] = &patience{}
+		}
+		if limit == 0 || !waits[code].wait(limit) {
+			return err
+		}
+	}
+}
+
+// list calls a function that fills a buffer with structures, and parses them.
+func list[T any](i initiatorService, function string, f func() ([]byte, int, error), parse func([]byte, int) ([]T, error)) (all []T, err error) {
+	var b []byte
+	var count int
+	err = i.patiently(function, func() (err error) { b, count, err = f(); return err })
+	defer func() { clear(b) }() // there may be secrets behind the structures
+	if err != nil {
+		return nil, err
+	}
+	return parse(b, count)
+}
+
+func (i initiatorService) addPortal(p portal) error {
+	return i.patiently("AddIScsiSendTargetPortalW", func() error { return i.op.k.AddISCSISendTargetPortal(p.win32().Bytes()) })
+}
+
+func (i initiatorService) portals() ([]win32.ISCSITargetPortalInfo, error) {
+	return list(i, "ReportIScsiSendTargetPortalsW", i.op.k.ReportISCSISendTargetPortals, win32.ParseISCSITargetPortalInfos)
+}
+
+func (i initiatorService) refreshPortal(r win32.ISCSITargetPortalInfo) error {
+	return i.patiently("RefreshIScsiSendTargetPortalW", func() error {
+		return i.op.k.RefreshISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
+	})
+}
+
+func (i initiatorService) removePortal(r win32.ISCSITargetPortalInfo) error {
+	return i.patiently("RemoveIScsiSendTargetPortalW", func() error {
+		return i.op.k.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
+	})
+}
+
+func (i initiatorService) targets() (names []string, err error) {
+	err = i.patiently("ReportIScsiTargetsW", func() (err error) { names, err = i.op.k.ReportISCSITargets(false); return err })
+	return names, err
+}
+
+func (i initiatorService) targetPortals(target string) ([]win32.ISCSITargetPortal, error) {
+	ask := func() ([]byte, int, error) { return i.op.k.ReportISCSITargetPortals(target) }
+	return list(i, "ReportIScsiTargetPortalsW", ask, win32.ParseISCSITargetPortals)
+}
+
+func (i initiatorService) sessions() ([]win32.ISCSISession, error) {
+	var found kernel.ISCSISessions
+	err := i.patiently("GetIScsiSessionListW", func() (err error) { found, err = i.op.k.ISCSISessionList(); return err })
+	if err != nil {
+		return nil, err
+	}
+	return win32.ParseISCSISessionList(found.Buffer, found.Base, found.Count)
+}
+
+func (i initiatorService) devices(session win32.ISCSIUniqueID) ([]win32.ISCSIDevice, error) {
+	ask := func() ([]byte, int, error) { return i.op.k.DevicesForISCSISession(session) }
+	return list(i, "GetDevicesForIScsiSessionW", ask, win32.ParseISCSIDevices)
+}
+
+func (i initiatorService) persistentLogins() ([]win32.PersistentISCSILogin, error) {
+	return list(i, "ReportIScsiPersistentLoginsW", i.op.k.ISCSIPersistentLogins, win32.ParsePersistentISCSILogins)
+}
+
+func (i initiatorService) removePersistentLogin(l win32.PersistentISCSILogin) error {
+	return i.patiently("RemoveIScsiPersistentTargetW", func() error {
+		return i.op.k.RemoveISCSIPersistentTarget(l.Initiator, l.InitiatorPort, l.TargetName, l.Portal.Bytes())
+	})
+}
+
+func (i initiatorService) login(l kernel.ISCSILogin) error {
+	return i.patiently("LoginIScsiTargetW", func() error { _, err := i.op.k.LoginISCSITarget(l); return err })
+}
+
+func (i initiatorService) logout(session win32.ISCSIUniqueID) error {
+	return i.patiently("LogoutIScsiTarget", func() error { return i.op.k.LogoutISCSITarget(session) })
+}
+
+func (i initiatorService) setCHAPSecret(secret Secret) error {
+	return i.patiently("SetIScsiInitiatorCHAPSharedSecret", func() error { return i.op.k.SetISCSIInitiatorCHAPSharedSecret(secret) })
+}

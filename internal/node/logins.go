@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"sync"
+	"time"
+)
+
+// arrivalTime is how long after a login its disks are waited for.
+const arrivalTime = 10 * time.Second
+
+// logins remembers when this agent logged in to iSCSI targets, for as long as their disks are waited for.
+type logins struct {
+	mu    sync.Mutex
+	since map[targetName]time.Time
+}
+
+// expect notes that the disks of a target may come from now on.
+func (l *logins) expect(name targetName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forgetOld()
+	if l.since == nil {
+		l.since = map[targetName]time.Time{}
+	}
+	l.since[name] = time.Now()
+}
+
+func (l *logins) forget(name targetName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.since, name)
+}
+
+// disksUntil is until when the disks of a target may still come; long ago if nobody logged in lately.
+func (l *logins) disksUntil(name targetName) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forgetOld()
+	since, ok := l.since[name]
+	if !ok {
+		return time.Time{}
+	}
+	return since.Add(arrivalTime)
+}
+
+// forgetOld forgets logins whose disks are no longer waited for; mu is held.
+func (l *logins) forgetOld() {
+	for name, since := range l.since {
+		if time.Since(since) > arrivalTime {
+			delete(l.since, name)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// bare is a Node on a kernel of which a test implements what it needs; nil: none of it.
+func bare(t *testing.T, k kernel.Kernel) *Node {
+	t.Helper()
+	n, err := New(k, Config{WorkingDirs: []string{KubeletDir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func mustVolumeID(text string) winpath.VolumeID {
+	id, err := winpath.ParseVolumeID(text)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}

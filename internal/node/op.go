@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/running"
+)
+
+// op is a running operation as its steps see it. Everything that an operation does is a method of it.
+type op struct {
+	ctx      context.Context // values and log of the first caller; ends only while a change has not begun
+	k        kernel.Kernel
+	node     *Node
+	deadline time.Time // the first caller's; zero: none
+	unlocks  []func()
+
+	operation operation
+	entry     *running.Entry[task]
+	reads     bool // it changes nothing
+	// sharingPatience is the time left to wait for others to close what they have open.
+	sharingPatience patience
+}
+
+// newOp is an operation that is about to run on behalf of a call.
+func (n *Node) newOp(ctx context.Context, what operation, entry *running.Entry[task]) *op {
+	deadline, _ := ctx.Deadline()
+	inside := context.WithoutCancel(ctx)
+	return &op{
+		ctx: inside, k: kernel.Intercept(inside, n.kernel, n.around), node: n, deadline: deadline,
+		operation: what, entry: entry,
+	}
+}
+
+// run runs f, with a net for panics.
+func (o *op) run(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			klog.FromContext(o.ctx).Error(nil, "Panic in an operation", "call", o.operation, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = errorf(Internal, reason.Panic, "%s: internal error; the agent's log has the details", o.operation)
+		}
+		for i := len(o.unlocks) - 1; i >= 0; i-- {
+			o.unlocks[i]()
+		}
+	}()
+	return f()
+}
+
+// lock takes further locks for the rest of the operation. Within one operation nothing is locked twice, and the kinds
+// of its objects ascend.
+func (o *op) lock(objects ...object) error {
+	for _, key := range inLockOrder(objects) {
+		unlock, err := o.node.locks.acquire(o.ctx, key)
+		if err != nil {
+			return abandoned(o.ctx, o.operation.String())
+		}
+		o.unlocks = append(o.unlocks, unlock)
+	}
+	return nil
+}
