@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package running is a register of what runs now: operations, kernel calls, API calls. It is how a person sees the one
+// that does not end.
+package running
+
+import (
+	"container/list"
+	"sync"
+	"time"
+)
+
+// A Set holds values while what they stand for runs. The zero value is empty and ready for use. A Set is safe for
+// concurrent use and must not be copied.
+type Set[T any] struct {
+	mu      sync.Mutex
+	entries list.List // of *Entry[T], the oldest first
+}
+
+// An Entry is a value's place in a Set, from Add to Remove.
+type Entry[T any] struct {
+	Since   time.Time // when it was added; never changes
+	set     *Set[T]
+	element *list.Element
+	value   T
+}
+
+// A Snapshot is a copy of an Entry.
+type Snapshot[T any] struct {
+	Since time.Time
+	Value T
+}
+
+// Add puts a value into the set.
+func (s *Set[T]) Add(value T) *Entry[T] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := &Entry[T]{Since: time.Now(), set: s, value: value}
+	e.element = s.entries.PushBack(e)
+	return e
+}
+
+// Remove takes the entry out of its set and returns its last value. Removing it again changes nothing.
+func (e *Entry[T]) Remove() T {
+	e.set.mu.Lock()
+	defer e.set.mu.Unlock()
+	e.set.entries.Remove(e.element)
+	return e.value
+}
+
+// Update lets the function change the entry's value. The function holds the set's lock, so it must not call the set.
+func (e *Entry[T]) Update(change func(value *T)) {
+	e.set.mu.Lock()
+	defer e.set.mu.Unlock()
+	change(&e.value)
+}
+
+// All returns the entries as they are now, the oldest first.
+func (s *Set[T]) All() []Snapshot[T] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Snapshot[T], 0, s.entries.Len())
+	for element := s.entries.Front(); element != nil; element = element.Next() {
+		e := element.Value.(*Entry[T])
+		all = append(all, Snapshot[T]{Since: e.Since, Value: e.value})
+	}
+	return all
+}
+
+// Len returns the number of entries.
+func (s *Set[T]) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.entries.Len()
+}
+
+// Oldest returns the age of the oldest entry, 0 if there is none.
+func (s *Set[T]) Oldest() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.entries.Len() == 0 {
+		return 0
+	}
+	return time.Since(s.entries.Front().Value.(*Entry[T]).Since)
+}
