@@ -134,7 +134,7 @@ func (s *ISCSI) DiscoverTargetPortal(ctx context.Context, at TargetPortal) ([]st
 func (o *op) targetsAt(p portal) ([]string, error) {
 	var all []string
 	err := o.whileTooSmall(func() (err error) {
-		all, err = o.k.ReportISCSITargets(false)
+		all, err = o.k.ReportISCSITargets()
 		return o.unlessDone(err)
 	})
 	if err != nil {
