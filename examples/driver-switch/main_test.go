@@ -7,11 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
 const (
@@ -42,27 +38,15 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// TestInProcess: the same work on a node in this process.
+// TestInProcess does the same work with the client that a HostProcess container has.
 func TestInProcess(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = k.Close() })
-	n, err := node.New(k, node.Config{WorkingDirs: []string{node.KubeletDir}, RequirePrivacy: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := csiproxy.Over(server.NewLocal(server.APIs(n), server.Options{}))
+	client := csiproxytest.Start(t, csiproxytest.Options{}).InProcess()
 	volume, err := stage(t.Context(), client, serial, staging)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if again, err := stage(t.Context(), client, serial, staging); again != volume || err != nil {
 		t.Errorf("staging again: %s, %v, want %s", again, err, volume)
-	}
-	if err := n.Drain(t.Context()); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -22,7 +22,6 @@ const maxMessage = 1024
 
 // A Log writes audit lines. Its Record is a server.Record.
 type Log struct {
-	masks  redact.Masks
 	logger klog.Logger
 
 	mu     sync.Mutex
@@ -77,7 +76,7 @@ func (r *record) Request(message any) {
 	if !ok {
 		return
 	}
-	kept, tooLarge := r.log.masks.Mask(request)
+	kept, tooLarge := redact.Mask(request)
 	if r.line.Bytes = tooLarge; tooLarge > 0 {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/redact"
+	"github.com/kubernetes-csi/csi-proxy/internal/running"
 )
 
 // An Entry is one call: a kernel call where Function is set, else one of the API.
@@ -39,38 +40,31 @@ var errPanic = errors.New("panic")
 // A Journal keeps the newest entries and those of the calls that run. It is safe for concurrent use.
 type Journal struct {
 	requestID func(context.Context) string
-	masks     redact.Masks
+
+	running running.Set[Entry] // their Begin is the set's Since
 
 	mu      sync.Mutex
-	ring    []*running // the call with the sequence number n is at n modulo its length; none of them changes any more
+	ring    []*Entry // the call with the sequence number n is at n modulo its length; none of them changes any more
 	newest  uint64
-	running list
 	changed chan struct{} // closed at the next entry; nil when nobody waits
 	closed  bool
 }
 
 // New makes a journal of a number of entries. The function finds the request id in the context of a kernel call.
 func New(size int, requestID func(context.Context) string) *Journal {
-	return &Journal{requestID: requestID, ring: make([]*running, size)}
+	return &Journal{requestID: requestID, ring: make([]*Entry, size)}
 }
 
-// begin takes up a call that runs.
-func (j *Journal) begin(r *running) {
-	r.entry.Begin = time.Now()
+// end makes an entry of a call that ran. Whoever holds the mutex sees the call either running or ended.
+func (j *Journal) end(call *running.Entry[Entry], outcome func(*Entry)) {
+	took := time.Since(call.Since)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.running.add(r)
-}
-
-// end makes an entry of a call that ran.
-func (j *Journal) end(r *running, response proto.Message, err error) {
-	took := time.Since(r.entry.Begin)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.running.remove(r)
+	e := call.Remove()
+	outcome(&e)
 	j.newest++
-	r.entry.Sequence, r.entry.Duration, r.entry.Response, r.entry.Err = j.newest, took, response, err
-	j.ring[j.newest%uint64(len(j.ring))] = r
+	e.Sequence, e.Begin, e.Duration = j.newest, call.Since, took
+	j.ring[j.newest%uint64(len(j.ring))] = &e
 	j.wake()
 }
 
@@ -84,44 +78,37 @@ func (j *Journal) wake() {
 // An APICall is an API call that runs.
 type APICall struct {
 	journal *Journal
-	running running
+	running *running.Entry[Entry]
 }
 
 // BeginAPI takes up an API call.
 func (j *Journal) BeginAPI(requestID, endpoint, method string) *APICall {
-	c := &APICall{journal: j, running: running{entry: Entry{RequestID: requestID, Endpoint: endpoint, Method: method}}}
-	j.begin(&c.running)
-	return c
+	return &APICall{journal: j, running: j.running.Add(Entry{RequestID: requestID, Endpoint: endpoint, Method: method})}
 }
 
-// Request takes the call's request, masked, once it is known. Nobody may change the message any more.
+// Request takes the call's request, once it is known, and keeps a masked copy.
 func (c *APICall) Request(request proto.Message) {
-	kept, tooLarge := c.journal.masks.Mask(request)
-	c.journal.mu.Lock()
-	defer c.journal.mu.Unlock()
-	c.running.entry.Request, c.running.entry.TooLarge = kept, tooLarge
+	kept, tooLarge := redact.Mask(request)
+	c.running.Update(func(e *Entry) { e.Request, e.TooLarge = kept, tooLarge })
 }
 
 // End takes the call's outcome, once. Nobody may change the response any more; nil: there is none.
 func (c *APICall) End(response proto.Message, err error) {
+	tooLarge := 0
 	if response != nil {
 		if size := proto.Size(response); size > redact.MaxSize { // the list of a large node's disks; thousands may come
-			c.journal.mu.Lock()
-			c.running.entry.LargeResponse = size
-			c.journal.mu.Unlock()
-			response = nil
+			response, tooLarge = nil, size
 		}
 	}
-	c.journal.end(&c.running, response, err)
+	c.journal.end(c.running, func(e *Entry) { e.Response, e.LargeResponse, e.Err = response, tooLarge, err })
 }
 
 // Intercept is the kernel.Interceptor.
 func (j *Journal) Intercept(ctx context.Context, call kernel.Call, do func() error) error {
 	call.Input = slices.Clone(call.Input[:min(len(call.Input), redact.MaxSize)])
-	r := &running{entry: Entry{RequestID: j.requestID(ctx), Call: call}}
-	j.begin(r)
+	r := j.running.Add(Entry{RequestID: j.requestID(ctx), Call: call})
 	err := errPanic
-	defer func() { j.end(r, nil, err) }()
+	defer func() { j.end(r, func(e *Entry) { e.Err = err }) }()
 	err = do()
 	return err
 }

@@ -51,7 +51,7 @@ func (e *Entry) message() *admin.JournalEntry {
 	case e.LargeResponse > 0:
 		call.Response = requestText(nil, e.LargeResponse)
 	case e.Response != nil:
-		call.Response = clip(requestText((&redact.Masks{}).Mask(e.Response)), maxJSON)
+		call.Response = clip(requestText(redact.Mask(e.Response)), maxJSON)
 	}
 	if e.Err != nil {
 		call.Message = clip(status.Convert(e.Err).Message(), maxText)

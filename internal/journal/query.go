@@ -3,7 +3,6 @@
 package journal
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -39,50 +38,45 @@ func (j *Journal) Find(q Query) (Found, error) {
 		}
 	}
 	j.mu.Lock()
-	all := slices.Clone(j.ring)
-	newest := j.newest
-	var running []Entry
-	for r := j.running.first; r != nil; r = r.next {
-		entry := r.entry
-		entry.Duration = time.Since(entry.Begin)
-		running = append(running, entry)
-	}
+	ring, newest := slices.Clone(j.ring), j.newest
+	snapshots := j.running.All()
 	j.mu.Unlock()
 
-	wanted := q.filter(all, running)
+	var running []*Entry
+	for _, s := range snapshots {
+		s.Value.Begin, s.Value.Duration = s.Since, time.Since(s.Since)
+		running = append(running, &s.Value)
+	}
+	wanted := q.filter(slices.Concat(ring, running))
 	found := Found{Newest: newest, Searched: q.After}
 	after := q.After
-	if size := uint64(len(all)); newest > size {
+	if size := uint64(len(ring)); newest > size {
 		after = max(after, newest-size)
 	}
 	for n := after + 1; n <= newest && n > after; n++ {
 		if q.Limit > 0 && len(found.Entries) == q.Limit {
 			break
 		}
-		if e := &all[n%uint64(len(all))].entry; wanted(e) {
+		if e := ring[n%uint64(len(ring))]; wanted(e) {
 			found.Entries = append(found.Entries, *e)
 		}
 		found.Searched = n
 	}
-	found.Running = slices.DeleteFunc(running, func(e Entry) bool { return !wanted(&e) })
-	slices.SortFunc(found.Running, func(a, b Entry) int {
-		return cmp.Or(a.Begin.Compare(b.Begin), cmp.Compare(a.RequestID, b.RequestID))
-	})
+	for _, e := range running {
+		if wanted(e) {
+			found.Running = append(found.Running, *e)
+		}
+	}
 	return found, nil
 }
 
-// filter tells which entries are wanted, knowing them all: only an API call's own entry has its method.
-func (q Query) filter(all []*running, calls []Entry) func(*Entry) bool {
+// filter returns what reports whether an entry is wanted. It needs them all: only an API call's own entry has its method.
+func (q Query) filter(all []*Entry) func(*Entry) bool {
 	ofMethod := map[string]bool{} // by request id
 	if q.Methods != "" {
 		mask, _ := methods.Parse(q.Methods)
-		for _, r := range all {
-			if r != nil && mask.Match(r.entry.Method) {
-				ofMethod[r.entry.RequestID] = true
-			}
-		}
-		for _, e := range calls {
-			if mask.Match(e.Method) {
+		for _, e := range all {
+			if e != nil && mask.Match(e.Method) {
 				ofMethod[e.RequestID] = true
 			}
 		}

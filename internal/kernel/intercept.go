@@ -125,9 +125,9 @@ func (k *intercepted) DeleteVolumeMountPoint(mountPoint string) error {
 	return k.do("DeleteVolumeMountPoint", mountPoint, func() error { return k.kernel.DeleteVolumeMountPoint(mountPoint) })
 }
 
-func (k *intercepted) VolumeInformation(root string) (info VolumeInformation, err error) {
-	err = k.do("VolumeInformation", root, func() (err error) { info, err = k.kernel.VolumeInformation(root); return err })
-	return info, err
+func (k *intercepted) VolumeInformation(root string) (fileSystem string, err error) {
+	err = k.do("VolumeInformation", root, func() (err error) { fileSystem, err = k.kernel.VolumeInformation(root); return err })
+	return fileSystem, err
 }
 
 func (k *intercepted) DiskFreeSpace(root string) (total, free uint64, err error) {

@@ -48,8 +48,8 @@ func (k *intercepted) RemoveISCSISendTargetPortal(initiator string, initiatorPor
 	})
 }
 
-func (k *intercepted) ReportISCSITargets(forceUpdate bool) (targets []string, err error) {
-	err = k.do("ReportISCSITargets", "", func() (err error) { targets, err = k.kernel.ReportISCSITargets(forceUpdate); return err })
+func (k *intercepted) ReportISCSITargets() (targets []string, err error) {
+	err = k.do("ReportISCSITargets", "", func() (err error) { targets, err = k.kernel.ReportISCSITargets(); return err })
 	return targets, err
 }
 

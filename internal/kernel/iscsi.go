@@ -25,9 +25,8 @@ type ISCSI interface {
 	// RemoveISCSISendTargetPortal forgets a registered portal (RemoveIScsiSendTargetPortalW).
 	RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error
 
-	// ReportISCSITargets lists the names of the targets that discoveries found; with forceUpdate every portal is
-	// asked again first (ReportIScsiTargetsW).
-	ReportISCSITargets(forceUpdate bool) ([]string, error)
+	// ReportISCSITargets lists the names of the targets that discoveries found (ReportIScsiTargetsW).
+	ReportISCSITargets() ([]string, error)
 
 	// ReportISCSITargetPortals lists the portals at which a known target answers, for any initiator, as
 	// win32.ISCSITargetPortal (ReportIScsiTargetPortalsW).
@@ -70,9 +69,8 @@ type ISCSISessions struct {
 
 // ISCSILogin is what LoginIScsiTargetW is told. The fields behind Portal are those of ISCSI_LOGIN_OPTIONS.
 type ISCSILogin struct {
-	Target     string
-	Persistent bool
-	Portal     []byte
+	Target string
+	Portal []byte
 
 	InformationSpecified uint32 // win32.ISCSI_LOGIN_OPTIONS_USERNAME and so on: which of the others count
 	AuthType             uint32 // win32.ISCSI_CHAP_AUTH_TYPE and so on

@@ -100,9 +100,9 @@ type Volumes interface {
 	// DeleteVolumeMountPoint removes the mount point and leaves the empty directory (DeleteVolumeMountPointW).
 	DeleteVolumeMountPoint(mountPoint string) error
 
-	// VolumeInformation tells which file system a volume root, \\?\Volume{GUID}\, holds (GetVolumeInformationW).
-	// ERROR_UNRECOGNIZED_VOLUME: none that Windows knows.
-	VolumeInformation(root string) (VolumeInformation, error)
+	// VolumeInformation returns the name of the file system at a volume root, \\?\Volume{GUID}\, such as "NTFS"
+	// (GetVolumeInformationW). ERROR_UNRECOGNIZED_VOLUME: none that Windows knows.
+	VolumeInformation(root string) (fileSystem string, err error)
 
 	// DiskFreeSpace returns the size and the free space of the file system at a root, in bytes
 	// (GetDiskFreeSpaceExW; free is lpTotalNumberOfFreeBytes, not the caller's quota).
@@ -111,13 +111,4 @@ type Volumes interface {
 	// FormatVolume makes a file system on the volume, quickly, with default cluster size and no label, whatever the
 	// volume held before (MSFT_Volume.Format with Full=false, Force=true). FileSystem is "NTFS".
 	FormatVolume(volumeName, fileSystem string) error
-}
-
-// VolumeInformation is what GetVolumeInformationW tells of a mounted file system.
-type VolumeInformation struct {
-	Label              string
-	SerialNumber       uint32
-	FileSystem         string // "NTFS", "ReFS", "FAT32"
-	FileSystemFlags    uint32
-	MaxComponentLength uint32
 }

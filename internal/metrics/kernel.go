@@ -7,15 +7,14 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"math"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/running"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -31,38 +30,18 @@ type KernelCalls struct {
 	oldest  *prometheus.Desc
 	stuck   *prometheus.Desc
 
-	mu    sync.Mutex // held while known is replaced
-	known atomic.Pointer[map[kernelFunction]*functionCalls]
+	mu        sync.Mutex
+	functions map[kernelFunction]*running.Set[struct{}] // the calls of each that run
 }
 
-// kernelFunction is what kernel calls are told apart by.
-type kernelFunction struct {
-	name string
-	code uint32 // of DeviceIoControl; 0 of the others, whose codes are only parameters
-}
-
-// functionCalls are the calls of one function.
-type functionCalls struct {
-	function, controlCode string // the labels
-	succeeded             prometheus.Counter
-	seconds               prometheus.Observer
-
-	mu             sync.Mutex
-	count          int
-	oldest, newest *runningCall // a list, in the order in which they began
-	free           *runningCall // for later calls
-}
-
-// runningCall is a call that has not ended.
-type runningCall struct {
-	begin        time.Time
-	older, newer *runningCall
-}
+// kernelFunction is the labels that tell kernel calls apart.
+type kernelFunction struct{ name, controlCode string }
 
 // NewKernelCalls counts nothing yet.
 func NewKernelCalls() *KernelCalls {
 	labels := []string{"function", "control_code"}
-	k := &KernelCalls{
+	return &KernelCalls{
+		functions: map[kernelFunction]*running.Set[struct{}]{},
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "csi_proxy_kernel_calls_total",
 			Help: "Kernel calls that ended, by function, control code of DeviceIoControl, and Win32 code.",
@@ -76,24 +55,17 @@ func NewKernelCalls() *KernelCalls {
 		oldest:  prometheus.NewDesc("csi_proxy_kernel_call_oldest_seconds", "For how long the oldest running kernel call has been running; 0 when none is.", labels, nil),
 		stuck:   prometheus.NewDesc("csi_proxy_kernel_calls_stuck", "Kernel calls that have been running for more than 30 seconds.", labels, nil),
 	}
-	k.known.Store(&map[kernelFunction]*functionCalls{})
-	return k
 }
 
-// Intercept is the kernel.Interceptor. Of a function that has been called before, a call allocates nothing.
+// Intercept is the kernel.Interceptor.
 func (k *KernelCalls) Intercept(_ context.Context, call kernel.Call, do func() error) error {
-	f := k.of(call)
-	begin := time.Now()
-	running := f.begin(begin)
+	f := functionOf(call)
+	runs := k.of(f).Add(struct{}{})
 	err := errPanic
 	defer func() {
-		f.end(running)
-		f.seconds.Observe(time.Since(begin).Seconds())
-		if err == nil {
-			f.succeeded.Inc()
-		} else {
-			k.calls.WithLabelValues(f.function, f.controlCode, codeName(err)).Inc()
-		}
+		runs.Remove()
+		k.seconds.WithLabelValues(f.name, f.controlCode).Observe(time.Since(runs.Since).Seconds())
+		k.calls.WithLabelValues(f.name, f.controlCode, codeName(err)).Inc()
 	}()
 	err = do()
 	return err
@@ -102,37 +74,29 @@ func (k *KernelCalls) Intercept(_ context.Context, call kernel.Call, do func() e
 // errPanic is the outcome of a call that panicked.
 var errPanic = errors.New("panic")
 
-// of finds what counts a call. A function's first call makes it.
-func (k *KernelCalls) of(call kernel.Call) *functionCalls {
-	key := kernelFunction{name: call.Function}
-	if call.Function == "DeviceIoControl" {
-		key.code = call.Code // ours are a few dozen; no caller chooses one
-	}
-	if f := (*k.known.Load())[key]; f != nil {
-		return f
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	known := *k.known.Load()
-	if f := known[key]; f != nil {
-		return f
-	}
-	f := &functionCalls{function: key.name}
-	if key.code != 0 {
-		f.controlCode = win32.ControlCodeName(key.code)
-	}
-	if strings.HasPrefix(f.controlCode, "0x") { // one without a name, as none of ours is: all of them are one function
-		key.code, f.controlCode = math.MaxUint32, otherLabel
-		if others := known[key]; others != nil {
-			return others
+// functionOf returns the labels of a call.
+func functionOf(call kernel.Call) kernelFunction {
+	f := kernelFunction{name: call.Function}
+	if call.Function == "DeviceIoControl" { // the codes of the others are only parameters
+		f.controlCode = win32.ControlCodeName(call.Code)
+		if strings.HasPrefix(f.controlCode, "0x") { // one without a name; all of ours have one
+			f.controlCode = otherLabel
 		}
 	}
-	f.succeeded = k.calls.WithLabelValues(f.function, f.controlCode, codeName(nil))
-	f.seconds = k.seconds.WithLabelValues(f.function, f.controlCode)
-	known = maps.Clone(known)
-	known[key] = f
-	k.known.Store(&known)
 	return f
+}
+
+// of returns the calls of a function that run.
+func (k *KernelCalls) of(f kernelFunction) *running.Set[struct{}] {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	calls := k.functions[f]
+	if calls == nil {
+		calls = &running.Set[struct{}]{}
+		k.functions[f] = calls
+		k.calls.WithLabelValues(f.name, f.controlCode, codeName(nil)) // to be there as 0
+	}
+	return calls
 }
 
 // otherLabel stands for everything that has no name in our tables.
@@ -152,57 +116,6 @@ func codeName(err error) string {
 	return otherLabel
 }
 
-func (f *functionCalls) begin(at time.Time) *runningCall {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	r := f.free
-	if r == nil {
-		r = &runningCall{}
-	} else {
-		f.free = r.newer
-	}
-	*r = runningCall{begin: at, older: f.newest}
-	if f.newest == nil {
-		f.oldest = r
-	} else {
-		f.newest.newer = r
-	}
-	f.newest = r
-	f.count++
-	return r
-}
-
-func (f *functionCalls) end(r *runningCall) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if r.older == nil {
-		f.oldest = r.newer
-	} else {
-		r.older.newer = r.newer
-	}
-	if r.newer == nil {
-		f.newest = r.older
-	} else {
-		r.newer.older = r.older
-	}
-	*r = runningCall{newer: f.free}
-	f.free = r
-	f.count--
-}
-
-// now tells how many calls run, how many of those are stuck, and for how long the oldest has been running.
-func (f *functionCalls) now() (running, stuck int, oldest time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.oldest != nil {
-		oldest = max(0, time.Since(f.oldest.begin))
-	}
-	for r := f.oldest; r != nil && time.Since(r.begin) > stuckAfter; r = r.newer {
-		stuck++
-	}
-	return f.count, stuck, oldest
-}
-
 // Describe implements prometheus.Collector.
 func (k *KernelCalls) Describe(to chan<- *prometheus.Desc) {
 	k.calls.Describe(to)
@@ -216,10 +129,18 @@ func (k *KernelCalls) Describe(to chan<- *prometheus.Desc) {
 func (k *KernelCalls) Collect(to chan<- prometheus.Metric) {
 	k.calls.Collect(to)
 	k.seconds.Collect(to)
-	for _, f := range *k.known.Load() {
-		running, stuck, oldest := f.now()
-		for desc, value := range map[*prometheus.Desc]float64{k.running: float64(running), k.stuck: float64(stuck), k.oldest: oldest.Seconds()} {
-			to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, f.function, f.controlCode)
+	k.mu.Lock()
+	functions := maps.Clone(k.functions)
+	k.mu.Unlock()
+	for f, calls := range functions {
+		stuck := 0
+		for _, call := range calls.All() {
+			if time.Since(call.Since) > stuckAfter {
+				stuck++
+			}
+		}
+		for desc, value := range map[*prometheus.Desc]float64{k.running: float64(calls.Len()), k.stuck: float64(stuck), k.oldest: calls.Oldest().Seconds()} {
+			to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, f.name, f.controlCode)
 		}
 	}
 }

@@ -3,7 +3,6 @@
 package metrics
 
 import (
-	"context"
 	"errors"
 	"io"
 	"strings"
@@ -109,28 +108,4 @@ func TestRunningAndStuckKernelCalls(t *testing.T) {
 		fourth()
 		expect("0", "0", "0")
 	})
-}
-
-func TestKernelCallAllocatesNothing(t *testing.T) {
-	k := NewKernelCalls()
-	failed := &kernel.Error{Function: "F", Code: win32.ERROR_FILE_NOT_FOUND}
-	call := kernel.Call{Function: "DeviceIoControl", Object: "disk", Code: win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX}
-	for name, do := range map[string]func() error{
-		"success": func() error { return nil },
-		"failure": func() error { return failed },
-	} {
-		ctx := context.Background()
-		if n := testing.AllocsPerRun(100, func() { _ = k.Intercept(ctx, call, do) }); n != 0 {
-			t.Errorf("%s: %v allocations a call", name, n)
-		}
-	}
-}
-
-func BenchmarkKernelCall(b *testing.B) {
-	k := NewKernelCalls()
-	call := kernel.Call{Function: "DeviceIoControl", Object: "disk", Code: win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX}
-	do := func() error { return nil }
-	for b.Loop() {
-		_ = k.Intercept(b.Context(), call, do)
-	}
 }

@@ -3,10 +3,6 @@
 package metrics
 
 import (
-	"maps"
-	"sync"
-	"sync/atomic"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
@@ -17,21 +13,12 @@ import (
 type Operations struct {
 	waiting, running *prometheus.GaugeVec
 	joined, expired  *prometheus.CounterVec
-
-	mu    sync.Mutex // held while known is replaced
-	known atomic.Pointer[map[string]*operation]
-}
-
-// operation is what counts one operation of the node.
-type operation struct {
-	waiting, running prometheus.Gauge
-	joined, expired  prometheus.Counter
 }
 
 // NewOperations counts nothing yet.
 func NewOperations() *Operations {
 	labels := []string{"operation"}
-	o := &Operations{
+	return &Operations{
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "csi_proxy_operations_waiting",
 			Help: "Operations that wait for others on the same disk, volume or path.",
@@ -49,49 +36,27 @@ func NewOperations() *Operations {
 			Help: "Calls whose deadline ended, or that were cancelled, before their operation was over.",
 		}, labels),
 	}
-	o.known.Store(&map[string]*operation{})
-	return o
 }
 
 // Observe is the node.Observer.
 func (o *Operations) Observe(name string, event node.Event) {
-	op := o.of(name)
+	waiting, running := o.waiting.WithLabelValues(name), o.running.WithLabelValues(name)
+	joined, expired := o.joined.WithLabelValues(name), o.expired.WithLabelValues(name) // there as 0 from the first event on
 	switch event {
 	case node.Queued:
-		op.waiting.Inc()
+		waiting.Inc()
 	case node.Begun:
-		op.waiting.Dec()
-		op.running.Inc()
+		waiting.Dec()
+		running.Inc()
 	case node.Ended:
-		op.running.Dec()
+		running.Dec()
 	case node.Dropped:
-		op.waiting.Dec()
+		waiting.Dec()
 	case node.Joined:
-		op.joined.Inc()
+		joined.Inc()
 	case node.GaveUp:
-		op.expired.Inc()
+		expired.Inc()
 	}
-}
-
-// of finds what counts an operation. Its first event makes it.
-func (o *Operations) of(name string) *operation {
-	if op := (*o.known.Load())[name]; op != nil {
-		return op
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	known := *o.known.Load()
-	if op := known[name]; op != nil {
-		return op
-	}
-	op := &operation{
-		waiting: o.waiting.WithLabelValues(name), running: o.running.WithLabelValues(name),
-		joined: o.joined.WithLabelValues(name), expired: o.expired.WithLabelValues(name),
-	}
-	known = maps.Clone(known)
-	known[name] = op
-	o.known.Store(&known)
-	return op
 }
 
 // Describe implements prometheus.Collector.

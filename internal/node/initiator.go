@@ -114,7 +114,7 @@ func (i initiatorService) removePortal(r win32.ISCSITargetPortalInfo) error {
 }
 
 func (i initiatorService) targets() (names []string, err error) {
-	err = i.patiently("ReportIScsiTargetsW", func() (err error) { names, err = i.op.k.ReportISCSITargets(false); return err })
+	err = i.patiently("ReportIScsiTargetsW", func() (err error) { names, err = i.op.k.ReportISCSITargets(); return err })
 	return names, err
 }
 

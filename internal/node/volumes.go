@@ -137,7 +137,7 @@ func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool,
 
 // fileSystem returns the name of the file system on a volume, or "" when Windows recognises none.
 func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
-	info, err := o.k.VolumeInformation(id.String())
+	name, err := o.k.VolumeInformation(id.String())
 	switch {
 	case hasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
 		return "", nil
@@ -145,12 +145,12 @@ func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
 		return "", volumeNotFound(id, err)
 	case err != nil:
 		return "", fail(err, "asking for the file system of volume %s", id)
-	case info.FileSystem == "RAW":
+	case name == "RAW":
 		return "", nil
-	case info.FileSystem == "":
+	case name == "":
 		return "", errorf(Internal, reason.NoFileSystemName, "Windows mounted volume %s but does not name its file system", id)
 	default:
-		return info.FileSystem, nil
+		return name, nil
 	}
 }
 

@@ -4,7 +4,6 @@ package redact
 
 import (
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -13,42 +12,19 @@ import (
 // MaxSize is how many bytes of one request are kept. Whole ones are a few paths, but a caller may send far more.
 const MaxSize = 4096
 
-// masked is what stands for a secret. It does not tell its length.
-const masked = "[redacted]"
+// placeholder stands for a secret. It does not tell its length.
+const placeholder = "[redacted]"
 
-// Masks masks messages, and remembers of which types there is nothing to mask.
-type Masks struct {
-	plain sync.Map // bool by protoreflect.MessageDescriptor
-}
-
-// Mask returns a message without what nobody may read: fields named after a password or a secret, and fields that this
-// version of the agent does not know, as they may be anything. The request itself is not changed: it is copied, unless
-// it has none of these. One that is too large is not kept: its size is returned instead.
-func (m *Masks) Mask(request proto.Message) (kept proto.Message, tooLarge int) {
-	if size := proto.Size(request); size > MaxSize {
+// Mask returns a copy of a message without what nobody may read: fields named after a password or a secret, and fields
+// that this version of the agent does not know, as they may be anything. A message that is too large is not copied: its
+// size is returned instead.
+func Mask(message proto.Message) (masked proto.Message, tooLarge int) {
+	if size := proto.Size(message); size > MaxSize {
 		return nil, size
 	}
-	message := request.ProtoReflect()
-	if len(message.GetUnknown()) == 0 && m.isPlain(message.Descriptor()) {
-		return request, 0
-	}
-	kept = proto.Clone(request)
-	maskMessage(kept.ProtoReflect())
-	return kept, 0
-}
-
-// isPlain tells whether messages of a type have neither secrets nor messages within, which may have some.
-func (m *Masks) isPlain(d protoreflect.MessageDescriptor) bool {
-	if plain, ok := m.plain.Load(d); ok {
-		return plain.(bool) //nolint:forcetypeassert // nothing else is stored
-	}
-	plain := true
-	for i := range d.Fields().Len() {
-		f := d.Fields().Get(i)
-		plain = plain && !secret(f) && f.Message() == nil
-	}
-	m.plain.Store(d, plain)
-	return plain
+	masked = proto.Clone(message)
+	maskMessage(masked.ProtoReflect())
+	return masked, 0
 }
 
 func maskMessage(m protoreflect.Message) {
@@ -73,17 +49,17 @@ func maskMessage(m protoreflect.Message) {
 	})
 }
 
-// secret tells whether a field holds a secret, by its name: "password", "chap_secret", "MutualChapSecret".
+// secret reports whether a field holds a secret, by its name: "password", "chap_secret", "MutualChapSecret".
 func secret(field protoreflect.FieldDescriptor) bool {
 	name := strings.ToLower(string(field.Name()))
 	return strings.Contains(name, "password") || strings.Contains(name, "secret")
 }
 
-// hide replaces a secret; one that is no single string is left out.
+// hide replaces a secret; one that is not a single string is left out.
 func hide(m protoreflect.Message, field protoreflect.FieldDescriptor) {
 	switch {
 	case field.Kind() == protoreflect.StringKind && !field.IsList():
-		m.Set(field, protoreflect.ValueOfString(masked))
+		m.Set(field, protoreflect.ValueOfString(placeholder))
 	default:
 		m.Clear(field)
 	}

@@ -308,10 +308,9 @@ func TestISCSISessionsAndReboot(t *testing.T) {
 func TestISCSIPersistentLogin(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	discovered(t, n)
-	_, err := n.Emulated.LoginISCSITarget(kernel.ISCSILogin{ // as an administrator would
-		Target: openTarget, Portal: win32.ISCSITargetPortal{Address: arrayAddress, Socket: 3260}.Bytes(), Persistent: true,
-	})
-	noError(t, err)
+	noError(t, n.Emulated.LogInISCSITargetForGood(kernel.ISCSILogin{
+		Target: openTarget, Portal: win32.ISCSITargetPortal{Address: arrayAddress, Socket: 3260}.Bytes(),
+	}))
 	n.Reboot()
 	noError(t, login(t, n, openTarget, 0, "", "")) // connected already
 	noError(t, logout(t, n, openTarget))

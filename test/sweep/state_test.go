@@ -133,7 +133,7 @@ func (w *world) network(s *state) {
 	if err != nil { // the service is stopped: nothing of iSCSI shows
 		return
 	}
-	s.Targets, err = w.emulated.ReportISCSITargets(false)
+	s.Targets, err = w.emulated.ReportISCSITargets()
 	w.must(err)
 	slices.Sort(s.Targets)
 	sessions, err := w.emulated.ISCSISessionList()

@@ -111,8 +111,8 @@ func askFreeSpace(t testing.TB, s Subject) (any, error) {
 	look := func(name string) {
 		total, free, err := s.Kernel.DiskFreeSpace(volume)
 		answer := freeSpace{Call: verdict(err), Total: total, Free: free}
-		info, err := s.Kernel.VolumeInformation(volume)
-		answer.FileSystem, answer.Information = info.FileSystem, verdict(err)
+		fileSystem, err := s.Kernel.VolumeInformation(volume)
+		answer.FileSystem, answer.Information = fileSystem, verdict(err)
 		answers[name] = answer
 	}
 	look("raw")

@@ -146,16 +146,9 @@ func (n *Node) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint3
 }
 
 // ReportISCSITargets implements kernel.ISCSI. A portal that cannot be reached keeps its targets.
-func (n *Node) ReportISCSITargets(forceUpdate bool) (targets []string, err error) {
+func (n *Node) ReportISCSITargets() (targets []string, err error) {
 	err = n.withISCSI("ReportIScsiTargetsW", "", func(s iscsiState) error {
-		for _, name := range s.Registered {
-			if p, ok := s.reachable(name); ok && forceUpdate {
-				if err := n.discover(p); err != nil {
-					return err
-				}
-			}
-		}
-		for _, k := range n.state.Load().ISCSI.Known {
+		for _, k := range s.Known {
 			if !slices.Contains(targets, k.Target) {
 				targets = append(targets, k.Target)
 			}

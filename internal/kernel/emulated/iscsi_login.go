@@ -79,7 +79,17 @@ func (n *Node) sessionDisks(s iscsiSession) []*disk {
 }
 
 // LoginISCSITarget implements kernel.ISCSI.
-func (n *Node) LoginISCSITarget(login kernel.ISCSILogin) (id win32.ISCSIUniqueID, err error) {
+func (n *Node) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {
+	return n.logIn(login, false)
+}
+
+// LogInISCSITargetForGood is what an administrator may do beside the agent: the session comes back after each reboot.
+func (n *Node) LogInISCSITargetForGood(login kernel.ISCSILogin) error {
+	_, err := n.logIn(login, true)
+	return err
+}
+
+func (n *Node) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUniqueID, err error) {
 	err = n.withISCSI("LoginIScsiTargetW", login.Target, func(s iscsiState) error {
 		if !slices.ContainsFunc(s.Known, func(k iscsiKnown) bool { return strings.EqualFold(k.Target, login.Target) }) {
 			return win32.ISDSC_TARGET_NOT_FOUND
@@ -98,7 +108,7 @@ func (n *Node) LoginISCSITarget(login kernel.ISCSILogin) (id win32.ISCSIUniqueID
 		if err := s.authenticate(target, login); err != nil {
 			return err
 		}
-		session, err := n.openSession(target, portal.At, login.Persistent)
+		session, err := n.openSession(target, portal.At, persistent)
 		id = session.id()
 		return err
 	})

@@ -85,9 +85,7 @@ func TestRebootForgetsLostSessions(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{})
 	discovered(t, n)
 	logIn(t, n, openLogin())
-	login := chapLogin("chap-secret-123")
-	login.Persistent = true
-	logIn(t, n, login)
+	must(t, n.LogInISCSITargetForGood(chapLogin("chap-secret-123")))
 	portalConnected(t, n, false)
 	setClock(t, n, ClockChange{Advance: holdTime})
 	must(t, n.Reboot())

@@ -7,43 +7,19 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// ntfsFlags are those that Windows Server 2022 gives for NTFS: named streams, ACLs, reparse points and the rest.
-// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getvolumeinformationw
-const (
-	ntfsFlags      = 0x03E72EFF
-	otherFlags     = 0x00000006 // case preserved, Unicode
-	readOnlyVolume = 0x00080000
-)
-
 // VolumeInformation implements kernel.Volumes.
-func (n *Node) VolumeInformation(root string) (kernel.VolumeInformation, error) {
-	info, err := n.volumeInformation(root)
-	return info, failed("GetVolumeInformationW", root, err)
-}
-
-func (n *Node) volumeInformation(root string) (kernel.VolumeInformation, error) {
+func (n *Node) VolumeInformation(root string) (fileSystem string, err error) {
 	v, err := n.rootVolume(root)
+	if err == nil {
+		err = v.mounted()
+	}
 	if err != nil {
-		return kernel.VolumeInformation{}, err
+		return "", failed("GetVolumeInformationW", root, err)
 	}
-	if err := v.mounted(); err != nil {
-		return kernel.VolumeInformation{}, err
-	}
-	info := kernel.VolumeInformation{
-		SerialNumber: uint32(v.boot.serial), FileSystem: v.boot.fileSystem, FileSystemFlags: otherFlags,
-		MaxComponentLength: maxNameUnits,
-	}
-	if v.boot.fileSystem == "NTFS" {
-		info.FileSystemFlags = ntfsFlags
-	}
-	if v.readOnly() {
-		info.FileSystemFlags |= readOnlyVolume
-	}
-	return info, nil
+	return v.boot.fileSystem, nil
 }
 
 // rootVolume is the volume of a root directory: a volume name, a drive, or a mount point. One that does not exist is

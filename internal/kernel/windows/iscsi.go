@@ -91,10 +91,10 @@ func (Kernel) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32
 // ReportISCSITargets calls ReportIScsiTargetsW.
 //
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-reportiscsitargetsw
-func (Kernel) ReportISCSITargets(forceUpdate bool) ([]string, error) {
+func (Kernel) ReportISCSITargets() ([]string, error) {
 	const unit = 2 // bytes a character
 	b, err := grownISCSI("ReportIScsiTargetsW", "", unit, func(n *uint32, buffer *byte) uint32 {
-		return winapi.ReportIScsiTargets(forceUpdate, n, characters(buffer))
+		return winapi.ReportIScsiTargets(false, n, characters(buffer))
 	})
 	return multiStrings(units(b)), err
 }

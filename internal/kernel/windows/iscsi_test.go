@@ -25,7 +25,7 @@ func TestISCSIQueries(t *testing.T) {
 			return err
 		},
 		"ReportISCSITargets": func() error {
-			names, err := k.ReportISCSITargets(false)
+			names, err := k.ReportISCSITargets()
 			for _, name := range names {
 				if _, _, err := k.ReportISCSITargetPortals(name); err != nil {
 					t.Logf("%s: %v", name, err)

@@ -11,8 +11,6 @@ import (
 	"unicode/utf16"
 
 	"golang.org/x/sys/windows"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 )
 
 // VolumeNames calls FindFirstVolumeW and FindNextVolumeW.
@@ -128,23 +126,15 @@ func plainPath(path string) string {
 // VolumeInformation calls GetVolumeInformationW.
 //
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getvolumeinformationw
-func (Kernel) VolumeInformation(root string) (kernel.VolumeInformation, error) {
+func (Kernel) VolumeInformation(root string) (fileSystem string, err error) {
 	const function = "GetVolumeInformationW"
 	path, err := wide(function, root)
 	if err != nil {
-		return kernel.VolumeInformation{}, err
+		return "", err
 	}
-	var (
-		info              kernel.VolumeInformation
-		label, fileSystem [windows.MAX_PATH + 1]uint16
-	)
-	err = windows.GetVolumeInformation(path, &label[0], uint32(len(label)), &info.SerialNumber, &info.MaxComponentLength,
-		&info.FileSystemFlags, &fileSystem[0], uint32(len(fileSystem)))
-	if err != nil {
-		return kernel.VolumeInformation{}, failure(function, root, err)
-	}
-	info.Label, info.FileSystem = windows.UTF16ToString(label[:]), windows.UTF16ToString(fileSystem[:])
-	return info, nil
+	var name [windows.MAX_PATH + 1]uint16
+	err = windows.GetVolumeInformation(path, nil, 0, nil, nil, nil, &name[0], uint32(len(name)))
+	return windows.UTF16ToString(name[:]), failure(function, root, err)
 }
 
 // DiskFreeSpace calls GetDiskFreeSpaceExW.
