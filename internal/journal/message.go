@@ -61,7 +61,7 @@ func (e *Entry) message() *admin.JournalEntry {
 }
 
 func (e *Entry) kernelCall() *admin.KernelCall {
-	call := &admin.KernelCall{Function: e.Function, Object: clip(e.Object, maxText)}
+	call := &admin.KernelCall{Function: e.Function, Object: clip(e.Object, maxText), Part: uint32(e.Part)}
 	switch {
 	case e.Function == "DeviceIoControl":
 		call.ControlCode = win32.ControlCodeName(e.Code)

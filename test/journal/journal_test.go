@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
@@ -137,14 +139,12 @@ func (e example) kernelCalls(t *testing.T) []string {
 			id = entry.GetRequestId()
 		}
 	}
+	entries = slices.DeleteFunc(entries, func(e *admin.JournalEntry) bool { return e.GetKernel() == nil || e.GetRequestId() != id })
+	sortParts(entries)
 	var lines []string
 	for _, entry := range entries {
-		call := entry.GetKernel()
-		if call == nil || entry.GetRequestId() != id {
-			continue
-		}
-		line := names.line(call)
-		if waiting := call.GetFunction() == "QueryService" && len(lines) > 0 && lines[len(lines)-1] == line; !waiting {
+		line := names.line(entry.GetKernel())
+		if waiting := entry.GetKernel().GetFunction() == "QueryService" && len(lines) > 0 && lines[len(lines)-1] == line; !waiting {
 			lines = append(lines, line)
 		}
 	}
@@ -155,6 +155,19 @@ func (e example) kernelCalls(t *testing.T) []string {
 		return []string{"(no kernel call)"}
 	}
 	return lines
+}
+
+// sortParts puts the calls for disks or volumes that were asked side by side in the order of these.
+func sortParts(entries []*admin.JournalEntry) {
+	part := func(e *admin.JournalEntry) uint32 { return e.GetKernel().GetPart() }
+	for start := 0; start < len(entries); start++ {
+		end := start
+		for end < len(entries) && part(entries[end]) > 0 {
+			end++
+		}
+		slices.SortStableFunc(entries[start:end], func(a, b *admin.JournalEntry) int { return int(part(a)) - int(part(b)) })
+		start = max(start, end-1)
+	}
 }
 
 // must ends the example when its preparation fails.

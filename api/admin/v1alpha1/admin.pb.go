@@ -1067,7 +1067,10 @@ type KernelCall struct {
 	Error string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
 	// What else the call was given, decoded where it is a buffer that the agent knows: "volumeName=\\\\?\\Volume{…}\\". Empty:
 	// nothing, or nothing that may be shown.
-	Arguments     string `protobuf:"bytes,6,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	Arguments string `protobuf:"bytes,6,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	// Where an operation asks several disks or volumes side by side, the number, from 1, of the one that this call is for.
+	// Calls for different ones come in any order. 0: the operation asks nothing else meanwhile.
+	Part          uint32 `protobuf:"varint,7,opt,name=part,proto3" json:"part,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1142,6 +1145,13 @@ func (x *KernelCall) GetArguments() string {
 		return x.Arguments
 	}
 	return ""
+}
+
+func (x *KernelCall) GetPart() uint32 {
+	if x != nil {
+		return x.Part
+	}
+	return 0
 }
 
 // InspectRequest is empty.
@@ -1583,7 +1593,7 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\arequest\x18\x03 \x01(\tR\arequest\x12\x12\n" +
 	"\x04code\x18\x04 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x05 \x01(\tR\amessage\x12\x1a\n" +
-	"\bresponse\x18\x06 \x01(\tR\bresponse\"\xb6\x01\n" +
+	"\bresponse\x18\x06 \x01(\tR\bresponse\"\xca\x01\n" +
 	"\n" +
 	"KernelCall\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x16\n" +
@@ -1592,7 +1602,8 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\n" +
 	"win32_code\x18\x04 \x01(\rR\twin32Code\x12\x14\n" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x12\x1c\n" +
-	"\targuments\x18\x06 \x01(\tR\targuments\"\x10\n" +
+	"\targuments\x18\x06 \x01(\tR\targuments\x12\x12\n" +
+	"\x04part\x18\a \x01(\rR\x04part\"\x10\n" +
 	"\x0eInspectRequest\"\xc4\x02\n" +
 	"\x0fInspectResponse\x12=\n" +
 	"\bdangling\x18\x01 \x03(\v2!.csiproxy.admin.v1alpha1.DanglingR\bdangling\x12F\n" +
