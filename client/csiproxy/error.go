@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
@@ -107,33 +108,34 @@ var (
 	// ErrUnsupported: the agent's version of the group cannot do it. The error names the version that can.
 	ErrUnsupported error = &kind{text: "not supported by the agent", match: func(e *Error) bool { return e.Code == codes.Unimplemented }}
 	// ErrNotMounted: there is no volume at the path.
-	ErrNotMounted = because("not mounted", []string{"NOT_MOUNTED"}, "because it does not exist")
+	ErrNotMounted = because("not mounted", []string{reason.NotMounted}, "because it does not exist")
 	// ErrOtherVolumeMounted: there is another volume at the path.
-	ErrOtherVolumeMounted = because("another volume is mounted", []string{"OTHER_VOLUME_MOUNTED"})
+	ErrOtherVolumeMounted = because("another volume is mounted", []string{reason.OtherVolumeMounted})
 	// ErrPathNotFound: the path does not exist.
-	ErrPathNotFound = because("path not found", []string{"PATH_NOT_FOUND"})
+	ErrPathNotFound = because("path not found", []string{reason.PathNotFound})
 	// ErrPathExists: something else is at the path.
-	ErrPathExists = because("path exists", []string{"PATH_EXISTS"})
+	ErrPathExists = because("path exists", []string{reason.PathExists})
 	// ErrOutsideWorkingDirs: the path is not below a directory that the agent works in.
-	ErrOutsideWorkingDirs = because("path outside the working directories", []string{"PATH_OUTSIDE_WORKING_DIRECTORIES"}, "is not within the working directories")
+	ErrOutsideWorkingDirs = because("path outside the working directories", []string{reason.OutsideWorkingDirs}, "is not within the working directories")
 	// ErrLink: there is a link where the call wants none, or one on the way that is not followed.
-	ErrLink = because("link refused", []string{"LINK_REFUSED"})
+	ErrLink = because("link refused", []string{reason.LinkRefused})
 	// ErrDirectoryNotEmpty: the directory has entries.
-	ErrDirectoryNotEmpty = because("directory not empty", []string{"DIRECTORY_NOT_EMPTY"})
+	ErrDirectoryNotEmpty = because("directory not empty", []string{reason.DirectoryNotEmpty})
 	// ErrDiskNotFound: no disk has the number, or the volume's disk is gone.
-	ErrDiskNotFound = because("disk not found", []string{"DISK_NOT_FOUND", "VOLUME_GONE"})
+	ErrDiskNotFound = because("disk not found", []string{reason.DiskNotFound, reason.VolumeGone})
 	// ErrVolumeNotFound: no volume has the id.
-	ErrVolumeNotFound = because("volume not found", []string{"VOLUME_NOT_FOUND", "VOLUME_GONE"})
+	ErrVolumeNotFound = because("volume not found", []string{reason.VolumeNotFound, reason.VolumeGone})
 	// ErrDiskOffline: the disk has to be brought online first.
-	ErrDiskOffline = because("disk offline", []string{"DISK_OFFLINE"})
+	ErrDiskOffline = because("disk offline", []string{reason.DiskOffline})
 	// ErrNotBlank: a disk or volume that holds something is not overwritten.
-	ErrNotBlank = because("not blank", []string{"DISK_NOT_BLANK", "VOLUME_NOT_BLANK"})
-	// ErrStillRunning: the call's time is over and the agent goes on with it. Repeating the call joins it.
-	ErrStillRunning = because("still running", []string{"STILL_RUNNING"})
+	ErrNotBlank = because("not blank", []string{reason.DiskNotBlank, reason.VolumeNotBlank})
+	// ErrStillRunning: the call's time is over and the agent still works on it. Repeating a call that changes something joins
+	// it.
+	ErrStillRunning = because("still running", []string{reason.StillRunning})
 	// ErrServiceNotFound: Windows has no such service.
-	ErrServiceNotFound = because("service not found", []string{"SERVICE_NOT_FOUND"})
+	ErrServiceNotFound = because("service not found", []string{reason.ServiceNotFound})
 	// ErrServiceNotRunning: a Windows service that the call needs is stopped.
-	ErrServiceNotRunning = because("service not running", []string{"SERVICE_NOT_RUNNING"})
+	ErrServiceNotRunning = because("service not running", []string{reason.ServiceNotRunning})
 	// ErrCredentials: the SMB server or iSCSI target refuses the credentials.
 	ErrCredentials error = &kind{text: "credentials refused", match: func(e *Error) bool { return e.Code == codes.Unauthenticated }}
 )
@@ -187,7 +189,7 @@ func (e *Error) fromStatus(s *status.Status) {
 	}
 }
 
-// isGone tells whether the connection broke, as opposed to an agent that says that something else is unavailable.
+// isGone reports whether the connection broke, as opposed to an agent that says that something else is unavailable.
 func isGone(err error) bool {
 	e := (*Error)(nil)
 	return errors.As(err, &e) && e.Code == codes.Unavailable && e.Reason == ""

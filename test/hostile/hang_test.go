@@ -165,7 +165,7 @@ func waiting(t *testing.T, calls int) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	buffer := make([]byte, 4<<20)
-	for strings.Count(string(buffer[:runtime.Stack(buffer, true)]), "/node.wait[...](") != calls {
+	for strings.Count(string(buffer[:runtime.Stack(buffer, true)]), "/node.changeTo[...](") != calls {
 		if time.Now().After(deadline) {
 			t.Fatalf("there are never %d calls that wait in the agent", calls)
 		}
