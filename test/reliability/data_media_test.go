@@ -126,7 +126,7 @@ func TestMediaThatHoldDataAreLeftAlone(t *testing.T) {
 	} {
 		for _, offline := range []bool{false, true} {
 			number := attachDisk(t, n, emulated.DiskSpec{Image: c.bytes.image(t), Offline: offline})
-			before := digest(t, n, number)
+			before := n.DiskDigest(number)
 
 			err := partitionDisk(t, n, number)
 			wantCode(t, "PartitionDisk of "+c.name, err, c.want)
@@ -137,7 +137,7 @@ func TestMediaThatHoldDataAreLeftAlone(t *testing.T) {
 			wantCode(t, "SetDiskState of "+c.name, err, codes.OK)
 			wantCode(t, "PartitionDisk again of "+c.name, partitionDisk(t, n, number), c.want)
 			leaveVolumesAlone(t, n, c.name, number)
-			if after := digest(t, n, number); after != before {
+			if after := n.DiskDigest(number); after != before {
 				t.Errorf("%s, offline=%t: bytes of the disk changed", c.name, offline)
 			}
 			_, err = n.Emulated.DetachDisk(number)

@@ -49,13 +49,6 @@ func attachDisk(t *testing.T, n *testnode.Node, spec emulated.DiskSpec) uint32 {
 	return number
 }
 
-func digest(t *testing.T, n *testnode.Node, number uint32) string {
-	t.Helper()
-	image, err := n.Emulated.DiskImage(number)
-	noError(t, err)
-	return testnode.Digest(t, image)
-}
-
 func partitionDisk(t *testing.T, n *testnode.Node, number uint32) error {
 	t.Helper()
 	_, err := n.Disk.PartitionDisk(t.Context(), &diskapi.PartitionDiskRequest{DiskNumber: number})

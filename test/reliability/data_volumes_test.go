@@ -70,7 +70,7 @@ func TestDiskNumberMeansAnotherDisk(t *testing.T) {
 	}
 	noError(t, n.Emulated.GrowDisk(number, 2*dataDiskBytes))
 	another := volumes(t, n, number)[0]
-	before := digest(t, n, number)
+	before := n.DiskDigest(number)
 
 	for name, call := range map[string]struct {
 		err  error
@@ -87,7 +87,7 @@ func TestDiskNumberMeansAnotherDisk(t *testing.T) {
 	wantCode(t, "GetDiskNumberFromVolumeID", err, codes.NotFound)
 	wantCode(t, "UnmountVolume of the other volume where the old one was mounted", unmountVolume(t, n, another, dataStaging), codes.FailedPrecondition)
 	wantCode(t, "UnmountVolume of the old one", unmountVolume(t, n, id, dataStaging), codes.OK)
-	if digest(t, n, number) != before {
+	if n.DiskDigest(number) != before {
 		t.Error("bytes of the other disk changed")
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // state is all of a node that a call could have changed, without what chance decides. Volumes are named by where they
@@ -114,7 +114,7 @@ func (w *world) diskDigest(number uint32) string {
 	w.t.Helper()
 	image, err := w.emulated.DiskImage(number)
 	w.must(err)
-	return testnode.Digest(w.t, image)
+	return csiproxytest.Digest(w.t, image)
 }
 
 // network adds what SMB, iSCSI and the services are.

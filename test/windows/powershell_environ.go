@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package powershell is what running powershell.exe needs, wherever it is called from.
-package powershell
+package windows
 
 import (
 	"os"
@@ -9,9 +8,9 @@ import (
 	"strings"
 )
 
-// Environ is this process's environment for powershell.exe. PSModulePath is left out: where pwsh 7 set it, it leads Windows
+// PowerShellEnviron is this process's environment for powershell.exe. PSModulePath is left out: where pwsh 7 set it, it leads Windows
 // PowerShell 5.1 to modules that it cannot load. Without it, it builds its own.
-func Environ() []string { return withoutModulePath(os.Environ()) }
+func PowerShellEnviron() []string { return withoutModulePath(os.Environ()) }
 
 func withoutModulePath(environ []string) []string {
 	return slices.DeleteFunc(environ, func(variable string) bool {

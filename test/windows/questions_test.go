@@ -42,20 +42,6 @@ type Subject struct {
 	Patience time.Duration
 }
 
-// A Share is a share that the node can map.
-type Share struct {
-	Remote         string // \\server\share
-	User, Password string
-}
-
-// A Target is an iSCSI target with one LUN.
-type Target struct {
-	Address      string
-	Port         uint32
-	IQN          string
-	User, Secret string // CHAP
-}
-
 // A Disk is one that a Subject has attached.
 type Disk interface {
 	Number() uint32
@@ -73,11 +59,6 @@ type Answer struct {
 	Answer   any    `json:"answer,omitempty"`
 	Reason   string `json:"reason,omitempty"` // why it was not asked, or how it failed
 }
-
-// NotHere is why something could not be tried on a machine.
-type NotHere string
-
-func (n NotHere) Error() string { return string(n) }
 
 // Ask asks a question. A failure is an answer as well: it ends neither the test nor the other questions.
 func (q Question) Ask(t testing.TB, s Subject) Answer {

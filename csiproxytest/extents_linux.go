@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package testnode
+package csiproxytest
 
 import (
 	"errors"
@@ -8,9 +8,10 @@ import (
 	"syscall"
 )
 
-// eachExtent reads a file but its holes, in pieces.
+// eachExtent reads a file without its holes, in pieces.
 func eachExtent(f *os.File, each func(offset int64, data []byte)) error {
 	const seekData, seekHole = 3, 4 // lseek(2)
+	buffer := make([]byte, 256<<10)
 	for at := int64(0); ; {
 		start, err := f.Seek(at, seekData)
 		if errors.Is(err, syscall.ENXIO) {
@@ -22,10 +23,13 @@ func eachExtent(f *os.File, each func(offset int64, data []byte)) error {
 		if at, err = f.Seek(start, seekHole); err != nil {
 			return err
 		}
-		data := make([]byte, at-start)
-		if _, err := f.ReadAt(data, start); err != nil {
-			return err
+		for start < at {
+			n, err := f.ReadAt(buffer[:min(int64(len(buffer)), at-start)], start)
+			if err != nil {
+				return err
+			}
+			each(start, buffer[:n])
+			start += int64(n)
 		}
-		each(start, data)
 	}
 }

@@ -2,7 +2,7 @@
 
 //go:build !linux
 
-package testnode
+package csiproxytest
 
 import (
 	"errors"

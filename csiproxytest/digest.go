@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package testnode
+package csiproxytest
 
 import (
 	"bytes"
@@ -10,8 +10,16 @@ import (
 	"testing"
 )
 
-// Digest is over the bytes of a file, the image of a disk for instance, that are not zero, and where they are. What is a
-// hole and what are written zeros makes no difference.
+// DiskDigest returns a digest of what is on a disk: it is the same as before when no byte of the disk has changed.
+func (n *Node) DiskDigest(number uint32) string {
+	n.t.Helper()
+	image, err := n.agent.Emulated().DiskImage(number)
+	n.must("finding the image of a disk", err)
+	return Digest(n.t, image)
+}
+
+// Digest returns a digest of a file, such as the image of a detached disk. It covers the bytes that are not zero and
+// their offsets, so it does not matter which zeros are written and which are holes.
 func Digest(t testing.TB, path string) string {
 	t.Helper()
 	f, err := os.Open(path)
