@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # The modules of this repository. Each builds and tests on its own, without the workspace.
-MODULES := . client mounter test/mounter test/published v2
+MODULES := . client mounter test/published v2
 export GOTOOLCHAIN ?= local
 # The tools are modules of their own; -n builds one for this machine and names its binary.
 tool = $(shell GOWORK=off go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
@@ -61,7 +61,7 @@ check-abi: setup-abi ## compare the golden bytes of the Win32 structures with wh
 
 .PHONY: check-monitoring
 check-monitoring: ## parse the dashboard and the alerts with promtool, test the alerts, compare them with the agent's metrics
-	CSI_PROXY_PROMTOOL=$(CURDIR)/hack/promtool.sh go test -count=1 -v -run 'Expressions|Alert|Documentation|Promtool' ./test/monitoring
+	CSI_PROXY_PROMTOOL=$(CURDIR)/hack/promtool.sh go test -count=1 -v -run 'Expressions|Alert|Documentation|Promtool' ./test/operation
 
 .PHONY: check-workflows
 check-workflows: ## actionlint for .github/workflows
@@ -74,7 +74,7 @@ cross: ## build and vet for Windows on amd64 and arm64
 
 .PHONY: test-crash
 test-crash: setup-test ## kill -9 the agent at random moments of a volume's life, CRASHES times (200)
-	CSI_PROXY_CRASHES=$${CRASHES:-200} go test -count=1 -timeout 20m -run 'TestKilled' -v ./test/crash
+	CSI_PROXY_CRASHES=$${CRASHES:-200} go test -count=1 -timeout 20m -run 'TestKilled' -v ./test/reliability
 
 .PHONY: test-interruptions
 test-interruptions: ## four drivers' call sequences with a failure at every single step, three kinds of each
@@ -82,8 +82,8 @@ test-interruptions: ## four drivers' call sequences with a failure at every sing
 
 .PHONY: test-sweep
 test-sweep: ## disturb every kernel call of every change, and live through faults and restarts for SOAK (60s)
-	CSI_PROXY_SWEEP=1 go test -count=1 -timeout 20m ./test/sweep
-	CSI_PROXY_SOAK=$${SOAK:-60s} go test -count=1 -timeout 20m ./test/load
+	CSI_PROXY_SWEEP=1 go test -count=1 -timeout 20m ./test/reliability
+	CSI_PROXY_SOAK=$${SOAK:-60s} go test -count=1 -timeout 20m ./test/reliability
 
 .PHONY: test-clients
 test-clients: setup-clients ## run the clients in other languages against an agent on an emulated node

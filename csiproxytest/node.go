@@ -83,14 +83,8 @@ func Start(t testing.TB, o Options) *Node {
 	if err != nil {
 		t.Fatalf("starting the node: %v", err)
 	}
-	n := &Node{t: t, agent: a, plain: o.PlainPipes}
-	t.Cleanup(n.stop)
-	n.Disk = Client(t, n, disk.NewClientWithPipePath)
-	n.Filesystem = Client(t, n, filesystem.NewClientWithPipePath)
-	n.ISCSI = Client(t, n, iscsi.NewClientWithPipePath)
-	n.SMB = Client(t, n, smb.NewClientWithPipePath)
-	n.System = Client(t, n, system.NewClientWithPipePath)
-	n.Volume = Client(t, n, volume.NewClientWithPipePath)
+	n := Over(t, a)
+	n.plain = o.PlainPipes
 	return n
 }
 

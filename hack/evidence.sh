@@ -54,8 +54,8 @@ for level in "$@"; do
 		record wine-emulated "$wine" 'hack/test-wine.sh ./test/conformance' <"$events"
 		;;
 	wine-windows)
-		under_wine ./test/process -test.run=TestEveryCallOnThisMachine
-		record wine-windows "$wine" 'hack/test-wine.sh ./test/process' <"$events"
+		under_wine ./test/operation -test.run=TestEveryCallOnThisMachine
+		record wine-windows "$wine" 'hack/test-wine.sh ./test/operation' <"$events"
 		;;
 	*)
 		echo "evidence.sh: there is no level $level" >&2

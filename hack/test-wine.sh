@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 	./internal/kernel/windows/... \
 	./internal/namedpipe \
 	./client/dial \
-	./test/process \
+	./test/operation \
 	./test/conformance \
 	./test/published \
 	./test/windows \

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // TestMain builds the commands once, as users have them, and puts them on the scripts' PATH.
@@ -58,6 +60,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("STATE", filepath.Join(dir, "s"))
 			e.Setenv("CSI_PROXY_SOCKET_DIR", filepath.Join(dir, "s", "run"))
 			e.Setenv("PODS", `C:\var\lib\kubelet\pods`)
+			e.Setenv("ENDPOINTS", fmt.Sprint(len(testnode.Released(t))))
 			e.Values[agentsKey{}] = map[string]*runningAgent{}
 			return nil
 		},
@@ -193,6 +196,7 @@ func clean(ts *testscript.TestScript, neg bool, args []string) {
 	text = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`).ReplaceAllString(text, "GUID")
 	text = regexp.MustCompile(`process [0-9]+`).ReplaceAllString(text, "process PID")
 	text = regexp.MustCompile(`detached/\S+`).ReplaceAllString(text, "detached/IMAGE")
+	text = strings.ReplaceAll(text, "none of "+ts.Getenv("ENDPOINTS")+" endpoints", "none of ENDPOINTS endpoints")
 	ts.Check(os.WriteFile(ts.MkAbs("clean"), []byte(text), 0o600))
 }
 

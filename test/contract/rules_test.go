@@ -532,14 +532,13 @@ func TestRule20IsVolumeFormattedIsNeverFalseByMistake(t *testing.T) {
 
 func TestRule22EndpointNames(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
-	if n.Agent.Ready() != len(servedNow()) {
-		t.Errorf("%d endpoints, want %d", n.Agent.Ready(), len(servedNow()))
+	if got, want := n.Agent.Ready(), len(testnode.Released(t)); got != want {
+		t.Errorf("%d endpoints, want %d", got, want)
 	}
-	for _, api := range servedNow() {
-		group, version, _ := strings.Cut(api, " ")
-		conn, err := testnode.DialRaw(t.Context(), n.Socket(group, version))
+	for _, api := range testnode.Released(t) {
+		conn, err := testnode.DialRaw(t.Context(), n.Socket(api.Group, api.Version))
 		if err != nil {
-			t.Errorf("%s: %v", api, err)
+			t.Errorf("%s %s: %v", api.Group, api.Version, err)
 			continue
 		}
 		_ = conn.Close()

@@ -24,7 +24,7 @@ type testRun struct {
 }
 
 // The lines by which tests tell what they saw: a life of test/conformance names the methods that it used, and the calls
-// of test/process on the machine itself say how each ended.
+// of test/operation on the machine itself say how each ended.
 var (
 	provedLine = regexp.MustCompile(`: proved: (\S+ \S+ \S+)\s*$`)
 	endedLine  = regexp.MustCompile(`: ended: (\S+ \S+ \S+): (.*\S)\s*$`)

@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// mounter is what the driver's two mounters have in common.
-type mounter interface {
+// driverMounter is what the driver's two mounters have in common.
+type driverMounter interface {
 	mount.Interface
 	GetDiskNumber(deviceName, partition, volumeKey string) (string, error)
 	FormatAndMount(source, target, fstype string, options []string) error
@@ -107,7 +107,7 @@ func TestPersistentDisk(t *testing.T) {
 }
 
 // open makes the driver's mounter, which dials the pipes that it knows.
-func open(t *testing.T, version string) mounter {
+func open(t *testing.T, version string) driverMounter {
 	t.Helper()
 	if version == "v1" {
 		m, err := mountmanager.NewCSIProxyMounterV1()
@@ -122,7 +122,7 @@ func open(t *testing.T, version string) mounter {
 }
 
 // find attaches a disk as Google Cloud names it and has the driver find it.
-func find(t *testing.T, n *csiproxytest.Node, m mounter) string {
+func find(t *testing.T, n *csiproxytest.Node, m driverMounter) string {
 	t.Helper()
 	const device = "pvc-2b6b0f4e"
 	want := n.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, Page83: "Google  " + device})

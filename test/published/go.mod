@@ -5,7 +5,8 @@ go 1.26.0
 require (
 	github.com/kubernetes-csi/csi-proxy v0.0.0
 	github.com/kubernetes-csi/csi-proxy/client v1.3.0
-	k8s.io/mount-utils v0.35.2
+	github.com/kubernetes-csi/csi-proxy/mounter v0.0.0
+	k8s.io/mount-utils v0.37.2
 	sigs.k8s.io/gcp-compute-persistent-disk-csi-driver v1.28.1
 )
 
@@ -28,10 +29,11 @@ require (
 	google.golang.org/grpc v1.85.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
-	k8s.io/utils v0.0.0-20251002143259-bc988d571ff4 // indirect
+	k8s.io/utils v0.0.0-20260626114624-be93311217bd // indirect
 )
 
 replace (
 	github.com/kubernetes-csi/csi-proxy => ../..
 	github.com/kubernetes-csi/csi-proxy/client => ../../client
+	github.com/kubernetes-csi/csi-proxy/mounter => ../../mounter
 )

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testnode gives a test an agent on an emulated node of its own, clients on its real sockets, and faults in its
-// kernel calls.
+// Package testnode is csiproxytest for this repository's own tests, which may look inside: it adds the agent, the emulated
+// node, and faults in kernel calls by the names of package win32.
 package testnode

@@ -13,35 +13,28 @@ import (
 // Fault is one disturbance of the calls of one kernel function.
 type Fault = faults.Fault
 
-// Faults disturbs kernel calls and remembers them: it is an interceptor.
+// Faults disturbs a node's kernel calls and remembers them, also those of a node that reboots.
 type Faults struct {
-	set *faults.Set
+	set *faults.Set // the agent's
 
 	mu       sync.Mutex
 	observed []kernel.Call
 }
 
-// NewFaults disturbs nothing yet.
-func NewFaults() *Faults { return &Faults{set: faults.New(nil)} }
-
 // Add begins a disturbance. It panics for one that could never happen, as that is a mistake of the test.
-func (f *Faults) Add(fault Fault) {
-	if _, _, err := f.set.Add(fault); err != nil {
-		panic(err) //nolint:forbidigo // no test goes on with this
-	}
-}
+func (f *Faults) Add(fault Fault) { f.add(fault) }
 
 // Hang makes the next call of a function wait until release is called; reached is closed when it does.
 func (f *Faults) Hang(function string) (reached <-chan struct{}, release func()) {
-	return f.hang(Fault{Function: function, Times: 1, Hang: true})
+	return f.add(Fault{Function: function, Times: 1, Hang: true})
 }
 
 // HangAll makes all calls of a function wait until release is called; reached is closed when the first does.
 func (f *Faults) HangAll(function string) (reached <-chan struct{}, release func()) {
-	return f.hang(Fault{Function: function, Hang: true})
+	return f.add(Fault{Function: function, Hang: true})
 }
 
-func (f *Faults) hang(fault Fault) (reached <-chan struct{}, release func()) {
+func (f *Faults) add(fault Fault) (reached <-chan struct{}, end func()) {
 	id, reached, err := f.set.Add(fault)
 	if err != nil {
 		panic(err) //nolint:forbidigo // no test goes on with this
@@ -61,10 +54,10 @@ func (f *Faults) Calls() []kernel.Call {
 	return calls
 }
 
-// Intercept is the kernel.Interceptor.
-func (f *Faults) Intercept(ctx context.Context, call kernel.Call, do func() error) error {
+// observe is the kernel.Interceptor that remembers.
+func (f *Faults) observe(_ context.Context, call kernel.Call, do func() error) error {
 	f.mu.Lock()
 	f.observed = append(f.observed, call)
 	f.mu.Unlock()
-	return f.set.Intercept(ctx, call, do)
+	return do()
 }

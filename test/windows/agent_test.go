@@ -3,6 +3,7 @@
 package windows
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // The process of an agent is started and spoken to as on Windows; here the node is emulated.
@@ -28,8 +30,8 @@ func TestAgentProcess(t *testing.T) {
 	} else {
 		args = append(args, "-socket-dir="+sockets)
 	}
-	if got := StartAgent(t, args...); got != "ready 23" {
-		t.Errorf("the agent says %q", got)
+	if got, want := StartAgent(t, args...), fmt.Sprintf("ready %d", len(testnode.Released(t))); got != want {
+		t.Errorf("the agent says %q, want %q", got, want)
 	}
 	client, err := adminclient.Dial(t.Context(), sockets)
 	if err != nil {
@@ -37,7 +39,7 @@ func TestAgentProcess(t *testing.T) {
 	}
 	defer func() { _ = client.Close() }()
 	served, err := client.ListAPIs(t.Context(), &admin.ListAPIsRequest{})
-	if err != nil || len(served.GetApis()) != 23 {
+	if err != nil || len(served.GetApis()) != len(testnode.Released(t)) {
 		t.Errorf("the agent serves %v, %v", served, err)
 	}
 }

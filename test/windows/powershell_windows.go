@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
-
-	"github.com/kubernetes-csi/csi-proxy/test/windows/powershell"
 )
 
 // PowerShell runs a script and returns what it prints. It prepares what has no other interface and is asked what the
@@ -17,7 +15,7 @@ import (
 // variables.
 func PowerShell(ctx context.Context, script string, env ...string) (string, error) {
 	command := exec.CommandContext(ctx, "powershell.exe", "-NoProfile", "-NonInteractive", "-Command", "-")
-	command.Env = append(powershell.Environ(), env...)
+	command.Env = append(PowerShellEnviron(), env...)
 	// Read from standard input, a block needs its own empty line; a failure of any cmdlet is one of the script.
 	command.Stdin = strings.NewReader("$ErrorActionPreference = 'Stop'; $ProgressPreference = 'SilentlyContinue'; try { " +
 		strings.ReplaceAll(script, "\n", " ; ") + " } catch { [Console]::Error.WriteLine($_.ToString()); exit 1 }\n\n")

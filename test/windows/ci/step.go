@@ -12,14 +12,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/test/windows/powershell"
+	"github.com/kubernetes-csi/csi-proxy/test/windows"
 )
 
 const module = "github.com/kubernetes-csi/csi-proxy/"
 
 // onMachinePipes are the packages whose tests serve or call the pipes that a driver does, of which a machine has one set.
 var onMachinePipes = []string{
-	"csiproxytest", "examples/driver-switch", "test/bench", "test/conformance", "test/load", "test/negotiation", "test/process", "test/windows",
+	"csiproxytest", "examples/driver-switch", "test/bench", "test/conformance", "test/reliability", "test/operation", "test/operation", "test/windows",
 }
 
 // A step is one command.
@@ -106,7 +106,7 @@ func (s step) run(out string, w io.Writer) error {
 	}
 	command := exec.Command(s.args[0], args...) //nolint:gosec // of the table above
 	command.Dir = s.dir
-	command.Env = append(powershell.Environ(), s.env...) // which other programs do not mind
+	command.Env = append(windows.PowerShellEnviron(), s.env...) // which other programs do not mind
 	command.Stderr = w
 	if args[0] != "test" {
 		command.Stdout = w

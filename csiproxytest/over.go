@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package csiproxytest
+
+import (
+	"testing"
+
+	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
+	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
+	iscsi "github.com/kubernetes-csi/csi-proxy/client/groups/iscsi/v1alpha2"
+	smb "github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1"
+	system "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
+	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+)
+
+// Over returns the node of an agent that a test started itself, with a configuration that Options do not offer, and stops
+// it when the test and its subtests end. The agent is of a package that only this repository can import: a driver's test
+// calls Start.
+func Over(t testing.TB, a *agent.Agent) *Node {
+	t.Helper()
+	n := &Node{t: t, agent: a}
+	t.Cleanup(n.stop)
+	n.connect()
+	return n
+}
+
+// connect gives the node its clients.
+func (n *Node) connect() {
+	n.t.Helper()
+	n.Disk = Client(n.t, n, disk.NewClientWithPipePath)
+	n.Filesystem = Client(n.t, n, filesystem.NewClientWithPipePath)
+	n.ISCSI = Client(n.t, n, iscsi.NewClientWithPipePath)
+	n.SMB = Client(n.t, n, smb.NewClientWithPipePath)
+	n.System = Client(n.t, n, system.NewClientWithPipePath)
+	n.Volume = Client(n.t, n, volume.NewClientWithPipePath)
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+)
+
+var updateKernelCalls = flag.Bool("update", false, "write testdata anew")
+
+// kernelExample is one call of a method whose kernel calls are written down. It succeeds.
+type kernelExample struct {
+	method  string
+	when    string             // the state of the node that makes a difference
+	prepare func(*exampleNode) // nil: the default node as it is
+	call    func(*exampleNode) error
+}
+
+// kernelGroup is what one text has.
+type kernelGroup struct {
+	file protoreflect.FileDescriptor
+	// varies says, for methods whose calls are not always exactly these, with what they vary.
+	varies   map[string]string
+	examples []kernelExample
+}
+
+// exampleNode is the node of one example.
+type exampleNode struct {
+	*csiproxytest.Node
+	t   testing.TB
+	ctx context.Context //nolint:containedctx // one example's
+}
+
+func TestKernelCalls(t *testing.T) {
+	for name, g := range map[string]kernelGroup{
+		"disk":       {diskapi.File_client_api_disk_v1_api_proto, diskVaries(), diskExamples()},
+		"filesystem": {filesystemapi.File_client_api_filesystem_v2alpha1_api_proto, filesystemVaries(), filesystemExamples()},
+		"volume":     {volumeapi.File_client_api_volume_v2alpha1_api_proto, volumeVaries(), volumeExamples()},
+		"smb":        {smbapi.File_client_api_smb_v1_api_proto, smbVaries(), smbExamples()},
+		"iscsi":      {iscsiapi.File_client_api_iscsi_v1alpha2_api_proto, iscsiVaries(), iscsiExamples()},
+		"system":     {systemapi.File_client_api_system_v1alpha1_api_proto, systemVaries(), systemExamples()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g.compare(t, filepath.Join("testdata", name+".txt"))
+		})
+	}
+}
+
+// compare makes the group's text, method by method as the proto has them, and compares it with the file.
+func (g kernelGroup) compare(t *testing.T, file string) {
+	t.Helper()
+	var text strings.Builder
+	left := len(g.examples)
+	for i := range g.file.Services().Len() {
+		methods := g.file.Services().Get(i).Methods()
+		for i := range methods.Len() {
+			method := string(methods.Get(i).Name())
+			fmt.Fprintf(&text, "== %s\n", method)
+			if note := g.varies[method]; note != "" {
+				fmt.Fprintf(&text, "# Varies: %s\n", note)
+			}
+			before := left
+			for _, e := range g.examples {
+				if e.method != method {
+					continue
+				}
+				left--
+				fmt.Fprintf(&text, "%s\n", e.when)
+				for _, line := range e.kernelCalls(t) {
+					fmt.Fprintf(&text, "  %s\n", line)
+				}
+			}
+			if left == before {
+				t.Errorf("there is no example of %s", method)
+			}
+			text.WriteString("\n")
+		}
+	}
+	if left != 0 {
+		t.Errorf("%d examples are of no method", left)
+	}
+	if *updateKernelCalls {
+		if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text.String(), "\n")); diff != "" {
+		t.Errorf("the kernel calls have changed (-want +got); if that is meant, run this test with -update:\n%s", diff)
+	}
+}
+
+// kernelCalls plays an example on a node of its own and returns the kernel calls of its call, readable. How often in a row
+// a service was asked whether it has arrived is not told.
+func (e kernelExample) kernelCalls(t *testing.T) []string {
+	t.Helper()
+	w := &exampleNode{Node: csiproxytest.Start(t, csiproxytest.Options{}), t: t, ctx: t.Context()}
+	if e.prepare != nil {
+		e.prepare(w)
+	}
+	names := newObjectNames(w.Tree())
+	before := w.Newest()
+	if err := e.call(w); err != nil {
+		t.Errorf("%s, %s: %v", e.method, e.when, err)
+	}
+	entries := w.Journal()
+	names.add(w.Tree())
+
+	var id string
+	for _, entry := range entries {
+		if api := entry.GetApi(); entry.GetSequence() > before && strings.HasSuffix(api.GetMethod(), "/"+e.method) {
+			if id != "" {
+				t.Errorf("%s, %s: it is called more than once", e.method, e.when)
+			}
+			id = entry.GetRequestId()
+		}
+	}
+	entries = slices.DeleteFunc(entries, func(e *admin.JournalEntry) bool { return e.GetKernel() == nil || e.GetRequestId() != id })
+	sortParts(entries)
+	var lines []string
+	for _, entry := range entries {
+		line := names.line(entry.GetKernel())
+		if waiting := entry.GetKernel().GetFunction() == "QueryService" && len(lines) > 0 && lines[len(lines)-1] == line; !waiting {
+			lines = append(lines, line)
+		}
+	}
+	if id == "" {
+		t.Errorf("%s, %s: the journal does not have the call", e.method, e.when)
+	}
+	if len(lines) == 0 {
+		return []string{"(no kernel call)"}
+	}
+	return lines
+}
+
+// sortParts puts the calls for disks or volumes that were asked side by side in the order of these.
+func sortParts(entries []*admin.JournalEntry) {
+	part := func(e *admin.JournalEntry) uint32 { return e.GetKernel().GetPart() }
+	for start := 0; start < len(entries); start++ {
+		end := start
+		for end < len(entries) && part(entries[end]) > 0 {
+			end++
+		}
+		slices.SortStableFunc(entries[start:end], func(a, b *admin.JournalEntry) int { return int(part(a)) - int(part(b)) })
+		start = max(start, end-1)
+	}
+}
+
+// must ends the example when its preparation fails.
+func (w *exampleNode) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}

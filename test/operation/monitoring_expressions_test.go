@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+const (
+	dashboardFile  = "../../deploy/monitoring/csi-proxy-dashboard.json"
+	alertsFile     = "../../deploy/monitoring/csi-proxy-alerts.yaml"
+	alertsTestFile = "../../deploy/monitoring/csi-proxy-alerts.test.yaml"
+	docsFile       = "../../docs/metrics.md"
+)
+
+// dashboard is what this test needs to know of Grafana's format.
+type dashboard struct {
+	Panels []struct {
+		ID      int
+		Type    string
+		Title   string
+		Targets []struct{ Expr string }
+	}
+	Templating struct {
+		List []struct {
+			Name  string
+			Query any
+		}
+	}
+}
+
+func readFile(t *testing.T, file string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// dashboardExpressions are the expressions of the panels by title, with Grafana's variables filled in.
+func dashboardExpressions(t *testing.T) map[string]string {
+	t.Helper()
+	var d dashboard
+	if err := json.Unmarshal(readFile(t, dashboardFile), &d); err != nil {
+		t.Fatal(err)
+	}
+	variables := strings.NewReplacer("$instance", ".*", "$__rate_interval", "5m")
+	expressions, ids := map[string]string{}, map[int]bool{}
+	for _, p := range d.Panels {
+		if ids[p.ID] {
+			t.Errorf("two panels have the id %d", p.ID)
+		}
+		ids[p.ID] = true
+		if p.Type != "row" && len(p.Targets) == 0 {
+			t.Errorf("the panel %s shows nothing", p.Title)
+		}
+		for i, target := range p.Targets {
+			expressions[fmt.Sprintf("panel %q, query %d", p.Title, i+1)] = variables.Replace(target.Expr)
+		}
+	}
+	for _, v := range d.Templating.List {
+		if query, ok := v.Query.(map[string]any); ok {
+			expressions["variable "+v.Name] = strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(query["query"]), "label_values("), ", instance)")
+		}
+	}
+	return expressions
+}
+
+func alertExpressions(t *testing.T) map[string]string {
+	t.Helper()
+	var alerts struct {
+		Groups []struct {
+			Rules []struct{ Alert, Expr string }
+		}
+	}
+	if err := yaml.Unmarshal(readFile(t, alertsFile), &alerts); err != nil {
+		t.Fatal(err)
+	}
+	expressions := map[string]string{}
+	for _, group := range alerts.Groups {
+		for _, rule := range group.Rules {
+			expressions["alert "+rule.Alert] = rule.Expr
+		}
+	}
+	return expressions
+}
+
+// aNodeThatWorked is a scrape of an agent that has been called, so that every metric is there.
+func aNodeThatWorked(t *testing.T) page {
+	t.Helper()
+	w := startWatched(t)
+	volumeOnDisk(t, w)
+	w.scrape(t)
+	return w.scrape(t)
+}
+
+// Every metric and label of the dashboard and the alerts is one that the agent has.
+func TestExpressionsSpeakOfWhatThereIs(t *testing.T) {
+	families := aNodeThatWorked(t).families()
+	expressions := dashboardExpressions(t)
+	maps.Copy(expressions, alertExpressions(t))
+	if len(expressions) < 30 {
+		t.Errorf("there are only %d expressions", len(expressions))
+	}
+	name := regexp.MustCompile(`\b(?:csi_proxy|go|process)_[a-z0-9_]+`)
+	matcher := regexp.MustCompile(`([a-z_]+)(?:=~|!~|!=|=)"`)
+	grouping := regexp.MustCompile(`\b(?:by|on) \(([^)]*)\)`)
+	for where, expr := range expressions {
+		allowed := map[string]bool{"instance": true, "job": true, "le": strings.Contains(expr, "_bucket")}
+		used := name.FindAllString(grouping.ReplaceAllString(expr, ""), -1)
+		if len(used) == 0 && !strings.HasPrefix(expr, "up{") {
+			t.Errorf("%s: no metric of the agent in %s", where, expr)
+		}
+		for _, metric := range used {
+			labels := families[metric]
+			for _, suffix := range []string{"_bucket", "_count", "_sum"} {
+				if labels == nil {
+					labels = families[strings.TrimSuffix(metric, suffix)]
+				}
+			}
+			if labels == nil {
+				t.Errorf("%s: the agent has no metric %s", where, metric)
+			}
+			for label := range labels {
+				allowed[label] = true
+			}
+		}
+		var labels []string
+		for _, match := range matcher.FindAllStringSubmatch(expr, -1) {
+			labels = append(labels, match[1])
+		}
+		for _, match := range grouping.FindAllStringSubmatch(expr, -1) {
+			labels = append(labels, strings.Split(match[1], ", ")...)
+		}
+		for _, label := range labels {
+			if !allowed[label] {
+				t.Errorf("%s: no metric there has the label %q", where, label)
+			}
+		}
+	}
+}
+
+// An alert about a code that is misspelt would never fire.
+func TestAlertsNameCodesThatThereAre(t *testing.T) {
+	code := regexp.MustCompile(`\bERROR_[A-Z_]+`)
+	found := 0
+	for where, expr := range alertExpressions(t) {
+		for _, name := range code.FindAllString(expr, -1) {
+			found++
+			if _, err := win32.ParseErrno(name); err != nil {
+				t.Errorf("%s: %v", where, err)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no alert names a code")
+	}
+}
+
+// The page for operators lists every metric of ours, with its type and labels, and no other.
+func TestDocumentationListsTheMetrics(t *testing.T) {
+	p := aNodeThatWorked(t)
+	actual := map[string]string{}
+	kinds := regexp.MustCompile(`(?m)^# TYPE (csi_proxy_\S+) (\S+)$`)
+	families := p.families()
+	for _, match := range kinds.FindAllStringSubmatch(string(p), -1) {
+		labels := families[match[1]]
+		delete(labels, "le")
+		actual[match[1]] = match[2] + " " + strings.Join(slices.Sorted(maps.Keys(labels)), " ")
+	}
+	documented := map[string]string{}
+	row := regexp.MustCompile("(?m)^\\| `(csi_proxy_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*?) ?\\|")
+	for _, match := range row.FindAllStringSubmatch(string(readFile(t, docsFile)), -1) {
+		labels := strings.Fields(strings.NewReplacer("`", "", ",", "").Replace(match[3]))
+		slices.Sort(labels)
+		documented[match[1]] = match[2] + " " + strings.Join(labels, " ")
+	}
+	for name, is := range actual {
+		if documented[name] != is {
+			t.Errorf("%s is a %s; the page says %q", name, is, documented[name])
+		}
+	}
+	for name := range documented {
+		if actual[name] == "" {
+			t.Errorf("the page lists %s, which the agent does not have", name)
+		}
+	}
+}
+
+// Promtool parses every expression and runs the tests of the alerts. CSI_PROXY_PROMTOOL is the program; make
+// check-monitoring gives it.
+func TestPromtool(t *testing.T) {
+	promtool := os.Getenv("CSI_PROXY_PROMTOOL")
+	if promtool == "" {
+		t.Skip("needs promtool in CSI_PROXY_PROMTOOL; make check-monitoring runs this")
+	}
+	run := func(args ...string) {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), promtool, args...).CombinedOutput()
+		t.Logf("promtool %s\n%s", strings.Join(args, " "), out)
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	run("check", "rules", alertsFile)
+	run("test", "rules", alertsTestFile)
+
+	// Promtool reads rules and no dashboards, so each expression is made a rule.
+	type rule struct {
+		Record string            `yaml:"record"`
+		Expr   string            `yaml:"expr"`
+		Labels map[string]string `yaml:"labels"`
+	}
+	var rules []rule
+	for where, expr := range dashboardExpressions(t) {
+		rules = append(rules, rule{"expression", expr, map[string]string{"where": where}})
+	}
+	file, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": rules}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "dashboard.yaml")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run("check", "rules", path)
+}
+
+// Every alert is tested to fire and to be silent.
+func TestEveryAlertHasATest(t *testing.T) {
+	var tests struct {
+		Tests []struct {
+			AlertRuleTest []struct {
+				Alertname string
+				ExpAlerts []any `yaml:"exp_alerts"`
+			} `yaml:"alert_rule_test"`
+		}
+	}
+	if err := yaml.Unmarshal(readFile(t, alertsTestFile), &tests); err != nil {
+		t.Fatal(err)
+	}
+	fires, silent := map[string]bool{}, map[string]bool{}
+	for _, test := range tests.Tests {
+		for _, alert := range test.AlertRuleTest {
+			if len(alert.ExpAlerts) > 0 {
+				fires["alert "+alert.Alertname] = true
+			} else {
+				silent["alert "+alert.Alertname] = true
+			}
+		}
+	}
+	for alert := range alertExpressions(t) {
+		if !fires[alert] || !silent[alert] {
+			t.Errorf("%s: tested to fire: %t, to be silent: %t", alert, fires[alert], silent[alert])
+		}
+	}
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	system "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
+	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+const podsDir = `C:\var\lib\kubelet\pods`
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// volumeOnDisk makes disk 1 a formatted volume.
+func volumeOnDisk(t *testing.T, w *watched) (volumeID string) {
+	t.Helper()
+	_, err := w.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 1})
+	noError(t, err)
+	list, err := w.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 1})
+	noError(t, err)
+	_, err = w.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeId: list.GetVolumeIds()[0]})
+	noError(t, err)
+	return list.GetVolumeIds()[0]
+}
+
+func TestWhatANodeHasAndDoes(t *testing.T) {
+	w := startWatched(t)
+	id := volumeOnDisk(t, w)
+	_, err := w.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeId: id, TargetPath: podsDir + `\m`})
+	noError(t, err)
+	_, err = w.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeId: id, TargetPath: `C:\Windows`})
+	if status.Code(err) != codes.InvalidArgument {
+		t.Errorf("outside: got %v, want InvalidArgument", err)
+	}
+	_, err = w.SMB.NewSmbGlobalMapping(t.Context(), &smb.NewSmbGlobalMappingRequest{
+		RemotePath: `\\fs.emulated\share`, Username: "csi", Password: "csi-password",
+	})
+	noError(t, err)
+	portal := &iscsi.TargetPortal{TargetAddress: "192.0.2.10", TargetPort: 3260}
+	_, err = w.ISCSI.AddTargetPortal(t.Context(), &iscsi.AddTargetPortalRequest{TargetPortal: portal})
+	noError(t, err)
+	_, err = w.ISCSI.DiscoverTargetPortal(t.Context(), &iscsi.DiscoverTargetPortalRequest{TargetPortal: portal})
+	noError(t, err)
+	_, err = w.ISCSI.ConnectTarget(t.Context(), &iscsi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
+	noError(t, err)
+
+	p := w.scrape(t)
+	p.has(t,
+		`csi_proxy_calls_total{code="OK",group="disk",method="PartitionDisk",version="v1"} 1`,
+		`csi_proxy_calls_total{code="OK",group="volume",method="MountVolume",version="v2alpha1"} 1`,
+		`csi_proxy_calls_total{code="InvalidArgument",group="volume",method="MountVolume",version="v2alpha1"} 1`,
+		`csi_proxy_call_duration_seconds_count{group="volume",method="MountVolume",version="v2alpha1"} 2`,
+		`csi_proxy_calls_in_flight{group="volume",method="MountVolume",version="v2alpha1"} 0`,
+		`csi_proxy_kernel_calls_total{code="OK",control_code="",function="FormatVolume"} 1`,
+		`csi_proxy_kernel_calls_total{code="OK",control_code="IOCTL_DISK_CREATE_DISK",function="DeviceIoControl"} 1`,
+		`csi_proxy_kernel_call_duration_seconds_count{control_code="",function="SetVolumeMountPoint"} 1`,
+		`csi_proxy_kernel_calls_stuck{control_code="",function="FormatVolume"} 0`,
+		`csi_proxy_operations_running{operation="MountVolume"} 0`,
+		`csi_proxy_disks{online="true",read_only="false"} 2`, // 0 and 1
+		`csi_proxy_disks{online="false",read_only="false"} 1`,
+		`csi_proxy_disks{online="false",read_only="true"} 1`, // the target's
+		`csi_proxy_disks{online="true",read_only="true"} 0`,
+		`csi_proxy_volumes{mounted="true"} 2`,  // C: and ours
+		`csi_proxy_volumes{mounted="false"} 1`, // the EFI system partition's
+		`csi_proxy_smb_global_mappings{status="OK"} 1`,
+		`csi_proxy_iscsi_sessions 1`,
+		`csi_proxy_collect_success{collector="disks"} 1`,
+		`csi_proxy_collect_errors_total{collector="disks"} 0`,
+		`csi_proxy_kernel_up 1`,
+		`csi_proxy_endpoint_up{endpoint="csi-proxy-disk-v1"} 1`,
+		`csi_proxy_endpoint_up{endpoint="csiproxy-admin"} 1`,
+	)
+	if up := strings.Count(string(p), "\ncsi_proxy_endpoint_up{"); up != w.Agent.Ready()+1 {
+		t.Errorf("%d endpoints, want %d", up, w.Agent.Ready()+1)
+	}
+	if build := regexp.MustCompile(`csi_proxy_build_info\{go_version="go[^"]+",revision="[^"]+",version="[^"]+"\} 1`); !build.MatchString(string(p)) {
+		t.Error("the build is not told")
+	}
+	if strings.Contains(string(p), "csi-password") {
+		t.Error("the metrics hold a secret")
+	}
+	if code, text := w.get(t, "/readyz"); code != http.StatusOK || !strings.HasPrefix(text, "ok\n") {
+		t.Errorf("readyz: %d %s", code, text)
+	}
+
+	// A node whose iSCSI service does not run is a normal one.
+	_, err = w.System.StopService(t.Context(), &system.StopServiceRequest{Name: "MSiSCSI", Force: true})
+	noError(t, err)
+	other := startWatched(t)
+	_, err = other.System.StopService(t.Context(), &system.StopServiceRequest{Name: "MSiSCSI", Force: true})
+	noError(t, err)
+	p = other.scrape(t)
+	p.has(t, `csi_proxy_collect_success{collector="iscsi"} 1`)
+	if n, ok := p.value("csi_proxy_iscsi_sessions"); ok {
+		t.Errorf("there are %v sessions although nobody can count them", n)
+	}
+}
+
+// A kernel call that hangs shows while it hangs: in flight, running, by its age, with those who join it, who wait behind
+// it and who give up. The node stays ready, as others are served.
+func TestHungOperation(t *testing.T) {
+	w := startWatched(t)
+	id := volumeOnDisk(t, w)
+	reached, release := w.Faults.Hang("Flush")
+	defer release()
+	results := make(chan error, 3)
+	flush := func(ctx context.Context) {
+		_, err := w.Volume.WriteVolumeCache(ctx, &volume.WriteVolumeCacheRequest{VolumeId: id})
+		results <- err
+	}
+	short, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go flush(short)
+	<-reached
+	const inFlight = `csi_proxy_calls_in_flight{group="volume",method="WriteVolumeCache",version="v2alpha1"} `
+	p := w.until(t, inFlight+"1")
+	p.has(t,
+		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 1`,
+		`csi_proxy_operations_running{operation="WriteVolumeCache"} 1`,
+		`csi_proxy_operations_waiting{operation="WriteVolumeCache"} 0`,
+	)
+	if age, _ := p.value(`csi_proxy_kernel_call_oldest_seconds{control_code="",function="Flush"}`); age <= 0 {
+		t.Errorf("the call that hangs has the age %v", age)
+	}
+	cancel()
+	if err := <-results; status.Code(err) != codes.Canceled {
+		t.Errorf("got %v, want Canceled", err)
+	}
+	w.until(t, `csi_proxy_operations_expired_total{operation="WriteVolumeCache"} 1`)
+	w.until(t, inFlight+"0").has(t, // which it is a moment after the caller has its answer
+		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 1`,
+		`csi_proxy_operations_running{operation="WriteVolumeCache"} 1`,
+	)
+	go flush(t.Context()) // has to flush what was written since, so it waits for its turn
+	w.until(t, `csi_proxy_operations_waiting{operation="WriteVolumeCache"} 1`)
+	go flush(t.Context()) // and this one shares that turn
+	w.until(t, `csi_proxy_operations_joined_total{operation="WriteVolumeCache"} 1`).has(t, inFlight+"2")
+	if code, text := w.get(t, "/readyz"); code != http.StatusOK {
+		t.Errorf("readyz: %d %s", code, text)
+	}
+
+	release()
+	for range 2 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	w.until(t, inFlight+"0").has(t,
+		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 0`,
+		`csi_proxy_kernel_call_oldest_seconds{control_code="",function="Flush"} 0`,
+		`csi_proxy_operations_running{operation="WriteVolumeCache"} 0`,
+		`csi_proxy_operations_waiting{operation="WriteVolumeCache"} 0`,
+		`csi_proxy_kernel_calls_total{code="OK",control_code="",function="Flush"} 2`,
+	)
+}
+
+// When Windows itself hangs, readyz says so and names the function, scrapes go on without what cannot be known, and the
+// process is not to be killed for it. Afterwards all is as before.
+func TestHungWindows(t *testing.T) {
+	w := startWatched(t)
+	reached, release := w.Faults.Hang("DiskInterfaces")
+	defer release()
+	code, text := w.get(t, "/readyz")
+	<-reached
+	hung := regexp.MustCompile(`^not ready\nendpoints: 24 accept\nkernel: DiskInterfaces has not returned since 20\d\d-\S+Z, for \S+s\n$`)
+	if code != http.StatusServiceUnavailable || !hung.MatchString(text) {
+		t.Errorf("readyz: got %d %s", code, text)
+	}
+	if code, text := w.get(t, "/healthz"); code != http.StatusOK || text != "ok\n" {
+		t.Errorf("healthz: got %d %s", code, text)
+	}
+	w.scrape(t).has(t, `csi_proxy_kernel_up 0`)
+	w.until(t, `csi_proxy_kernel_calls_running{control_code="",function="DiskInterfaces"} 1`) // a scrape makes this call, too
+	for range 20 {                                                                            // a storm of checks asks Windows nothing
+		if code, _ := w.get(t, "/readyz"); code != http.StatusServiceUnavailable {
+			t.Errorf("readyz in the storm: %d", code)
+		}
+	}
+	asked := 0
+	for _, call := range w.Faults.Calls() {
+		if call.Function == "DiskInterfaces" {
+			asked++
+		}
+	}
+	if asked > 5 { // the check's and that of the scrapes
+		t.Errorf("DiskInterfaces was called %d times", asked)
+	}
+	release()
+	w.until(t, `csi_proxy_kernel_up 1`)
+	if code, text := w.get(t, "/readyz"); code != http.StatusOK || text != "ok\nendpoints: 24 accept\nkernel: answers\n" {
+		t.Errorf("readyz afterwards: got %d %s", code, text)
+	}
+	w.until(t, `csi_proxy_kernel_calls_running{control_code="",function="DiskInterfaces"} 0`)
+}
+
+// A part of Windows that hangs is missing from the scrape, which comes nevertheless; the others are there.
+func TestScrapeWithoutWhatHangs(t *testing.T) {
+	w := startWatched(t)
+	_, release := w.Faults.Hang("SMBGlobalMappings")
+	defer release()
+	p := w.scrape(t)
+	p.has(t,
+		`csi_proxy_collect_success{collector="smb"} 0`, `csi_proxy_collect_errors_total{collector="smb"} 1`,
+		`csi_proxy_collect_success{collector="disks"} 1`, `csi_proxy_disks{online="true",read_only="false"} 2`,
+	)
+	if n, ok := p.value(`csi_proxy_smb_global_mappings{status="OK"}`); ok {
+		t.Errorf("there are %v mappings although nobody knows", n)
+	}
+	release()
+	w.until(t, `csi_proxy_collect_success{collector="smb"} 1`).has(t, `csi_proxy_smb_global_mappings{status="OK"} 0`)
+}
+
+func TestFailingWindows(t *testing.T) {
+	w := startWatched(t)
+	w.Faults.Add(testnode.Fault{Function: "VolumeNames", Error: win32.ERROR_GEN_FAILURE})
+	code, text := w.get(t, "/readyz")
+	if code != http.StatusServiceUnavailable || !strings.Contains(text, "kernel: listing the volumes: ") || !strings.Contains(text, "ERROR_GEN_FAILURE") {
+		t.Errorf("readyz: got %d %s", code, text)
+	}
+	w.scrape(t).has(t, `csi_proxy_kernel_up 0`, `csi_proxy_collect_success{collector="volumes"} 0`, `csi_proxy_collect_success{collector="disks"} 1`)
+	if n, _ := w.scrape(t).value(`csi_proxy_kernel_calls_total{code="ERROR_GEN_FAILURE",control_code="",function="VolumeNames"}`); n < 2 {
+		t.Errorf("%v calls failed, want 2 at least: the check's and the one that counts", n)
+	}
+}
+
+func TestStoppedAgentIsNotReady(t *testing.T) {
+	w := startWatched(t)
+	w.get(t, "/readyz") // Windows has answered, and still
+	noError(t, w.Agent.Stop(t.Context()))
+	if code, text := w.get(t, "/readyz"); code != http.StatusServiceUnavailable || !strings.HasPrefix(text, "not ready\nendpoints: 24 of 24 do not accept: csi-proxy-") {
+		t.Errorf("readyz: got %d %s", code, text)
+	}
+	w.scrape(t).has(t, `csi_proxy_endpoint_up{endpoint="csi-proxy-disk-v1"} 0`, `csi_proxy_collect_success{collector="disks"} 0`)
+	if code, _ := w.get(t, "/healthz"); code != http.StatusOK {
+		t.Errorf("healthz of an agent that was told to stop: %d", code)
+	}
+}
+
+// After a reboot of the node the same counters go on.
+func TestMetricsOverAReboot(t *testing.T) {
+	w := startWatched(t)
+	volumeOnDisk(t, w)
+	w.Reboot()
+	_, err := w.Disk.ListDiskIDs(t.Context(), &disk.ListDiskIDsRequest{})
+	noError(t, err)
+	w.scrape(t).has(t,
+		`csi_proxy_calls_total{code="OK",group="disk",method="PartitionDisk",version="v1"} 1`,
+		`csi_proxy_calls_total{code="OK",group="disk",method="ListDiskIDs",version="v1"} 1`,
+		`csi_proxy_endpoint_up{endpoint="csi-proxy-disk-v1"} 1`, `csi_proxy_disks{online="false",read_only="false"} 1`,
+	)
+}
+
+// Callers are untrusted: what they make up must not become labels, of which Prometheus keeps every one.
+func TestCallersMakeNoSeries(t *testing.T) {
+	w := startWatched(t)
+	series := func() int { return strings.Count(string(w.scrape(t)), "\ncsi_proxy_") }
+	ask := func(name string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, _ = w.System.GetService(ctx, &system.GetServiceRequest{Name: name})
+		_, _ = w.System.StartService(ctx, &system.StartServiceRequest{Name: name})
+		_, _ = w.Filesystem.PathExists(ctx, &filesystem.PathExistsRequest{Path: podsDir + `\` + name})
+		_, _ = w.Filesystem.CreateSymlink(ctx, &filesystem.CreateSymlinkRequest{SourcePath: podsDir + `\` + name, TargetPath: podsDir + `\l\` + name})
+		_, _ = w.SMB.NewSmbGlobalMapping(ctx, &smb.NewSmbGlobalMappingRequest{RemotePath: `\\` + name + `\share`, Username: name, Password: name})
+		_, _ = w.Volume.UnmountVolume(ctx, &volume.UnmountVolumeRequest{VolumeId: name, TargetPath: name})
+		_, _ = w.ISCSI.ConnectTarget(ctx, &iscsi.ConnectTargetRequest{
+			TargetPortal: &iscsi.TargetPortal{TargetAddress: name, TargetPort: 1}, Iqn: "iqn.2026-01.com:" + name,
+		})
+	}
+	ask("evil")
+	series() // the scrape, too, makes kernel calls for the first time
+	before := series()
+	for i := range 20 {
+		ask(fmt.Sprintf("evil-%d", i))
+	}
+	if after := series(); after != before {
+		t.Errorf("there were %d series, and there are %d", before, after)
+	}
+	if strings.Contains(string(w.scrape(t)), "evil") {
+		t.Error("a caller's words are in the metrics")
+	}
+}

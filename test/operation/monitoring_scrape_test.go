@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// watched is an agent as its operator sees it.
+type watched struct {
+	*testnode.Node
+	url string
+}
+
+func startWatched(t *testing.T) *watched {
+	t.Helper()
+	n := testnode.Start(t, testnode.Options{Metrics: true})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Agent.Metrics().Serve(l))
+	return &watched{n, "http://" + l.Addr().String()}
+}
+
+func (w *watched) get(t *testing.T, path string) (code int, text string) {
+	t.Helper()
+	r, err := http.Get(w.url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(body)
+}
+
+// page is one answer of /metrics.
+type page string
+
+func (w *watched) scrape(t *testing.T) page {
+	t.Helper()
+	code, text := w.get(t, "/metrics")
+	if code != http.StatusOK {
+		t.Fatalf("metrics: %d\n%s", code, text)
+	}
+	return page(text)
+}
+
+// value is that of one series, by its name and labels in alphabetical order.
+func (p page) value(series string) (value float64, ok bool) {
+	for line := range strings.Lines(string(p)) {
+		if rest, found := strings.CutPrefix(line, series+" "); found {
+			value, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
+			return value, err == nil
+		}
+	}
+	return 0, false
+}
+
+// has checks series, given as lines of the page.
+func (p page) has(t *testing.T, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		i := strings.LastIndexByte(line, ' ')
+		series, want := line[:i], line[i+1:]
+		switch got, ok := p.value(series); {
+		case !ok:
+			t.Errorf("there is no %s", series)
+		case fmt.Sprint(got) != want:
+			t.Errorf("%s is %v, want %s", series, got, want)
+		}
+	}
+}
+
+// families are the names of the metrics on the page, with their labels.
+func (p page) families() map[string]map[string]bool {
+	families := map[string]map[string]bool{}
+	for line := range strings.Lines(string(p)) {
+		if name, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			families[strings.Fields(name)[0]] = map[string]bool{}
+		}
+	}
+	label := regexp.MustCompile(`[{,]([a-z_]+)="`)
+	for line := range strings.Lines(string(p)) {
+		name, _, _ := strings.Cut(line, "{")
+		for _, suffix := range []string{"", "_bucket", "_count", "_sum"} {
+			if labels := families[strings.TrimSuffix(name, suffix)]; labels != nil {
+				for _, match := range label.FindAllStringSubmatch(line, -1) {
+					labels[match[1]] = true
+				}
+			}
+		}
+	}
+	return families
+}
+
+// until scrapes until a series has a value: what a call does on the node, it does soon and not at once.
+func (w *watched) until(t *testing.T, line string) page {
+	t.Helper()
+	i := strings.LastIndexByte(line, ' ')
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		p := w.scrape(t)
+		got, ok := p.value(line[:i])
+		if ok && fmt.Sprint(got) == line[i+1:] {
+			return p
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s stays %v", line[:i], got)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// place is where an emulated node lives and its agent listens, while agents come and go.
+type place struct {
+	t     testing.TB
+	dir   string
+	pipes string // the prefix of the pipes, on Windows
+}
+
+// newPlace has a path that is short enough for sockets, whatever the test is called.
+func newPlace(t testing.TB) place {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has the test's name in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return place{t: t, dir: dir, pipes: "negotiation-" + rand.Text() + "-"}
+}
+
+// start starts an agent that serves what the values of -api leave, everything without any. The returned function stops
+// it; it is stopped with the test too.
+func (p place) start(apis ...string) (stop func()) {
+	p.t.Helper()
+	var selection server.Selection
+	for _, value := range apis {
+		if err := selection.Set(value); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	a, err := agent.Start(p.t.Context(), agent.Config{
+		StateDir: p.dir, Emulated: emulated.Options{NoSync: true}, APIs: &selection, RequirePrivacy: true, PipePrefix: p.pipes,
+	})
+	if err != nil {
+		p.t.Fatalf("starting the agent: %v", err)
+	}
+	stop = func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := a.Stop(ctx); err != nil {
+			p.t.Errorf("stopping the agent: %v", err)
+		}
+	}
+	p.t.Cleanup(stop)
+	return stop
+}
+
+// path is where the agents serve an endpoint. It is known before the first of them is there.
+func (p place) path(endpoint string) string {
+	if runtime.GOOS == "windows" {
+		return `\\.\pipe\` + p.pipes + endpoint
+	}
+	return filepath.Join(p.dir, "run", endpoint+".sock")
+}
+
+// client is a client of whatever agent is there.
+func (p place) client(o csiproxy.Options) *csiproxy.Client {
+	p.t.Helper()
+	o.PipePath = func(group string, version apiversion.Version) string {
+		return p.path("csi-proxy-" + group + "-" + version.String())
+	}
+	c := csiproxy.New(o)
+	p.t.Cleanup(func() { _ = c.Close() })
+	return c
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+// TestNoAgent: a driver on a node without an agent learns it at once, with every group.
+func TestNoAgent(t *testing.T) {
+	c := newPlace(t).client(csiproxy.Options{})
+	_, err := c.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{})
+	if !errors.Is(err, csiproxy.ErrNoAgent) || status.Code(err) != codes.Unavailable {
+		t.Errorf("a call without an agent fails with %v (%v), want ErrNoAgent and Unavailable", err, status.Code(err))
+	}
+	if versions, err := c.Connect(t.Context()); !errors.Is(err, csiproxy.ErrNoAgent) {
+		t.Errorf("Connect without an agent = %v, %v, want ErrNoAgent", versions, err)
+	}
+}
+
+// TestGroupThatIsOff: the other groups work.
+func TestGroupThatIsOff(t *testing.T) {
+	p := newPlace(t)
+	p.start("iscsi=off")
+	c := p.client(csiproxy.Options{})
+	versions, err := c.Connect(t.Context())
+	if err != nil || versions["disk"] != "v1" || versions["iscsi"] != "" {
+		t.Errorf("Connect = %v, %v, want disk v1 and no iscsi", versions, err)
+	}
+}
+
+// TestAgentComesLater: a client that was made before the agent started needs no new one.
+func TestAgentComesLater(t *testing.T) {
+	p := newPlace(t)
+	c := p.client(csiproxy.Options{})
+	if _, err := c.Connect(t.Context()); err == nil {
+		t.Fatal("connected to nothing")
+	}
+	p.start()
+	if _, err := c.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRestart: drivers do not notice that the agent is replaced, be the new one of the same versions, newer or older.
+func TestRestart(t *testing.T) {
+	tests := []struct {
+		name          string
+		before, after []string
+		want          string // the version of the volume API afterwards
+	}{
+		{"by the same", nil, nil, "v2alpha1"},
+		{"by a newer one", []string{"volume=v1beta2"}, []string{"volume=v2alpha1"}, "v2alpha1"},
+		{"by an older one", nil, []string{"volume=v1beta2,v1beta1"}, "v1beta2"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newPlace(t)
+			stop := p.start(tt.before...)
+			c := p.client(csiproxy.Options{})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			call := func() error {
+				_, err := c.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: 0})
+				return err
+			}
+			if err := call(); err != nil {
+				t.Fatal(err)
+			}
+
+			// Drivers that go on calling while the agent is replaced.
+			done := make(chan struct{})
+			var drivers sync.WaitGroup
+			for range 4 {
+				drivers.Go(func() {
+					for {
+						if err := call(); err != nil {
+							t.Errorf("a call during the restart: %v", err)
+							return
+						}
+						select {
+						case <-done:
+							return
+						default:
+						}
+					}
+				})
+			}
+			stop()
+			p.start(tt.after...)
+			close(done)
+			drivers.Wait()
+
+			if err := call(); err != nil {
+				t.Errorf("a call after the restart: %v", err)
+			}
+			versions, err := c.Connect(ctx)
+			if err != nil || versions["volume"] != tt.want {
+				t.Errorf("afterwards: %v, %v, want volume %s", versions, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestAgentStaysAway: a call gives up when its deadline does, or when the client is not to wait.
+func TestAgentStaysAway(t *testing.T) {
+	p := newPlace(t)
+	stop := p.start()
+	impatient, patient := p.client(csiproxy.Options{Restart: -1}), p.client(csiproxy.Options{})
+	for _, c := range []*csiproxy.Client{impatient, patient} {
+		if _, err := c.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	_, err := impatient.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{})
+	if !errors.Is(err, csiproxy.ErrNoAgent) {
+		t.Errorf("a client that does not wait gets %v, want ErrNoAgent", err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = patient.Disk.ListDiskIDs(short, &diskapi.ListDiskIDsRequest{})
+	if !errors.Is(err, csiproxy.ErrNoAgent) || !errors.Is(err, context.DeadlineExceeded) || status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("a call whose time is over gets %v (%v), want ErrNoAgent and DeadlineExceeded", err, status.Code(err))
+	}
+}
+
+// TestClosedClient: calls of a closed client fail and open nothing.
+func TestClosedClient(t *testing.T) {
+	p := newPlace(t)
+	p.start()
+	c := p.client(csiproxy.Options{})
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{}); status.Code(err) != codes.Canceled {
+		t.Errorf("a call of a closed client: %v, want Canceled", err)
+	}
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"testing"
+)
+
+// TestDoctorOnThisMachine: with an agent that works on the machine itself doctor comes to an end, finds the agent's
+// endpoints in order, and names what it could not look at, whatever the machine cannot do.
+func TestDoctorOnThisMachine(t *testing.T) {
+	launch(t, "-host=windows")
+	out, err := exec.CommandContext(t.Context(), command("csi-proxyctl"), "doctor", "-o", "json").Output()
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		t.Fatalf("doctor: %v", err)
+	}
+	t.Logf("%s", out)
+	var report struct {
+		Findings []struct{ Check, What string }
+		Missing  []string
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	for _, f := range report.Findings {
+		switch f.Check {
+		case "no-agent", "access-denied", "silent-endpoint", "broken-endpoint", "no-answer", "group-off", "old-version":
+			t.Errorf("doctor found %s: %s", f.Check, f.What)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	fileapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
+	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
+	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
+	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v1"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+)
+
+// patience is how long a test waits for what must happen; it is no expectation.
+const patience = 2 * time.Minute
+
+// again is how often a driver repeats a call before it says that something is wrong.
+const again = 20
+
+// A driver stages and unstages the volume of its own disk over and over.
+type driver struct {
+	index  int
+	disk   uint32
+	target string
+
+	disks   *disk.Client
+	files   *filesystem.Client
+	volumes *volume.Client
+
+	lives    atomic.Int64
+	calls    int // made, without repetitions
+	repeated int
+}
+
+type drivers []*driver
+
+// newTeam gives each driver a disk and its clients, which live as long as the test.
+func newTeam(t *testing.T, size int) drivers {
+	t.Helper()
+	control, err := adminclient.Dial(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = control.Close() }()
+	team := make(drivers, size)
+	for i := range team {
+		attached, err := control.AttachDisk(t.Context(), &admin.AttachDiskRequest{SizeBytes: 1 << 30, SerialNumber: fmt.Sprint("upgrade-", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		team[i] = &driver{
+			index: i, disk: attached.GetDiskNumber(), target: fmt.Sprintf(`C:\var\lib\kubelet\pods\upgrade-%d`, i),
+			disks: open(t, disk.NewClient), files: open(t, filesystem.NewClient), volumes: open(t, volume.NewClient),
+		}
+	}
+	return team
+}
+
+func open[C interface{ Close() error }](t *testing.T, newClient func() (C, error)) C {
+	t.Helper()
+	c, err := newClient()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// call makes a call that waits for the agent, and repeats it when the agent died meanwhile.
+func call[Request, Response any](ctx context.Context, d *driver, do func(context.Context, Request, ...grpc.CallOption) (Response, error), r Request) (Response, error) {
+	d.calls++
+	for range again {
+		answer, err := do(ctx, r, grpc.WaitForReady(true))
+		if status.Code(err) != codes.Unavailable {
+			return answer, err
+		}
+		d.repeated++
+	}
+	var none Response
+	return none, fmt.Errorf("%T is Unavailable %d times", r, again)
+}
+
+// live stages the volume, looks at it, and unstages it: every call is one that drivers repeat until it succeeds.
+func (d *driver) live(ctx context.Context) error {
+	if _, err := call(ctx, d, d.disks.PartitionDisk, &diskapi.PartitionDiskRequest{DiskNumber: d.disk}); err != nil {
+		return fmt.Errorf("partition: %w", err)
+	}
+	listed, err := call(ctx, d, d.volumes.ListVolumesOnDisk, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: d.disk})
+	if err != nil || len(listed.GetVolumeIds()) != 1 {
+		return fmt.Errorf("the disk's volumes are %v: %w", listed.GetVolumeIds(), err)
+	}
+	id := listed.GetVolumeIds()[0]
+	if _, err := call(ctx, d, d.volumes.FormatVolume, &volumeapi.FormatVolumeRequest{VolumeId: id}); err != nil {
+		return fmt.Errorf("format: %w", err)
+	}
+	if _, err := call(ctx, d, d.files.Mkdir, &fileapi.MkdirRequest{Path: d.target}); err != nil {
+		return fmt.Errorf("mkdir: %w", err)
+	}
+	if _, err := call(ctx, d, d.volumes.MountVolume, &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: d.target}); err != nil {
+		return fmt.Errorf("mount: %w", err)
+	}
+	mounted, err := call(ctx, d, d.volumes.GetVolumeIDFromTargetPath, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: d.target})
+	if err != nil || mounted.GetVolumeId() != id {
+		return fmt.Errorf("mounted is %q, want %q: %w", mounted.GetVolumeId(), id, err)
+	}
+	if _, err := call(ctx, d, d.volumes.UnmountVolume, &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: d.target}); err != nil {
+		return fmt.Errorf("unmount: %w", err)
+	}
+	if _, err := call(ctx, d, d.files.Rmdir, &fileapi.RmdirRequest{Path: d.target, Force: true}); err != nil && status.Code(err) != codes.NotFound {
+		return fmt.Errorf("rmdir: %w", err)
+	}
+	left, err := call(ctx, d, d.files.PathExists, &fileapi.PathExistsRequest{Path: d.target})
+	if err != nil || left.GetExists() {
+		return fmt.Errorf("the target exists still: %t: %w", left.GetExists(), err)
+	}
+	return nil
+}
+
+// labour is drivers at work.
+type labour struct {
+	team   drivers
+	lived  chan struct{} // one element, when a life ended
+	failed chan error
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// work lets the drivers live until stop.
+func (team drivers) work(t *testing.T) *labour {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &labour{team: team, lived: make(chan struct{}, 1), failed: make(chan error, len(team)), cancel: cancel}
+	for _, d := range team {
+		l.done.Go(func() {
+			for ctx.Err() == nil {
+				limited, stop := context.WithTimeout(t.Context(), patience)
+				err := d.live(limited)
+				stop()
+				if err != nil {
+					l.failed <- fmt.Errorf("driver %d, life %d: %w", d.index, d.lives.Load(), err)
+					return
+				}
+				d.lives.Add(1)
+				select {
+				case l.lived <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	t.Cleanup(func() { cancel(); l.done.Wait() })
+	return l
+}
+
+// turns waits until every driver began and ended a life from now on.
+func (l *labour) turns(t *testing.T) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	for _, d := range l.team {
+		for want := d.lives.Load() + 2; d.lives.Load() < want; {
+			select {
+			case <-l.lived:
+			case err := <-l.failed:
+				t.Fatal(err)
+			case <-ctx.Done():
+				t.Fatalf("driver %d is stuck in life %d", d.index, d.lives.Load())
+			}
+		}
+	}
+}
+
+// stop lets the drivers finish their lives.
+func (l *labour) stop(t *testing.T) {
+	t.Helper()
+	l.cancel()
+	l.done.Wait()
+	select {
+	case err := <-l.failed:
+		t.Fatal(err)
+	default:
+	}
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/windows"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	released "github.com/kubernetes-csi/csi-proxy/client/api"
+	"github.com/kubernetes-csi/csi-proxy/client/dial"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	kernel "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// onWine tells Wine, which has this function, from Windows.
+func onWine() bool {
+	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
+}
+
+// TestEveryCallOnThisMachine makes each of the calls of all versions once, to an agent that works on the machine itself,
+// and compares how it ends with what is known of Wine. It fails too when Wine has learned something: then take the row
+// out of answersOnWine, or put in what it gives now.
+func TestEveryCallOnThisMachine(t *testing.T) {
+	if !onWine() {
+		t.Skip("require Wine: on Windows the lives of test/conformance are lived on the machine")
+	}
+	launch(t, "-host=windows", "-v=2")
+	volume, err := kernel.New().VolumeNameForMountPoint(`C:\`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	control, err := adminclient.Dial(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = control.Close() }()
+	served, err := control.ListAPIs(t.Context(), &admin.ListAPIsRequest{})
+	if err != nil || len(served.GetApis()) != len(testnode.Released(t)) {
+		t.Fatalf("the agent serves %v, %v", served.GetApis(), err)
+	}
+	want := answersOnWine()
+	used := map[string]bool{}
+	for _, api := range served.GetApis() {
+		conn, err := dial.Open(t.Context(), api.GetEndpoint(), dial.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		methods := service(t, api.GetGroup(), api.GetVersion()).Methods()
+		for i := range methods.Len() {
+			m := methods.Get(i)
+			prepareMachine(t)
+			got := outcome(t, conn, m, volume)
+			t.Logf("ended: %s %s %s: %s", api.GetGroup(), api.GetVersion(), m.Name(), got)
+			name := api.GetGroup() + " " + string(m.Name())
+			if _, ok := want[name+" "+api.GetVersion()]; ok {
+				name += " " + api.GetVersion()
+			}
+			used[name] = true
+			expected, listed := want[name]
+			if !listed {
+				expected = "OK"
+			}
+			if got != expected {
+				t.Errorf("%s %s: Wine gives %s, want %s", name, api.GetVersion(), got, expected)
+			}
+		}
+	}
+	for name := range want {
+		if !used[name] {
+			t.Errorf("no method is called %s", name)
+		}
+	}
+	// After all that, the agent lives.
+	if _, err := control.ListAPIs(t.Context(), &admin.ListAPIsRequest{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// service is the released service of a version.
+func service(t *testing.T, group, version string) protoreflect.ServiceDescriptor {
+	t.Helper()
+	files, err := released.Descriptors()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := files.FindDescriptorByName(protoreflect.FullName(version + "." + strings.ToUpper(group[:1]) + group[1:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.(protoreflect.ServiceDescriptor)
+}
+
+// outcome makes a call and says how it ended: OK, or the code and the function of Windows with its error.
+func outcome(t *testing.T, conn *grpc.ClientConn, m protoreflect.MethodDescriptor, volume string) string {
+	t.Helper()
+	response := dynamicpb.NewMessage(m.Output())
+	path := fmt.Sprintf("/%s/%s", m.Parent().FullName(), m.Name())
+	err := conn.Invoke(t.Context(), path, sensible(t, m.Input(), volume), response)
+	if err == nil {
+		if f := m.Output().Fields().ByName("error"); f != nil && response.Has(f) {
+			return "error in the answer"
+		}
+		return "OK"
+	}
+	s := status.Convert(err)
+	text := s.Code().String()
+	for _, d := range s.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok {
+			if function := info.GetMetadata()["function"]; function != "" {
+				text += " " + function
+			}
+			if code, err := strconv.ParseUint(info.GetMetadata()["win32"], 10, 32); err == nil {
+				text += " " + win32.Errno(code).Name()
+			}
+		}
+	}
+	if s.Code() == codes.Unknown || s.Message() == "" {
+		t.Errorf("%s: %v is no answer to act on", path, err)
+	}
+	t.Logf("%s: %s (%s)", path, text, s.Message())
+	return text
+}

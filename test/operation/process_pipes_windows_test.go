@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	winio "github.com/Microsoft/go-winio"
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/namedpipe"
+)
+
+// ctl runs csi-proxyctl and returns what it prints.
+func ctl(t *testing.T, args ...string) (output string, err error) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), command("csi-proxyctl"), args...).CombinedOutput()
+	return string(out), err
+}
+
+func mustSay(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("got %q, want %q in it", text, part)
+		}
+	}
+}
+
+func TestCtlControlsTheEmulatedNodeThroughItsPipe(t *testing.T) {
+	launch(t, "-host=emulated", "-state-dir="+filepath.Join(t.TempDir(), "node"))
+	for _, step := range []struct {
+		args []string
+		want []string // in the output
+	}{
+		{[]string{"apis"}, []string{`\\.\pipe\csi-proxy-disk-v1`, `\\.\pipe\csi-proxy-volume-v2alpha1`}},
+		{[]string{"node", "disk", "attach", "--size", "1Gi", "--serial", "attached-here"}, []string{"3"}},
+		{[]string{"tree"}, []string{"Disk 3", "attached-here", `C:\`}},
+		{[]string{"disk", "list"}, []string{"attached-here"}},
+		{[]string{"volume", "list", "0", "-o", "json"}, []string{`"\\\\?\\Volume{`}},
+		{[]string{"disk", "partition", "3", "--yes"}, nil},
+		{[]string{"fs", "mkdir", `C:\var\lib\kubelet\pods\made`}, nil},
+		{[]string{"fs", "exists", `C:\var\lib\kubelet\pods\made`, "-o", "yaml"}, []string{"exists: true"}},
+		{[]string{"doctor"}, []string{"0 problems, 0 warnings"}},
+		{[]string{"node", "reboot"}, nil},
+		{[]string{"tree"}, []string{"Disk 3", "attached-here"}},
+	} {
+		out, err := ctl(t, step.args...)
+		if err != nil {
+			t.Fatalf("csi-proxyctl %s: %v: %s", strings.Join(step.args, " "), err, out)
+		}
+		mustSay(t, out, step.want...)
+	}
+	// A path of the node is one of this machine, whose files a driver under test reads and writes.
+	out, err := ctl(t, "node", "path", `C:\var\lib\kubelet`)
+	if err != nil || !filepath.IsAbs(strings.TrimSpace(out)) {
+		t.Errorf("the path of kubelet's directory is %q, %v", out, err)
+	}
+	if out, err := ctl(t, "--socket-dir", `C:\run`, "apis"); err == nil {
+		t.Errorf("a socket directory is taken: %s", out)
+	} else {
+		mustSay(t, out, "no socket directory on Windows", "leave --socket-dir out")
+	}
+}
+
+func TestCtlWithoutAnAgent(t *testing.T) {
+	out, err := ctl(t, "apis")
+	if err == nil {
+		t.Fatalf("got %s", out)
+	}
+	mustSay(t, out, "no agent is running", `\\.\pipe\csiproxy-admin`)
+	if strings.Contains(out, "socket") {
+		t.Errorf("it speaks of sockets on Windows: %s", out)
+	}
+}
+
+func TestASecondAgentIsToldWhoServes(t *testing.T) {
+	first := launch(t, "-host=windows")
+	code, text := fails(t, "-host=emulated", "-state-dir="+t.TempDir())
+	if code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	mustSay(t, text, `\\.\pipe\csi-proxy-`, fmt.Sprintf("served by pid %d", first.command.Process.Pid), "csi-proxy.exe")
+	// A name is taken by whoever comes first, and given back with the process.
+	first.kill()
+	launch(t, "-host=emulated", "-state-dir="+t.TempDir())
+}
+
+func TestFlagsOfTheEndpoints(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"prose for a security descriptor", []string{"-pipe-security=administrators"}, []string{"-pipe-security", `"administrators"`, "SDDL"}},
+		{"an empty one", []string{"-pipe-security="}, []string{"-pipe-security", "no access control list"}},
+		{"one that lets everybody in", []string{"-pipe-security=O:SYG:SY"}, []string{"-pipe-security", "let everybody in"}},
+		{"a socket directory", []string{"-host=emulated", `-state-dir=C:\x`, `-socket-dir=C:\x\run`}, []string{"-socket-dir", "named pipes"}},
+		{"a state directory", []string{`-state-dir=C:\x`}, []string{"-state-dir", "-host=emulated"}},
+		{"a scenario", []string{"-scenario=azure"}, []string{"-scenario", "-host=emulated"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			code, text := fails(t, tt.args...)
+			if code != 2 {
+				t.Errorf("exit code %d, want 2", code)
+			}
+			mustSay(t, text, tt.want...)
+		})
+	}
+}
+
+// TestPipeSecurity reads what the pipes have. Users in containers are let in to the API and not to the admin endpoint.
+func TestPipeSecurity(t *testing.T) {
+	const more = namedpipe.Administrators + "(A;;GRGW;;;S-1-5-93-2-2)"
+	launch(t, "-host=windows", "-pipe-security="+more)
+	for name, want := range map[string]string{"csi-proxy-disk-v1": more, "csi-proxy-system-v1alpha1": more, "csiproxy-admin": namedpipe.Administrators} {
+		if got := security(t, `\\.\pipe\`+name); got != want {
+			t.Errorf("%s has %s, want %s", name, got, want)
+		}
+	}
+}
+
+// security is the access control list of a pipe, in SDDL with generic rights: Windows has mapped them, Wine has not.
+func security(t *testing.T, path string) string {
+	t.Helper()
+	c, err := winio.DialPipeContext(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	h := windows.Handle(c.(interface{ Fd() uintptr }).Fd())
+	d, err := windows.GetSecurityInfo(h, windows.SE_KERNEL_OBJECT, windows.DACL_SECURITY_INFORMATION)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer("FA", "GA", "FRFW", "GRGW", "0x12019f", "GRGW", "GWGR", "GRGW").Replace(d.String())
+}
+
+// TestTheAuditLineNamesTheClient makes a call from this process.
+func TestTheAuditLineNamesTheClient(t *testing.T) {
+	a := launch(t, "-host=windows", "-v=2")
+	if out, err := ctl(t, "apis"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	a.kill()
+	line := regexp.MustCompile(`"call served".* client="pid [0-9]+ [^"]*csi-proxyctl.exe"`)
+	if log := a.logged(t); !line.MatchString(log) {
+		t.Errorf("no line of the log names csi-proxyctl and its process:\n%s", log)
+	}
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"os"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+const (
+	kubeletDir = `C:\var\lib\kubelet`
+	target     = kubeletDir + `\pods\target`
+)
+
+// prepareMachine makes the directories that the requests are about as they are before each call.
+func prepareMachine(t *testing.T) {
+	t.Helper()
+	for _, dir := range []string{kubeletDir + `\plugins`, kubeletDir + `\pods`} {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(target, 0o750); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sensible is a request as a driver could make it, its fields filled by their names: about disk 0, the volume of drive C
+// and a directory below kubelet's.
+func sensible(t *testing.T, message protoreflect.MessageDescriptor, volumeID string) proto.Message {
+	t.Helper()
+	texts := map[string]string{
+		"path": target, "target_path": target, "mount": target, "source_path": kubeletDir + `\plugins`,
+		"volume_id": volumeID, "disk_id": "0", "diskID": "0", "disk_number": "0", "disk_name": "1",
+		"remote_path": `\\server.invalid\share`, "local_path": kubeletDir + `\plugins\share`, "username": `DOMAIN\user`, "password": "hush",
+		"iqn": "iqn.2026-01.invalid:target", "target_address": "192.0.2.10",
+		"name": "Spooler", "MutualChapSecret": "hush-hush-hush",
+	}
+	if name := message.Name(); name == "CreateSymlinkRequest" || name == "LinkPathRequest" {
+		texts["target_path"] = kubeletDir + `\pods\link` // is made by the call
+	}
+	r := dynamicpb.NewMessage(message)
+	for i := range message.Fields().Len() {
+		f := message.Fields().Get(i)
+		switch f.Kind() {
+		case protoreflect.StringKind:
+			text, ok := texts[string(f.Name())]
+			if ok {
+				r.Set(f, protoreflect.ValueOfString(text))
+			}
+		case protoreflect.MessageKind:
+			if !f.IsMap() && !f.IsList() {
+				r.Set(f, protoreflect.ValueOfMessage(sensible(t, f.Message(), volumeID).ProtoReflect()))
+			}
+		case protoreflect.Uint32Kind:
+			if f.Name() == "target_port" {
+				r.Set(f, protoreflect.ValueOfUint32(3260))
+			}
+		default: // zero: disk 0, size 0, no force
+		}
+	}
+	return r
+}

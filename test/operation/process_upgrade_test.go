@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/client/dial"
+)
+
+// A stop is a way in which an agent ends.
+type stop struct {
+	name     string
+	graceful bool // running calls are let finish
+	end      func(*agentProcess)
+}
+
+// older is what an agent of an older release serves, as arguments: nothing newer than v1.
+func older() []string {
+	return []string{"-api=filesystem=v1alpha1,v1beta1,v1beta2,v1", "-api=volume=v1alpha1,v1beta1,v1beta2,v1beta3,v1"}
+}
+
+// onNode are the arguments of an agent on the emulated node in a directory.
+func onNode(state string, more ...string) []string {
+	args := append([]string{"-host=emulated", "-state-dir=" + state}, more...)
+	if runtime.GOOS != "windows" {
+		args = append(args, "-socket-dir="+os.Getenv(dial.SocketDirVariable))
+	}
+	return args
+}
+
+// TestUpgradeAndDowngradeUnderDrivers replaces an agent by a newer one, and that by the older one again, while drivers
+// work. Their clients are opened once. No call that waits for the agent fails because of an agent that stopped; a call
+// that runs when the agent is killed fails with Unavailable, and repeating it brings the node to where it would be: the
+// drivers check each answer.
+func TestUpgradeAndDowngradeUnderDrivers(t *testing.T) {
+	for _, s := range stops() {
+		t.Run(s.name, func(t *testing.T) {
+			meet(t)
+			state := shortDir(t)
+			a := launch(t, onNode(state, older()...)...)
+			team := newTeam(t, 2)
+			work := team.work(t)
+			work.turns(t)
+			for _, args := range [][]string{nil, older()} {
+				s.end(a)
+				a = launch(t, onNode(state, args...)...)
+				work.turns(t)
+			}
+			work.stop(t)
+			for _, d := range team {
+				if s.graceful && d.repeated > 0 {
+					t.Errorf("driver %d had to repeat %d calls, though every agent let its calls finish", d.index, d.repeated)
+				}
+				t.Logf("driver %d: %d lives, %d calls, %d of them again", d.index, d.lives.Load(), d.calls, d.repeated)
+			}
+		})
+	}
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reliability
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+)
+
+// thing is something that callers contend for: a path, or a disk.
+type thing struct {
+	kind  string
+	name  string
+	model porcupine.Model
+	calls []input
+	call  func(ctx context.Context, c *loadClients, in input) (result string, err error)
+
+	mu      sync.Mutex
+	history []porcupine.Operation
+}
+
+// contenders are how many call about one thing at once, and calls how many each makes before they turn to a new one:
+// the longer a history, the more orders there are to try.
+const (
+	contenders = 4
+	callsEach  = 10
+)
+
+// contend lets contenders call about a thing.
+func (th *thing) contend(ctx context.Context, p *place, begin time.Time) {
+	var all sync.WaitGroup
+	for id := range contenders {
+		all.Go(func() {
+			var c *loadClients
+			defer func() { c.close() }()
+			for range callsEach {
+				if c == nil {
+					var err error
+					if c, err = p.dial(); err != nil {
+						c = nil
+						continue
+					}
+				}
+				if th.observe(ctx, c, id, begin) == unclear {
+					c.close()
+					c = nil
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// observe makes one call and writes it down.
+func (th *thing) observe(ctx context.Context, c *loadClients, id int, begin time.Time) string {
+	in := th.calls[rand.IntN(len(th.calls))]
+	called := time.Since(begin)
+	limited, cancel := context.WithTimeout(ctx, 20*time.Second)
+	result, err := th.call(limited, c, in)
+	cancel()
+	returned := time.Since(begin).Nanoseconds()
+	switch status.Code(err) {
+	case codes.OK:
+	case codes.FailedPrecondition, codes.AlreadyExists:
+		result = refused
+	case codes.NotFound:
+		result = "absent"
+	default:
+		result, returned = unclear, math.MaxInt64 // it may still be done
+	}
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	th.history = append(th.history, porcupine.Operation{ClientId: id, Input: in, Call: called.Nanoseconds(), Output: output{result}, Return: returned})
+	return result
+}
+
+// check looks for an order of the calls that explains the answers.
+func (th *thing) check() error {
+	switch porcupine.CheckOperationsTimeout(th.model, th.history, time.Minute) {
+	case porcupine.Ok:
+		return nil
+	case porcupine.Unknown:
+		return fmt.Errorf("%s %s: no order of its %d calls was found in time", th.kind, th.name, len(th.history))
+	}
+	text := ""
+	for _, o := range th.history {
+		text += fmt.Sprintf("\n  %d: %v -> %v [%d, %d]", o.ClientId, o.Input, o.Output, o.Call, o.Return)
+	}
+	return fmt.Errorf("no order of the calls about %s %s explains the answers:%s", th.kind, th.name, text)
+}
+
+// arena is what contenders need besides new paths: two volumes and a disk.
+type arena struct {
+	volumes [2]string
+	disk    uint32
+}
+
+// contended is where the paths are.
+const contended = `C:\var\lib\kubelet\plugins\contended`
+
+// kinds is how many kinds of things there are.
+const kinds = 4
+
+// newThing makes the how-many-th thing.
+func (a arena) newThing(number int) *thing {
+	base := fmt.Sprintf(`%s\%d`, contended, number)
+	switch number % kinds {
+	case 0:
+		return &thing{
+			kind: "directory", name: base, model: model("absent", directory),
+			calls: []input{{verb: "Mkdir"}, {verb: "Rmdir"}, {verb: "PathExists"}},
+			call:  pathCall(base),
+		}
+	case 1:
+		return &thing{
+			kind: "link", name: base, model: model("absent", linkModel, "stub"),
+			calls: []input{{"CreateSymlink", `C:\var\lib\kubelet\plugins\a`}, {"CreateSymlink", `C:\var\lib\kubelet\plugins\b`}, {verb: "Rmdir"}, {verb: "PathExists"}},
+			call:  pathCall(base),
+		}
+	case 2:
+		return &thing{
+			kind: "mount point", name: base, model: model("absent", mountPoint),
+			calls: []input{
+				{"MountVolume", a.volumes[0]}, {"MountVolume", a.volumes[1]}, {"UnmountVolume", a.volumes[0]},
+				{"UnmountVolume", a.volumes[1]}, {verb: "GetVolumeIDFromTargetPath"}, {verb: "GetVolumeIDFromTargetPath"},
+			},
+			call: volumeCall(base),
+		}
+	default:
+		return &thing{
+			kind: "disk", name: fmt.Sprint(a.disk), model: model("online", diskState),
+			calls: []input{{"SetDiskState", "online"}, {"SetDiskState", "offline"}, {verb: "GetDiskState"}},
+			call:  diskCall(a.disk),
+		}
+	}
+}
+
+func pathCall(path string) func(context.Context, *loadClients, input) (string, error) {
+	return func(ctx context.Context, c *loadClients, in input) (string, error) {
+		var err error
+		switch in.verb {
+		case "Mkdir":
+			_, err = c.filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: path})
+		case "Rmdir":
+			_, err = c.filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: path, Force: true})
+		case "CreateSymlink":
+			_, err = c.filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: in.what, TargetPath: path})
+		default:
+			var reply *filesystemapi.PathExistsResponse
+			if reply, err = c.filesystem.PathExists(ctx, &filesystemapi.PathExistsRequest{Path: path}); reply.GetExists() {
+				return "there", err
+			}
+			return "absent", err
+		}
+		return ok, err
+	}
+}
+
+func volumeCall(path string) func(context.Context, *loadClients, input) (string, error) {
+	return func(ctx context.Context, c *loadClients, in input) (string, error) {
+		var err error
+		switch in.verb {
+		case "MountVolume":
+			_, err = c.volume.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: in.what, TargetPath: path})
+		case "UnmountVolume":
+			_, err = c.volume.UnmountVolume(ctx, &volumeapi.UnmountVolumeRequest{VolumeId: in.what, TargetPath: path})
+		default:
+			reply, err := c.volume.GetVolumeIDFromTargetPath(ctx, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
+			return reply.GetVolumeId(), err
+		}
+		return ok, err
+	}
+}
+
+func diskCall(number uint32) func(context.Context, *loadClients, input) (string, error) {
+	return func(ctx context.Context, c *loadClients, in input) (string, error) {
+		if in.verb == "SetDiskState" {
+			_, err := c.disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: in.what == "online"})
+			return ok, err
+		}
+		reply, err := c.disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: number})
+		if reply.GetIsOnline() {
+			return "online", err
+		}
+		return "offline", err
+	}
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reliability
+
+import (
+	"context"
+	crand "crypto/rand"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// place is a node on which agents come and go.
+type place struct {
+	dir     string
+	pipes   string      // the prefix of the pipes, on Windows
+	trouble atomic.Bool // kernel calls fail and are slow
+	calls   atomic.Int64
+	failed  atomic.Int64
+
+	mu       sync.RWMutex
+	agent    *agent.Agent // nil between two agents
+	path     func(endpoint string) string
+	restarts int
+	reboots  int
+}
+
+// open makes the node and starts the first agent.
+func open(t *testing.T) *place {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // the test's name in it would make the sockets' paths too long
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{dir: dir, pipes: "load-" + crand.Text() + "-"}
+	if err := p.start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.stop(); err != nil {
+			t.Error(err)
+		}
+		_ = os.RemoveAll(dir)
+	})
+	return p
+}
+
+func (p *place) start() error {
+	a, err := agent.Start(context.Background(), agent.Config{
+		StateDir: p.dir, Emulated: emulated.Options{NoSync: true}, Interceptor: p.disturb, PipePrefix: p.pipes,
+		RequirePrivacy: true, Logger: klog.New(quiet{}),
+	})
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.agent, p.path = a, a.Path
+	return nil
+}
+
+func (p *place) stop() error {
+	p.mu.Lock()
+	a := p.agent
+	p.agent = nil
+	p.mu.Unlock()
+	if a == nil {
+		return nil
+	}
+	patience, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return a.Stop(patience)
+}
+
+// restart is an upgrade: one agent goes, the next one comes, and Windows lives on.
+func (p *place) restart() error {
+	p.restarts++
+	if err := p.stop(); err != nil {
+		return err
+	}
+	return p.start()
+}
+
+func (p *place) reboot() error {
+	p.reboots++
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.agent.Restart(context.Background())
+}
+
+var errAway = errors.New("the node is between two agents")
+
+// onNode does something on the node as a workload or the cloud would, past the agent.
+func (p *place) onNode(do func(*emulated.Node) error) error {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.agent == nil {
+		return errAway
+	}
+	return do(p.agent.Emulated())
+}
+
+// socket is where every agent of the place serves, the one that is away too; a pipe on Windows.
+func (p *place) socket(group, version string) string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.path("csi-proxy-" + group + "-" + version)
+}
+
+// disturb lets one kernel call in 150 fail, half of them after it took effect, and one in 600 take a while.
+func (p *place) disturb(_ context.Context, call kernel.Call, do func() error) error {
+	p.calls.Add(1)
+	if !p.trouble.Load() {
+		return do()
+	}
+	switch n := rand.IntN(1200); {
+	case n < 4:
+		p.failed.Add(1)
+		return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_IO_DEVICE}
+	case n < 8:
+		p.failed.Add(1)
+		if err := do(); err != nil {
+			return err
+		}
+		return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_NOT_READY}
+	case n < 10:
+		pause := time.NewTimer(time.Duration(rand.IntN(20)) * time.Millisecond)
+		<-pause.C
+	}
+	return do()
+}

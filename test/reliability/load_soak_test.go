@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reliability
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+)
+
+const (
+	loadDrivers   = 8
+	diskCount     = 200 // of the drivers; a SCSI target has 255 addresses
+	loadDiskBytes = 64 << 20
+)
+
+// soak is how long the load lasts.
+func soak(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("CSI_PROXY_SOAK")
+	if text == "" {
+		return 4 * time.Second
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		t.Fatalf("CSI_PROXY_SOAK is %q, not a duration", text)
+	}
+	return d
+}
+
+func TestSoak(t *testing.T) {
+	p := open(t)
+	team, a := p.furnish(t)
+	// Once without trouble: what is made at the first use is there when things are counted first.
+	live(t, team, func() bool { return false })
+	before := p.counts(t)
+
+	p.trouble.Store(true)
+	begin := time.Now()
+	over := func() bool { return time.Since(begin) > soak(t) }
+	var things []*thing
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	all.Go(func() { live(t, team, func() bool { return !over() && !t.Failed() }) })
+	for kind := range kinds {
+		all.Go(func() {
+			for number := kind; !over(); number += kinds {
+				th := a.newThing(number)
+				if th.kind == "disk" { // it has a past
+					p.online(t, a.disk)
+				}
+				th.contend(t.Context(), p, begin)
+				mu.Lock()
+				things = append(things, th)
+				mu.Unlock()
+			}
+		})
+	}
+	all.Go(func() { p.vex(t, over) })
+	all.Wait()
+	p.trouble.Store(false)
+
+	answered, unclearOnes := 0, 0
+	for _, th := range things {
+		if err := th.check(); err != nil {
+			t.Error(err)
+		}
+		for _, o := range th.history {
+			answered++
+			if o.Output == any(output{unclear}) {
+				unclearOnes++
+			}
+		}
+	}
+	lives, retries := 0, 0
+	for _, d := range team {
+		lives, retries = lives+d.lives, retries+d.retries
+		for _, c := range d.disks {
+			if c.stamp == "" {
+				continue
+			}
+			for _, operation := range []func(context.Context, *loadClients, *claim) error{d.stage, d.publishVolume, d.work, d.unpublish, d.unstage} {
+				if err := d.perform(t.Context(), c, operation); err != nil {
+					t.Fatalf("in the end, %s: %v", c.serial, err)
+				}
+			}
+		}
+	}
+	t.Logf("%v: %d lives on %d disks with %d retries; %d of %d kernel calls failed; %d restarts, %d reboots; %d contended calls (%d unclear) about %d things in order",
+		time.Since(begin).Round(time.Second), lives, diskCount, retries, p.failed.Load(), p.calls.Load(), p.restarts, p.reboots, answered, unclearOnes, len(things))
+	things = nil
+	p.removeContended(t)
+	for _, d := range team {
+		d.clients.close()
+		d.clients = nil
+	}
+	p.wantNoMore(t, before)
+}
+
+// live lets all drivers live until more says no, at least once each.
+func live(t *testing.T, team []*loadDriver, more func() bool) {
+	t.Helper()
+	var all sync.WaitGroup
+	for _, d := range team {
+		all.Go(func() {
+			for again := true; again; again = more() {
+				if err := d.live(t.Context()); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			d.clients.close()
+			d.clients = nil
+		})
+	}
+	all.Wait()
+}
+
+// vex restarts the agent and reboots the node, time and again.
+func (p *place) vex(t *testing.T, over func() bool) {
+	for !over() {
+		pause := time.NewTimer(time.Duration(500+rand.IntN(1500)) * time.Millisecond)
+		<-pause.C
+		change := p.restart
+		if rand.IntN(2) == 0 {
+			change = p.reboot
+		}
+		if err := change(); err != nil {
+			t.Errorf("the agent or the node does not come back: %v", err)
+			return
+		}
+	}
+}
+
+// furnish attaches the disks and makes the drivers and the arena.
+func (p *place) furnish(t *testing.T) ([]*loadDriver, arena) {
+	t.Helper()
+	team := make([]*loadDriver, loadDrivers)
+	for i := range team {
+		team[i] = &loadDriver{place: p}
+	}
+	var a arena
+	err := p.onNode(func(n *emulated.Node) error {
+		for i := range diskCount {
+			serial := fmt.Sprintf("load-%03d", i)
+			if _, err := n.AttachDisk(emulated.DiskSpec{SizeBytes: loadDiskBytes, SerialNumber: serial, LUNAuto: true, Offline: i%2 == 0, Target: 1}); err != nil {
+				return err
+			}
+			team[i%loadDrivers].disks = append(team[i%loadDrivers].disks, &claim{serial: serial})
+		}
+		var err error
+		a.disk, err = n.AttachDisk(emulated.DiskSpec{SizeBytes: loadDiskBytes, LUNAuto: true, Target: 2})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := p.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	for i := range a.volumes {
+		var number uint32
+		err := p.onNode(func(n *emulated.Node) (err error) {
+			number, err = n.AttachDisk(emulated.DiskSpec{SizeBytes: loadDiskBytes, LUNAuto: true, Target: 2, Formatted: true})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := c.volume.ListVolumesOnDisk(t.Context(), &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.volumes[i] = reply.GetVolumeIds()[0]
+	}
+	_, err = c.filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: contended})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return team, a
+}
+
+// removeContended removes what the contenders left. A volume that is mounted is held open by the node.
+func (p *place) removeContended(t *testing.T) {
+	t.Helper()
+	c, err := p.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	if _, err := c.filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Path: contended, Force: true}); err != nil {
+		t.Error(err)
+	}
+}
+
+// online brings a disk online, whatever it takes.
+func (p *place) online(t *testing.T, number uint32) {
+	d := &loadDriver{place: p}
+	err := d.perform(t.Context(), nil, func(ctx context.Context, c *loadClients, _ *claim) error {
+		_, err := c.disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: true})
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	d.clients.close()
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reliability
+
+import (
+	"context"
+	"sync"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// disturber stands around the kernel calls of one agent: it counts them, disturbs one, and lets none through once the
+// agent is dead.
+type disturber struct {
+	mu     sync.Mutex
+	calls  []kernel.Call
+	target int                                           // the call that is disturbed, counted from the last watch
+	act    func(call kernel.Call, do func() error) error // in place of it; nil: nothing is disturbed
+	met    bool
+	dead   bool
+}
+
+// watch forgets the calls so far and disturbs the target-th from here; with a nil act none.
+func (d *disturber) watch(target int, act func(kernel.Call, func() error) error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls, d.target, d.act, d.met = nil, target, act, false
+}
+
+// watched ends the watch and returns the calls and whether the target was among them.
+func (d *disturber) watched() (calls []kernel.Call, met bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.act = nil
+	return d.calls, d.met
+}
+
+func (d *disturber) kill() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dead = true
+}
+
+func (d *disturber) intercept(_ context.Context, call kernel.Call, do func() error) error {
+	d.mu.Lock()
+	call.Input = nil // not to be kept
+	number := len(d.calls)
+	d.calls = append(d.calls, call)
+	act, dead := d.act, d.dead
+	hit := act != nil && number == d.target
+	d.met = d.met || hit
+	d.mu.Unlock()
+	switch {
+	case dead: // what the code does on its way out, a dead process does not do
+		return failure(call, win32.ERROR_OPERATION_ABORTED)
+	case hit:
+		return act(call, do)
+	}
+	return do()
+}
+
+func failure(call kernel.Call, code win32.Errno) error {
+	return &kernel.Error{Function: call.Function, Object: call.Object, Code: code}
+}

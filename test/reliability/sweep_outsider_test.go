@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reliability
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+)
+
+// tooLate: Windows takes the mount point at a path away, whichever volume's it is, and a call later is a call too late.
+func tooLate(call kernel.Call) bool {
+	return call.Function == "FinalPath" || call.Function == "DeleteVolumeMountPoint"
+}
+
+// TestOutsiders lets somebody else, an administrator for instance, change mount points at every kernel call of an
+// operation that takes directories or mount points away. The operation may fail; it must not take away another volume
+// than the one that it was asked for, nor what is on a volume.
+func TestOutsiders(t *testing.T) {
+	const below = staging + `\directory\deeper\`
+	filled := mustDo(mkdir(staging + `\directory\deeper`))
+	mountBystander := func(at string) func(*world) bool {
+		return func(w *world) bool {
+			id, err := w.volume(bystander)
+			w.must(err)
+			return w.emulated.SetVolumeMountPoint(at, id) == nil
+		}
+	}
+	mountInstead := func(w *world) bool {
+		return w.emulated.DeleteVolumeMountPoint(staging+`\`) == nil && mountBystander(staging+`\`)(w)
+	}
+	remount := func(w *world) bool { // and fill the directory that is being emptied
+		return mountBystander(below)(w)
+	}
+	keepsData := func(*world) string { return "" } // which is looked at always
+	keepsMount := func(w *world) string {
+		if got := w.state().Paths[staging]; got != fmt.Sprintf("leads to volume of disk %d, partition 2", bystander) {
+			return fmt.Sprintf("the other volume was taken away: %s is %q", staging, got)
+		}
+		return ""
+	}
+	met := 0
+	for _, c := range []struct {
+		name    string
+		prepare func(*world)
+		call    func(*world) error
+		meddle  func(*world) bool // whether it could
+		verdict func(*world) string
+	}{
+		{"a volume is mounted below what Rmdir removes", filled, rmdir(staging, true), remount, keepsData},
+		{"a volume is mounted below what RmdirContents empties", filled, rmdirContents, remount, keepsData},
+		{"another volume is mounted where UnmountVolume unmounts", inUse, unmount, mountInstead, keepsMount},
+		{"another volume is mounted where MountVolume mounts", func(w *world) {
+			formatted(w)
+			w.must(mkdir(staging)(w))
+		}, mountAt(theDisk, staging), mountBystander(staging + `\`), keepsMount},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for number, more := 0, true; more; number++ {
+				more = func() bool {
+					w := swept{prepare: c.prepare}.prepared(t)
+					defer w.end()
+					could := false
+					w.around.watch(number, func(call kernel.Call, do func() error) error {
+						if !tooLate(call) {
+							could = c.meddle(w)
+						}
+						return do()
+					})
+					err := c.call(w)
+					if _, hit := w.around.watched(); !hit {
+						return false
+					}
+					if !could {
+						return true
+					}
+					met++
+					if got := w.state().Files[fmt.Sprintf("volume of disk %d, partition 2: /data", bystander)]; got != "precious" {
+						t.Errorf("at call %d: the volume lost its file; the call's result is %v", number, err)
+					}
+					if verdict := c.verdict(w); verdict != "" {
+						t.Errorf("at call %d: %s; the call's result is %v", number, verdict, err)
+					}
+					return true
+				}()
+			}
+		})
+	}
+	t.Logf("%d kernel calls met", met)
+}

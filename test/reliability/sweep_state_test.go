@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reliability
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// state is all of a node that a call could have changed, without what chance decides. Volumes are named by where they
+// are.
+type state struct {
+	Disks     []node.TreeDisk
+	Paths     map[string]string // below the kubelet's directory: "directory", "file", or where a link leads
+	Files     map[string]string // on volumes, with their content
+	Bystander bool              // its image has the bytes that it had
+	Mappings  []string
+	Portals   int
+	Targets   []string
+	Sessions  int
+	Services  map[string]string
+}
+
+// observe reads the storage of the node past the agent that is disturbed.
+func (w *world) observe() (*node.Tree, error) {
+	n, err := node.New(w.emulated, node.Config{WorkingDirs: []string{node.KubeletDir}})
+	if err != nil {
+		return nil, err
+	}
+	return n.Tree(context.WithoutCancel(w.ctx))
+}
+
+func (w *world) state() state {
+	w.t.Helper()
+	tree, err := w.observe()
+	w.must(err)
+	s := state{Disks: tree.Disks, Paths: map[string]string{}, Files: map[string]string{}, Services: map[string]string{}}
+	volumes := map[string]string{} // id to place
+	for _, d := range s.Disks {
+		for i, p := range d.Partitions {
+			if p.Volume != nil {
+				place := fmt.Sprintf("volume of disk %d, partition %d", d.Number, p.Number)
+				volumes[p.Volume.ID] = place
+				d.Partitions[i].Volume.ID = place
+			}
+		}
+	}
+	host, err := w.emulated.HostPath(node.KubeletDir)
+	w.must(err)
+	w.listPaths(s.Paths, volumes, node.KubeletDir, host)
+	for id, place := range volumes {
+		if !strings.HasPrefix(place, "volume of disk 0") {
+			w.listFiles(s.Files, place, filepath.Join(w.dir, "volumes", strings.Trim(strings.TrimPrefix(id, `\\?\Volume`), `{}\`)))
+		}
+	}
+	s.Bystander = w.diskDigest(bystander) == w.bystander
+	w.network(&s)
+	return s
+}
+
+var absentVolume = regexp.MustCompile(`\\\\\?\\Volume\{[^}]*\}\\`)
+
+// listPaths lists a directory and what is below it; links and mount points are not followed.
+func (w *world) listPaths(paths, volumes map[string]string, directory, host string) {
+	w.t.Helper()
+	entries, err := os.ReadDir(host)
+	w.must(err)
+	for _, entry := range entries {
+		path := directory + `\` + entry.Name()
+		target, err := w.emulated.Readlink(path)
+		switch {
+		case err == nil:
+			for id, place := range volumes {
+				target = strings.ReplaceAll(target, id, place)
+			}
+			paths[path] = "leads to " + absentVolume.ReplaceAllString(target, "a volume that is away")
+		case entry.IsDir():
+			paths[path] = "directory"
+			w.listPaths(paths, volumes, path, filepath.Join(host, entry.Name()))
+		default:
+			paths[path] = "file"
+		}
+	}
+}
+
+// listFiles lists the files of a volume's content.
+func (w *world) listFiles(files map[string]string, place, root string) {
+	w.t.Helper()
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		files[place+": "+filepath.ToSlash(strings.TrimPrefix(path, root))] = string(content)
+		return err
+	})
+	if !os.IsNotExist(err) { // never mounted
+		w.must(err)
+	}
+}
+
+// diskDigest is the digest of a disk's image.
+func (w *world) diskDigest(number uint32) string {
+	w.t.Helper()
+	image, err := w.emulated.DiskImage(number)
+	w.must(err)
+	return csiproxytest.Digest(w.t, image)
+}
+
+// network adds what SMB, iSCSI and the services are.
+func (w *world) network(s *state) {
+	w.t.Helper()
+	mappings, err := w.emulated.SMBGlobalMappings()
+	w.must(err)
+	for _, m := range mappings {
+		s.Mappings = append(s.Mappings, m.RemotePath+" "+win32.SMBMappingStatusName(m.Status))
+	}
+	slices.Sort(s.Mappings)
+	for _, service := range w.emulated.Services() {
+		s.Services[service.Name] = fmt.Sprint(service.State)
+	}
+	_, s.Portals, err = w.emulated.ReportISCSISendTargetPortals()
+	if err != nil { // the service is stopped: nothing of iSCSI shows
+		return
+	}
+	s.Targets, err = w.emulated.ReportISCSITargets()
+	w.must(err)
+	slices.Sort(s.Targets)
+	sessions, err := w.emulated.ISCSISessionList()
+	w.must(err)
+	s.Sessions = sessions.Count
+}

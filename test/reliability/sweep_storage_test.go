@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reliability
+
+import (
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+)
+
+const (
+	plugins       = `C:\var\lib\kubelet\plugins`
+	staging       = plugins + `\csi\staging`
+	publish       = `C:\var\lib\kubelet\pods\publish`
+	bystanderPath = plugins + `\bystander`
+)
+
+// swept is one call of a method on a node in one state.
+type swept struct {
+	method  string // of a hub, "Disk/PartitionDisk"
+	when    string
+	prepare func(*world) // nil: the node as it is
+	call    func(*world) error
+	// retry is what drivers do after a failure, if it is more than the call.
+	retry func(*world) error
+	// disk: the call works on theDisk, which may go away meanwhile.
+	disk bool
+}
+
+func (e swept) again(w *world) error {
+	if e.retry != nil {
+		return e.retry(w)
+	}
+	return e.call(w)
+}
+
+func diskExamples() []swept {
+	return []swept{
+		{method: "Disk/PartitionDisk", when: "blank", call: partition(theDisk), disk: true},
+		{method: "Disk/PartitionDisk", when: "blank and offline", call: partition(offlineDisk)},
+		{method: "Disk/PartitionDisk", when: "partitioned", prepare: mustDo(partition(theDisk)), call: partition(theDisk), disk: true},
+		{method: "Disk/PartitionDisk", when: "with data", call: partition(bystander)},
+		{method: "Disk/Rescan", when: "a disk has grown", prepare: func(w *world) {
+			inUse(w)
+			w.must(w.emulated.GrowDisk(theDisk, grownBytes))
+		}, call: rescan, disk: true},
+		{method: "Disk/SetDiskState", when: "online", call: setState(offlineDisk, true)},
+		{method: "Disk/SetDiskState", when: "online, with a volume", prepare: func(w *world) {
+			inUse(w)
+			w.must(setState(theDisk, false)(w))
+		}, call: setState(theDisk, true), disk: true},
+		{method: "Disk/SetDiskState", when: "offline, in use", prepare: inUse, call: setState(theDisk, false), disk: true},
+	}
+}
+
+func volumeExamples() []swept {
+	return []swept{
+		{method: "Volume/ListVolumesOnDisk", when: "a volume", prepare: formatted, call: listVolumes(theDisk), disk: true},
+		{method: "Volume/MountVolume", when: "a missing directory", prepare: formatted, call: mountAt(theDisk, staging), disk: true},
+		{method: "Volume/MountVolume", when: "mounted there already", prepare: inUse, call: mountAt(theDisk, staging), disk: true},
+		{method: "Volume/UnmountVolume", when: "mounted", prepare: inUse, call: unmount, disk: true},
+		{method: "Volume/FormatVolume", when: "blank", prepare: mustDo(partition(theDisk)), call: format, disk: true},
+		{method: "Volume/FormatVolume", when: "in use", prepare: inUse, call: format, disk: true},
+		{method: "Volume/ResizeVolume", when: "in use, the disk has grown", prepare: func(w *world) {
+			inUse(w)
+			w.must(w.emulated.GrowDisk(theDisk, grownBytes))
+		}, call: resize, disk: true},
+		{method: "Volume/WriteVolumeCache", when: "in use", prepare: inUse, call: flush, disk: true},
+	}
+}
+
+func filesystemExamples() []swept {
+	filled := func(w *world) {
+		w.must(mkdir(staging + `\directory\deeper`)(w))
+		w.write(staging+`\file`, "content")
+		w.write(staging+`\directory\file`, "content")
+	}
+	linked := func(w *world) {
+		inUse(w)
+		w.must(link(w))
+	}
+	// Drivers remove what an interrupted attempt at publishing left before they publish again.
+	linkAgain := func(w *world) error {
+		if is, err := w.Filesystem.IsSymlink(w.ctx, &filesystemapi.IsSymlinkRequest{Path: publish}); err == nil && is.GetIsSymlink() {
+			return link(w)
+		}
+		if err := rmdir(publish, true)(w); err != nil {
+			return err
+		}
+		return link(w)
+	}
+	return []swept{
+		{method: "Filesystem/Mkdir", when: "with its parents", call: mkdir(staging + `\below`)},
+		{method: "Filesystem/Rmdir", when: "empty", prepare: mustDo(mkdir(staging)), call: rmdir(staging, false), retry: rmdir(staging, true)},
+		{method: "Filesystem/Rmdir", when: "force, with files and directories", prepare: filled, call: rmdir(staging, true)},
+		{method: "Filesystem/Rmdir", when: "force, a mount point", prepare: inUse, call: rmdir(staging, true), disk: true},
+		{method: "Filesystem/Rmdir", when: "a link to a mount point", prepare: linked, call: rmdir(publish, true), disk: true},
+		{method: "Filesystem/RmdirContents", when: "with files and directories", prepare: filled, call: rmdirContents},
+		{method: "Filesystem/CreateSymlink", when: "to a mount point", prepare: inUse, call: link, retry: linkAgain, disk: true},
+		{method: "Filesystem/CreateSymlink", when: "there already", prepare: linked, call: link, retry: linkAgain, disk: true},
+	}
+}
+
+func mustDo(call func(*world) error) func(*world) {
+	return func(w *world) { w.must(call(w)) }
+}
+
+// formatted gives theDisk a volume, inUse mounts it and puts data into it.
+func formatted(w *world) {
+	w.must(partition(theDisk)(w))
+	w.must(format(w))
+}
+
+func inUse(w *world) {
+	formatted(w)
+	w.must(mountAt(theDisk, staging)(w))
+	w.write(staging+`\data`, "kept")
+}
+
+func partition(number uint32) func(*world) error {
+	return func(w *world) error {
+		_, err := w.Disk.PartitionDisk(w.ctx, &diskapi.PartitionDiskRequest{DiskNumber: number})
+		return err
+	}
+}
+
+func rescan(w *world) error {
+	_, err := w.Disk.Rescan(w.ctx, &diskapi.RescanRequest{})
+	return err
+}
+
+func setState(number uint32, online bool) func(*world) error {
+	return func(w *world) error {
+		_, err := w.Disk.SetDiskState(w.ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
+		return err
+	}
+}
+
+func listVolumes(number uint32) func(*world) error {
+	return func(w *world) error {
+		_, err := w.Volume.ListVolumesOnDisk(w.ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
+		return err
+	}
+}
+
+// onVolume makes a call with the id of a disk's volume, as a driver that has listed it.
+func onVolume(disk uint32, call func(w *world, id string) error) func(*world) error {
+	return func(w *world) error {
+		id, err := w.volume(disk)
+		if err != nil {
+			return err
+		}
+		return call(w, id)
+	}
+}
+
+func mountAt(disk uint32, path string) func(*world) error {
+	return onVolume(disk, func(w *world, id string) error {
+		_, err := w.Volume.MountVolume(w.ctx, &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: path})
+		return err
+	})
+}
+
+func unmount(w *world) error {
+	return onVolume(theDisk, func(w *world, id string) error {
+		_, err := w.Volume.UnmountVolume(w.ctx, &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: staging})
+		return err
+	})(w)
+}
+
+func format(w *world) error {
+	return onVolume(theDisk, func(w *world, id string) error {
+		_, err := w.Volume.FormatVolume(w.ctx, &volumeapi.FormatVolumeRequest{VolumeId: id})
+		return err
+	})(w)
+}
+
+func resize(w *world) error {
+	return onVolume(theDisk, func(w *world, id string) error {
+		_, err := w.Volume.ResizeVolume(w.ctx, &volumeapi.ResizeVolumeRequest{VolumeId: id})
+		return err
+	})(w)
+}
+
+func flush(w *world) error {
+	return onVolume(theDisk, func(w *world, id string) error {
+		_, err := w.Volume.WriteVolumeCache(w.ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: id})
+		return err
+	})(w)
+}
+
+func mkdir(path string) func(*world) error {
+	return func(w *world) error {
+		_, err := w.Filesystem.Mkdir(w.ctx, &filesystemapi.MkdirRequest{Path: path})
+		return err
+	}
+}
+
+func rmdir(path string, force bool) func(*world) error {
+	return func(w *world) error {
+		_, err := w.Filesystem.Rmdir(w.ctx, &filesystemapi.RmdirRequest{Path: path, Force: force})
+		return err
+	}
+}
+
+func rmdirContents(w *world) error {
+	_, err := w.Filesystem.RmdirContents(w.ctx, &filesystemapi.RmdirContentsRequest{Path: staging})
+	return err
+}
+
+func link(w *world) error {
+	_, err := w.Filesystem.CreateSymlink(w.ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: staging, TargetPath: publish})
+	return err
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reliability
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+)
+
+func sweptCalls() []swept {
+	return slices.Concat(diskExamples(), volumeExamples(), filesystemExamples(), smbExamples(), iscsiExamples(), systemExamples())
+}
+
+// reads are the methods that change nothing.
+func reads() []string {
+	return []string{
+		"Disk/GetDiskState", "Disk/GetDiskStats", "Disk/ListDiskIDs", "Disk/ListDiskLocations",
+		"Filesystem/IsSymlink", "Filesystem/PathExists",
+		"Iscsi/GetTargetDisks", "Iscsi/ListTargetPortals",
+		"System/GetBIOSSerialNumber", "System/GetService",
+		"Volume/GetClosestVolumeIDFromTargetPath", "Volume/GetDiskNumberFromVolumeID", "Volume/GetVolumeIDFromTargetPath",
+		"Volume/GetVolumeStats", "Volume/IsVolumeFormatted",
+	}
+}
+
+// TestEveryMethodIsSwept: whoever adds a method says whether it changes something, and if so gives an example.
+func TestEveryMethodIsSwept(t *testing.T) {
+	var want []string
+	for _, file := range []protoreflect.FileDescriptor{
+		diskapi.File_client_api_disk_v1_api_proto, filesystemapi.File_client_api_filesystem_v2alpha1_api_proto,
+		iscsiapi.File_client_api_iscsi_v1alpha2_api_proto, smbapi.File_client_api_smb_v1_api_proto,
+		systemapi.File_client_api_system_v1alpha1_api_proto, volumeapi.File_client_api_volume_v2alpha1_api_proto,
+	} {
+		for i := range file.Services().Len() {
+			service := file.Services().Get(i)
+			for i := range service.Methods().Len() {
+				want = append(want, string(service.Name())+"/"+string(service.Methods().Get(i).Name()))
+			}
+		}
+	}
+	got := reads()
+	for _, e := range sweptCalls() {
+		got = append(got, e.method)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
+		t.Errorf("methods (-hubs +here):\n%s", diff)
+	}
+}
+
+// every is the stride over the points.
+func every(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("CSI_PROXY_SWEEP")
+	if text == "" {
+		return 43
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("CSI_PROXY_SWEEP is %q, not a stride over the points", text)
+	}
+	return n
+}
+
+// TestSweep tries the disturbances at the kernel calls of each example.
+func TestSweep(t *testing.T) {
+	var total tally
+	stride := every(t)
+	t.Run("examples", func(t *testing.T) {
+		for i, e := range sweptCalls() {
+			t.Run(strings.ReplaceAll(e.method, "/", ".")+", "+e.when, func(t *testing.T) {
+				t.Parallel()
+				e.sweep(t, stride, i, &total)
+			})
+		}
+	})
+	t.Log(total.String())
+}
+
+// sweep tries the points of one example, every so-many-th beginning with the first-th.
+func (e swept) sweep(t *testing.T, stride, first int, total *tally) {
+	t.Helper()
+	want := make(map[revival]state)
+	var calls []kernel.Call
+	for _, r := range []revival{restarted, rebooted, goesOn} {
+		want[r], calls = e.undisturbed(t, r)
+	}
+	if len(calls) == 0 {
+		t.Fatal("it makes no kernel call")
+	}
+	total.add("kernel calls", len(calls))
+	count := first
+	for number, call := range calls {
+		for _, d := range disturbances() {
+			if d.disk && !e.disk || d.named && strings.HasPrefix(e.method, "Disk/") {
+				continue
+			}
+			if count++; count%stride != 0 {
+				continue
+			}
+			p := point{swept: e, number: number, disturbance: d, name: fmt.Sprintf("call %d, %s %#x, %s", number, call.Function, call.Code, d.name)}
+			if outcome := p.try(t, want[d.revival]); outcome != "" {
+				t.Errorf("%s: %s", p.name, outcome)
+			}
+			total.add(d.name, 1)
+		}
+	}
+}
+
+// prepared is the node where the example begins. Its agent has just started: one that knows where things are asks less.
+func (e swept) prepared(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	if e.prepare != nil {
+		e.prepare(w)
+	}
+	w.start()
+	return w
+}
+
+// undisturbed makes the example's call in peace, after a restart or reboot, and returns the state that it leaves and
+// its kernel calls.
+func (e swept) undisturbed(t *testing.T, r revival) (state, []kernel.Call) {
+	t.Helper()
+	w := e.prepared(t)
+	defer w.end()
+	if r != goesOn {
+		w.restart(r == rebooted)
+	}
+	w.around.watch(-1, nil)
+	if err := e.call(w); err != nil {
+		t.Fatalf("undisturbed: %v", err)
+	}
+	calls, _ := w.around.watched()
+	return w.state(), calls
+}
+
+// point is one disturbance of one kernel call of one example.
+type point struct {
+	swept
+	disturbance
+	number int
+	name   string
+}
+
+// try plays the point and says what is wrong with it.
+func (p point) try(t *testing.T, want state) string {
+	t.Helper()
+	w := p.prepared(t)
+	defer w.end()
+	w.around.watch(p.number, func(call kernel.Call, do func() error) error { return p.act(w, call, do) })
+	err := p.call(w)
+	if _, met := w.around.watched(); !met {
+		return "the call was not met"
+	}
+	if p.repair != nil {
+		p.repair(w)
+	}
+	if p.revival != goesOn {
+		w.restart(p.revival == rebooted)
+	}
+	if err == nil && p.revival == goesOn && p.repair == nil { // then it is done
+		if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty()); diff != "" {
+			return "it answers OK, and (-want +got):\n" + diff
+		}
+	}
+	if code := status.Code(err); code == codes.Unknown || code == codes.Internal && p.revival == goesOn {
+		return fmt.Sprintf("the driver gets an error that says nothing: %v", err)
+	}
+	if err := p.again(w); err != nil {
+		return fmt.Sprintf("the driver's retry %s fails: %v", p.revival, err)
+	}
+	if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty()); diff != "" {
+		return fmt.Sprintf("after the retry %s (-want +got):\n%s", p.revival, diff)
+	}
+	return ""
+}
+
+// tally counts points by what was done there.
+type tally struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func (c *tally) add(what string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts == nil {
+		c.counts = map[string]int{}
+	}
+	c.counts[what] += n
+}
+
+func (c *tally) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	points := 0
+	var lines []string
+	for what, n := range c.counts {
+		lines = append(lines, fmt.Sprintf("%6d %s", n, what))
+		if what != "kernel calls" {
+			points += n
+		}
+	}
+	slices.Sort(lines)
+	return fmt.Sprintf("%d points:\n%s", points, strings.Join(lines, "\n"))
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reliability
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// The disks of a world: the one that examples work on, one that is offline, and one that is in use and must not be
+// touched by anything.
+const (
+	theDisk     = 1
+	offlineDisk = 2
+	bystander   = 3
+)
+
+const (
+	diskBytes  = 128 << 20
+	grownBytes = 256 << 20
+)
+
+// world is the node of one point: an emulated node in a directory of its own, and an agent's life on it. An agent is
+// what the real one is but for its sockets: calls arrive in process.
+type world struct {
+	t   *testing.T
+	ctx context.Context //nolint:containedctx // the test's, for one point
+	dir string
+
+	emulated *emulated.Node
+	node     *node.Node
+	around   *disturber
+
+	bystander string // the digest of its image
+	pulled    string // the image of the disk that is away
+	intruder  string // the digest of the disk that came in its place
+
+	Disk       diskapi.DiskClient
+	Filesystem filesystemapi.FilesystemClient
+	ISCSI      iscsiapi.IscsiClient
+	SMB        smbapi.SmbClient
+	System     systemapi.SystemClient
+	Volume     volumeapi.VolumeClient
+}
+
+// theDiskSpec is the disk that examples work on; with its image it is that disk again, at its old address.
+func theDiskSpec(image string) emulated.DiskSpec {
+	spec := emulated.DiskSpec{SerialNumber: "the-disk", LUN: 1, Image: image}
+	if image == "" {
+		spec.SizeBytes = diskBytes
+	}
+	return spec
+}
+
+func scenario() *emulated.Scenario {
+	s := emulated.DefaultScenario()
+	s.SystemDisk.SizeBytes = 256 << 20
+	s.Disks = []emulated.DiskSpec{
+		theDiskSpec(""),
+		{SizeBytes: diskBytes, SerialNumber: "offline", LUN: 2, Offline: true},
+		{SizeBytes: diskBytes, SerialNumber: "bystander", LUN: 3, Formatted: true},
+	}
+	return &s
+}
+
+// newWorld makes a node, starts an agent on it, and gives the bystander a volume that is mounted and holds data.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // thousands of them: each goes with its point
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, ctx: t.Context(), dir: dir}
+	w.open(scenario())
+	w.start()
+	w.must(mountAt(bystander, bystanderPath)(w))
+	w.write(bystanderPath+`\data`, "precious")
+	w.bystander = w.diskDigest(bystander)
+	return w
+}
+
+func (w *world) open(s *emulated.Scenario) {
+	w.t.Helper()
+	var err error
+	w.emulated, err = emulated.Open(w.dir, emulated.Options{Scenario: s, NoSync: true}) // nobody pulls the plug of the host
+	if err != nil {
+		w.t.Fatalf("the node does not open: %v", err)
+	}
+}
+
+// start starts an agent on the open node.
+func (w *world) start() {
+	w.t.Helper()
+	w.around = &disturber{}
+	n, err := node.New(w.emulated, node.Config{WorkingDirs: []string{node.KubeletDir}, Interceptor: w.around.intercept, RequirePrivacy: true})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.node = n
+	conn := server.NewLocal(server.APIs(n), server.Options{Logger: klog.New(quiet{})})
+	w.Disk = diskapi.NewDiskClient(conn)
+	w.Filesystem = filesystemapi.NewFilesystemClient(conn)
+	w.ISCSI = iscsiapi.NewIscsiClient(conn)
+	w.SMB = smbapi.NewSmbClient(conn)
+	w.System = systemapi.NewSystemClient(conn)
+	w.Volume = volumeapi.NewVolumeClient(conn)
+}
+
+// die ends the agent, which changes nothing from here on, and lets go of the node as the end of its process does.
+func (w *world) die() {
+	w.t.Helper()
+	w.around.kill()
+	patience, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := w.node.Drain(patience); err != nil {
+		w.t.Fatalf("an operation of the dead agent does not end: %v", err)
+	}
+	if err := w.emulated.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// restart is the next agent's start on what the last one left, after a power loss if the node rebooted.
+func (w *world) restart(rebooted bool) {
+	w.t.Helper()
+	w.die()
+	w.open(nil)
+	if rebooted {
+		w.must(w.emulated.Reboot())
+	}
+	w.start()
+}
+
+// end takes the world away.
+func (w *world) end() {
+	w.die()
+	_ = os.RemoveAll(w.dir)
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// write writes a file as a workload on the node does.
+func (w *world) write(path, content string) {
+	w.t.Helper()
+	host, err := w.emulated.HostPath(path)
+	w.must(err)
+	w.must(os.WriteFile(host, []byte(content), 0o600))
+}
+
+// volume is the data volume of a disk, asked past the agent that is disturbed.
+func (w *world) volume(disk uint32) (string, error) {
+	tree, err := w.observe()
+	if err != nil {
+		return "", err
+	}
+	for _, d := range tree.Disks {
+		for _, p := range d.Partitions {
+			if d.Number == disk && p.Volume != nil {
+				return p.Volume.ID, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("disk %d has no volume", disk)
+}
+
+// pull detaches the disk and returns its image.
+func (w *world) pull() string {
+	w.t.Helper()
+	image, err := w.emulated.DetachDisk(theDisk)
+	w.must(err)
+	return image
+}
+
+// attach attaches a disk where the pulled one was.
+func (w *world) attach(spec emulated.DiskSpec) {
+	w.t.Helper()
+	number, err := w.emulated.AttachDisk(spec)
+	w.must(err)
+	if number != theDisk {
+		w.t.Fatalf("the disk comes as number %d, want %d", number, theDisk)
+	}
+}
+
+// image makes a disk's bytes: some marks on zeros.
+func (w *world) image(marks map[int64]string) string {
+	w.t.Helper()
+	f, err := os.Create(filepath.Join(w.dir, "intruder"))
+	w.must(err)
+	w.must(f.Truncate(diskBytes))
+	for at, bytes := range marks {
+		_, err := f.WriteAt([]byte(bytes), at)
+		w.must(err)
+	}
+	w.must(f.Close())
+	return f.Name()
+}
+
+// quiet is a log that nobody reads: thousands of provoked failures.
+type quiet struct{}
+
+func (quiet) Init(logr.RuntimeInfo)            {}
+func (quiet) Enabled(int) bool                 { return false }
+func (quiet) Info(int, string, ...any)         {}
+func (quiet) Error(error, string, ...any)      {}
+func (q quiet) WithValues(...any) logr.LogSink { return q }
+func (q quiet) WithName(string) logr.LogSink   { return q }

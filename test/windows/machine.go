@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+// A Share is a share that the node can map.
+type Share struct {
+	Remote         string // \\server\share
+	User, Password string
+}
+
+// A Target is an iSCSI target with one LUN.
+type Target struct {
+	Address      string
+	Port         uint32
+	IQN          string
+	User, Secret string // CHAP
+}
+
+// NotHere is why something could not be tried on a machine.
+type NotHere string
+
+func (n NotHere) Error() string { return string(n) }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"os"
+	"slices"
+	"strings"
+)
+
+// PowerShellEnviron is this process's environment for powershell.exe. PSModulePath is left out: where pwsh 7 set it, it leads Windows
+// PowerShell 5.1 to modules that it cannot load. Without it, it builds its own.
+func PowerShellEnviron() []string { return withoutModulePath(os.Environ()) }
+
+func withoutModulePath(environ []string) []string {
+	return slices.DeleteFunc(environ, func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return strings.EqualFold(name, "PSModulePath")
+	})
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+)
+
+// AnswersVariable names the environment variable with the file that the answers are written to.
+const AnswersVariable = "CSI_PROXY_ANSWERS"
+
+// A Question is one that Microsoft's pages leave open and this project's code has an opinion on. Its answer is not
+// asserted: it is written down, and a person reads it.
+type Question struct {
+	Number int // R1, R2 and so on, in the order in which they came up
+	Text   string
+	ask    func(t testing.TB, s Subject) (answer any, err error)
+}
+
+// A Subject is the node that questions are asked of.
+type Subject struct {
+	Kernel kernel.Kernel
+
+	// Attach gives the node a new blank disk until the test ends. Sector size in bytes; 0 is 512.
+	Attach func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error)
+
+	// Share and Target give the node a share and an iSCSI target until the test ends.
+	Share  func(t testing.TB) (Share, error)
+	Target func(t testing.TB) (Target, error)
+
+	// Patience is how long the node may take until a volume or partition is there.
+	Patience time.Duration
+}
+
+// A Disk is one that a Subject has attached.
+type Disk interface {
+	Number() uint32
+	Grow(bytes int64) error // to a new total size; its number may be another one afterwards
+	Write(offset int64, content []byte) error
+	Detach() error // surprise removal
+	Attach() error // after Detach
+}
+
+// An Answer is what a node said.
+type Answer struct {
+	Question string `json:"question"` // "R3"
+	Text     string `json:"text"`
+	Status   string `json:"status"` // "answered", "not asked" or "failed"
+	Answer   any    `json:"answer,omitempty"`
+	Reason   string `json:"reason,omitempty"` // why it was not asked, or how it failed
+}
+
+// Ask asks a question. A failure is an answer as well: it ends neither the test nor the other questions.
+func (q Question) Ask(t testing.TB, s Subject) Answer {
+	t.Helper()
+	a := Answer{Question: fmt.Sprintf("R%d", q.Number), Text: q.Text, Status: "answered"}
+	var err error
+	a.Answer, err = q.ask(t, s)
+	var skipped NotHere
+	switch {
+	case errors.As(err, &skipped):
+		a.Status, a.Reason = "not asked", string(skipped)
+	case err != nil:
+		a.Status, a.Reason = "failed", err.Error()
+	}
+	return a
+}
+
+// Record is a file of answers.
+type Record struct {
+	System  string   `json:"system"` // GOOS/GOARCH
+	Version string   `json:"version,omitempty"`
+	Answers []Answer `json:"answers"`
+}
+
+// Save writes the record to the file that AnswersVariable names, if any.
+func (r Record) Save() error {
+	path := os.Getenv(AnswersVariable)
+	if path == "" {
+		return nil
+	}
+	r.System = runtime.GOOS + "/" + runtime.GOARCH
+	content, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(content, '\n'), 0o600)
+}
+
+// Questions are all of them, those that this system cannot be asked included.
+func Questions() []Question {
+	return slices.Concat(portableQuestions(), machineQuestions())
+}
+
+// portableQuestions are those that can be put to an emulated node as well.
+func portableQuestions() []Question {
+	return slices.Concat(diskQuestions(), volumeQuestions(), shareQuestions(), targetQuestions())
+}
+
+// unasked is a question that needs more than one machine.
+func unasked(number int, text, why string) Question {
+	return Question{number, text, func(testing.TB, Subject) (any, error) { return nil, NotHere(why) }}
+}
