@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
@@ -53,7 +54,7 @@ func TestInProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := csiproxy.Over(server.NewLocal(server.APIs(n), server.Options{}))
+	client := csiproxy.Over(server.NewLocal(apis.All(n), server.Options{}))
 	volume, err := stage(t.Context(), client, serial, staging)
 	if err != nil {
 		t.Fatal(err)
