@@ -10,6 +10,7 @@ import (
 	"time"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	adminserver "github.com/kubernetes-csi/csi-proxy/internal/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
@@ -70,7 +71,7 @@ func (n *Node) JournalText() string {
 // Tree is the node's storage: disks with their partitions, volumes and mount points.
 func (n *Node) Tree() *admin.GetTreeResponse {
 	n.t.Helper()
-	tree, err := n.agent.Tree(context.Background())
+	tree, err := adminserver.Tree(context.Background(), n.agent)
 	n.must("reading the tree", err)
 	return tree
 }
@@ -82,7 +83,7 @@ func (n *Node) report() string {
 	ctx, cancel := context.WithTimeout(context.Background(), reportLimit)
 	defer cancel()
 	var drawing strings.Builder
-	tree, err := n.agent.Tree(ctx)
+	tree, err := adminserver.Tree(ctx, n.agent)
 	if err == nil {
 		err = treeview.Write(&drawing, treeview.FromAdmin(tree))
 	}

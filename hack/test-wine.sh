@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- \
 	./internal/kernel/windows/... \
-	./internal/namedpipe \
+	./internal/transport \
 	./client/dial \
 	./test/operation \
 	./test/conformance \

@@ -8,6 +8,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
@@ -51,7 +52,7 @@ func open(k kernel.Kernel, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Node{node: n, client: csiproxy.Over(server.NewLocal(server.APIs(n), server.Options{Logger: o.Logger}))}, nil
+	return &Node{node: n, client: csiproxy.Over(server.NewLocal(apis.All(n), server.Options{Logger: o.Logger}))}, nil
 }
 
 // Client is the client of the node. Its Close does nothing; Close of the Node waits for what its calls began.

@@ -14,6 +14,7 @@ import (
 	iscsiv1alpha2 "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
@@ -177,7 +178,7 @@ func TestInProcess(t *testing.T) {
 	t.Cleanup(func() { _ = k.Close() })
 	n, err := node.New(k, node.Config{WorkingDirs: []string{node.KubeletDir}, RequirePrivacy: true})
 	must(t, "opening the node", err)
-	d := newDriver(t, csiproxy.Over(server.NewLocal(server.APIs(n), server.Options{})))
+	d := newDriver(t, csiproxy.Over(server.NewLocal(apis.All(n), server.Options{})))
 	id := stage(t, d, 1)
 	if again := stage(t, d, 1); again != id {
 		t.Errorf("staging again gave %s, not %s", again, id)

@@ -23,7 +23,6 @@ const (
 )
 
 func main() {
-	growHeap()
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -14,8 +14,10 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
 // options is what the command line says.
@@ -29,7 +31,7 @@ type options struct {
 	pipeSecurity string // empty: the default
 	workingDirs  []string
 	privacy      bool
-	apis         server.Selection
+	apis         apis.Selection
 	readyFile    readyFile
 	metrics      string
 	callTimeout  time.Duration // 0: each method's own
@@ -175,7 +177,7 @@ func (o *options) checkPlace(flags *flag.FlagSet) error {
 	if !wasGiven(flags, "pipe-security") {
 		return nil
 	}
-	if err := server.CheckPipeSecurity(o.pipeSecurity); err != nil {
+	if err := transport.CheckPipeSecurity(o.pipeSecurity); err != nil {
 		return fmt.Errorf("-pipe-security: %w", err)
 	}
 	return nil

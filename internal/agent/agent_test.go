@@ -24,10 +24,10 @@ import (
 	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
 // shortDir is a directory whose path leaves room for a socket's name.
@@ -81,17 +81,17 @@ func listsDisks(t *testing.T, a *agent.Agent) int {
 }
 
 // endpoints is how many there are in all.
-func endpoints() int { return len(server.APIs(&node.Node{})) }
+func endpoints() int { return len(apis.All(&node.Node{})) }
 
 func TestTwoAgentsInOneProcess(t *testing.T) {
-	var only server.Selection
+	var only apis.Selection
 	if err := only.Set("volume=off"); err != nil {
 		t.Fatal(err)
 	}
 	first := start(t, agent.Config{StateDir: shortDir(t)})
 	second := start(t, agent.Config{StateDir: shortDir(t), APIs: &only})
 	volumes := 0
-	for _, e := range server.APIs(&node.Node{}) {
+	for _, e := range apis.All(&node.Node{}) {
 		if e.Group == "volume" {
 			volumes++
 		}

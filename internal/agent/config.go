@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/admission"
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
@@ -41,7 +43,7 @@ type Config struct {
 	// RequirePrivacy asks for encryption on SMB global mappings.
 	RequirePrivacy bool
 	// APIs selects the API groups and versions that are served; nil: all.
-	APIs *server.Selection
+	APIs *apis.Selection
 	// Interceptor stands around every kernel call; it may be nil.
 	Interceptor kernel.Interceptor
 	// Crash ends the process at once, for faults of an emulated node that ask for it; nil: they are refused.
@@ -49,7 +51,7 @@ type Config struct {
 	// Metrics counts and times calls, operations and kernel calls; see Agent.Metrics.
 	Metrics bool
 	// Limits bound what clients cost; the zero value: the defaults. The admin endpoint has its own, of the same size.
-	Limits server.Limits
+	Limits admission.Limits
 	// CallTimeout is how long every call of the API may take, see server.CheckCallTimeout; 0: as long as its method says.
 	CallTimeout time.Duration
 	// Audit is told of every call, after what is in the journal of an emulated node; it may be nil.

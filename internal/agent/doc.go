@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agent puts a node agent together: a kernel, the node's operations on it, the endpoints that serve them, and
-// the admin endpoint beside them. A process may run several agents.
+// Package agent is the life of a node agent: it opens the layers, serves the API and the admin endpoint beside it, reboots
+// an emulated node under them, drains and stops. A process may run several agents.
 package agent

@@ -5,6 +5,7 @@ package audit
 import (
 	"encoding/json"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/redact"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
 // maxMessage is how many bytes of an error's text a line has: it may quote what the caller sent.
@@ -61,6 +63,15 @@ func (l *Log) Record(c server.RecordedCall) server.CallRecord {
 	}
 	r.line.caller(c.Client)
 	return r
+}
+
+// caller writes down who calls: what the system says of the process, or that there is none.
+func (l *line) caller(client transport.Peer) {
+	if !client.Known() {
+		l.Client = client.String()
+		return
+	}
+	l.PID, l.UID, l.Image = int(client.PID), client.UID, strings.ToValidUTF8(client.Image, "\uFFFD")
 }
 
 // record is a call that runs.
@@ -128,3 +139,11 @@ func Lost(lines int, cause error) string {
 
 // stamp is a time as lines have it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z07:00") }
+
+// clip keeps a text short.
+func clip(text string) string {
+	if len(text) <= maxMessage {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxMessage], "") + "…"
+}

@@ -26,6 +26,7 @@ import (
 	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/audit"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -41,23 +42,25 @@ func failure(code codes.Code, reason, message string) error {
 // The lines are a contract with whoever reads them: names, order and forms are compared byte for byte.
 func TestLines(t *testing.T) {
 	var file bytes.Buffer
+	root, user := 0, 1000
 	synctest.Test(t, func(*testing.T) { // in which it is midnight UTC of 1 January 2000
 		l := audit.New(&file, textlogger.NewLogger(textlogger.NewConfig()))
 		for i, call := range []struct {
-			endpoint, method, client string
-			request                  proto.Message
-			took                     time.Duration
-			err                      error
+			endpoint, method string
+			client           transport.Peer
+			request          proto.Message
+			took             time.Duration
+			err              error
 		}{
-			{"csi-proxy-disk-v1", "/v1.Disk/ListDiskIDs", `pid 4711 C:\Program Files\driver\driver.exe`, &disk.ListDiskIDsRequest{}, 1234567 * time.Nanosecond, nil},
-			{"csi-proxy-disk-v1", "/v1.Disk/PartitionDisk", "pid 4711", &disk.PartitionDiskRequest{DiskNumber: 3}, 2 * time.Second,
+			{"csi-proxy-disk-v1", "/v1.Disk/ListDiskIDs", transport.Peer{PID: 4711, Image: `C:\Program Files\driver\driver.exe`}, &disk.ListDiskIDsRequest{}, 1234567 * time.Nanosecond, nil},
+			{"csi-proxy-disk-v1", "/v1.Disk/PartitionDisk", transport.Peer{PID: 4711}, &disk.PartitionDiskRequest{DiskNumber: 3}, 2 * time.Second,
 				failure(codes.FailedPrecondition, "DISK_NOT_BLANK", `disk 3 holds "data"`)},
-			{"csi-proxy-smb-v1", "/v1.Smb/NewSmbGlobalMapping", "pid 12 uid 0",
+			{"csi-proxy-smb-v1", "/v1.Smb/NewSmbGlobalMapping", transport.Peer{PID: 12, UID: &root},
 				&smb.NewSmbGlobalMappingRequest{RemotePath: `\\fs\share`, Username: "u", Password: "hush-hush"}, 0, nil},
-			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", "pid 12 uid 1000",
+			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", transport.Peer{PID: 12, UID: &user},
 				&filesystem.PathExistsRequest{Path: strings.Repeat("x", 5000)}, 0, failure(codes.InvalidArgument, "INVALID_PATH", strings.Repeat("ü", 600))},
-			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", "in process", nil, 0, failure(codes.InvalidArgument, "MALFORMED_REQUEST", "no message")},
-			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", "pid 1 C:\\a\"b\n\xff<>.exe", &filesystem.PathExistsRequest{Path: "C:\\a\"\n{},\u2028"}, 0, nil},
+			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", transport.Peer{InProcess: true}, nil, 0, failure(codes.InvalidArgument, "MALFORMED_REQUEST", "no message")},
+			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", transport.Peer{PID: 1, Image: "C:\\a\"b\n\xff<>.exe"}, &filesystem.PathExistsRequest{Path: "C:\\a\"\n{},\u2028"}, 0, nil},
 		} {
 			r := l.Record(server.RecordedCall{RequestID: strings.Repeat("0", 15) + string(rune('1'+i)), Endpoint: call.endpoint, Method: call.method, Client: call.client})
 			if call.request != nil {

@@ -121,9 +121,6 @@ func (s *Set) List() []Status {
 	return list
 }
 
-// Active tells that there may be faults.
-func (s *Set) Active() bool { return s.any.Load() }
-
 // Intercept is the kernel.Interceptor.
 func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) error {
 	a := s.take(func(a *active) bool { return a.fault.of(call) })

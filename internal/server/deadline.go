@@ -17,7 +17,7 @@ const (
 	maxCallTimeout = 115 * time.Second
 )
 
-// CheckCallTimeout says what is wrong with a value for Options.CallTimeout.
+// CheckCallTimeout returns what is wrong with a value for Options.CallTimeout, nil when nothing is.
 func CheckCallTimeout(d time.Duration) error {
 	if d != 0 && (d < minCallTimeout || d > maxCallTimeout) {
 		return fmt.Errorf("%v is not between %v and %v; kubelet gives up after two minutes", d, minCallTimeout, maxCallTimeout)
@@ -32,15 +32,9 @@ func (p *passage) deadline(ctx context.Context, call *tap.Info) (context.Context
 	if !ok {
 		return ctx, nil // a stream, whose number is bounded instead, or no method at all
 	}
-	timed, cancel := context.WithTimeout(ctx, limit) //nolint:gosec // G118: see timedCall
-	return timedCall{timed, cancel}, nil
-}
-
-// timedCall is a call's context with what ends it early. Nobody needs to: gRPC ends the context that it is made from as
-// soon as the call has been answered, and its timer with it.
-type timedCall struct {
-	context.Context
-	cancel context.CancelFunc
+	timed, cancel := context.WithTimeout(ctx, limit)
+	context.AfterFunc(ctx, cancel) // gRPC ends its context as soon as the call has been answered, and the timer goes with it
+	return timed, nil
 }
 
 // bounded is the context of a call that did not come over a socket.

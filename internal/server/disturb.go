@@ -6,35 +6,23 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/peer"
 )
 
 // A Disturbance stands around the calls of the storage API, not of others, to let them fail on purpose. It is inside of
 // what records and counts them, so that these tell what the caller sees.
 type Disturbance interface {
-	// Active tells whether Around may do anything but to call do.
-	Active() bool
 	// Around serves a call of a path on the wire by do, or not at all. Its error is the call's. Cut says that the
 	// connection is closed without an answer.
 	Around(ctx context.Context, path string, do func() error) (cut bool, err error)
 }
 
-// disturbed is a handler with the disturbance around it.
+// disturbed returns a handler with the disturbance around it.
 func disturbed(d Disturbance, path string, next grpc.UnaryHandler) grpc.UnaryHandler {
 	return func(ctx context.Context, request any) (response any, err error) {
 		cut, err := d.Around(ctx, path, func() (err error) { response, err = next(ctx, request); return err })
-		if cut {
-			cutOff(ctx)
+		if c := callOf(ctx); cut && c.conn != nil {
+			_ = c.conn.Close() // the client sees that it is closed, whatever this says
 		}
 		return response, err
-	}
-}
-
-// cutOff closes the connection that a call came by.
-func cutOff(ctx context.Context) {
-	if p, ok := peer.FromContext(ctx); ok {
-		if at, ok := p.Addr.(connAddr); ok {
-			_ = at.conn.Close() // the client sees that it is closed, whatever this says
-		}
 	}
 }

@@ -16,6 +16,7 @@ type Endpoint struct {
 	Name     string // of the pipe or socket: "csi-proxy-disk-v1"
 	Group    string // "disk"; "" for an endpoint that is no versioned API
 	Version  string // "v1"
+	Private  bool   // stays closed to those who are let in to the others, see transport.Options
 	Services []Service
 }
 
@@ -70,8 +71,8 @@ func Unary[Request, Response any](name string, limit time.Duration, handle func(
 	}}
 }
 
-// through is the method as an old version has it: its messages are converted to this method's and back.
-func (m Method) through(mapping *versions.Mapping) Method {
+// Through is the method as an old version has it: its messages are converted to this method's and back.
+func (m Method) Through(mapping *versions.Mapping) Method {
 	hub := m.call
 	m.call = func(ctx context.Context, decode func(any) error) (any, error) {
 		response, err := hub(ctx, func(request any) error { return mapping.RequestUp(decode, request) })
@@ -92,11 +93,9 @@ func (s Service) description() *grpc.ServiceDesc {
 		desc.Methods = append(desc.Methods, grpc.MethodDesc{
 			MethodName: m.Name,
 			Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
-				call := func(ctx context.Context, _ any) (any, error) { return m.call(ctx, telling(ctx, reading(decode))) }
-				if intercept == nil {
-					return call(ctx, nil)
-				}
-				return intercept(ctx, nil, info, call)
+				return intercept(ctx, nil, info, func(ctx context.Context, _ any) (any, error) {
+					return m.call(ctx, telling(ctx, reading(decode)))
+				})
 			},
 		})
 	}

@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package server_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
+
+func openDir(t *testing.T, path string) *transport.SocketDir {
+	t.Helper()
+	d, err := transport.OpenSocketDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
 
 // mustSay checks that an error has all of the parts in its text.
 func mustSay(t *testing.T, err error, parts ...string) {

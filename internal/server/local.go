@@ -7,14 +7,12 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"k8s.io/klog/v2"
 )
 
-// Local is a gRPC connection to endpoints in the same process. A call passes all that one over a socket does, limits,
-// audit, metrics and mapping of errors, but no bytes: messages are copied, as the caller keeps its own.
+// Local is a gRPC connection to endpoints in the same process. A call passes all that one over a socket does but the
+// limits of clients: audit, metrics and the mapping of errors. Messages are copied, as the caller keeps its own.
 type Local struct {
 	methods map[string]localMethod // by full path, which no two versions share
 }
@@ -25,21 +23,11 @@ type localMethod struct {
 	call    func(ctx context.Context, decode func(any) error) (any, error)
 }
 
-// inProcess is the client in the audit lines.
-type inProcess struct{}
-
-func (inProcess) Network() string { return "in process" }
-func (inProcess) String() string  { return "in process" }
-
 // NewLocal makes a connection to endpoints.
 func NewLocal(endpoints []Endpoint, o Options) *Local {
-	if o.Logger.GetSink() == nil {
-		o.Logger = klog.Background()
-	}
 	l := &Local{methods: map[string]localMethod{}}
-	ids := newRequestIDs()
 	for _, e := range endpoints {
-		p := newPassage(e, ids, o)
+		p := newPassage(e, o.complete())
 		for _, service := range e.Services {
 			for _, m := range service.Methods {
 				l.methods[service.path(m)] = localMethod{passage: p, info: &grpc.UnaryServerInfo{FullMethod: service.path(m)}, call: m.call}
@@ -55,7 +43,6 @@ func (l *Local) Invoke(ctx context.Context, method string, request, response any
 	if !ok {
 		return status.Errorf(codes.Unimplemented, "unknown method %s", method)
 	}
-	ctx = peer.NewContext(ctx, &peer.Peer{Addr: inProcess{}})
 	answer, err := m.passage.pass(ctx, nil, m.info, func(ctx context.Context, _ any) (any, error) {
 		return m.call(ctx, telling(ctx, func(to any) error { return copyMessage(to, request) }))
 	})
@@ -70,17 +57,12 @@ func (*Local) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallO
 	return nil, status.Error(codes.Unimplemented, "no method streams")
 }
 
-// copyMessage makes one message like another. Those of different types, whose bytes are the same, go through bytes.
+// copyMessage makes one message like another, by way of its bytes: the two may be of different types that have the same.
 func copyMessage(to, from any) error {
 	dst, okTo := to.(proto.Message)
 	src, okFrom := from.(proto.Message)
 	if !okTo || !okFrom {
 		return status.Errorf(codes.Internal, "cannot copy a %T to a %T", from, to)
-	}
-	if dst.ProtoReflect().Descriptor() == src.ProtoReflect().Descriptor() {
-		proto.Reset(dst)
-		proto.Merge(dst, src)
-		return nil
 	}
 	bytes, err := proto.Marshal(src)
 	if err == nil {

@@ -4,7 +4,8 @@ package server
 
 import (
 	"context"
-	"slices"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
 // A Record is told of a call as it begins, and what it returns of the rest; nil: this call is not recorded.
@@ -15,7 +16,7 @@ type RecordedCall struct {
 	RequestID string
 	Endpoint  string // "csi-proxy-disk-v1"
 	Method    string // "/v1.Disk/ListDiskIDs"
-	Client    string // "pid 123 C:\driver.exe" on Windows, "pid 123 uid 0" on Linux; as far as the transport can tell
+	Client    transport.Peer
 }
 
 // A CallRecord takes down one call.
@@ -27,52 +28,27 @@ type CallRecord interface {
 	End(response any, err error)
 }
 
-// Records tells several of each call, in their order; nil ones are left out.
-func Records(all ...Record) Record {
-	all = slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return r == nil })
-	if len(all) == 1 {
-		return all[0]
-	}
-	return func(c RecordedCall) CallRecord {
-		var records callRecords
-		for _, r := range all {
-			if one := r(c); one != nil {
-				records = append(records, one)
-			}
+// record tells those who record calls of one that begins.
+func (c *call) record(all []Record, begins RecordedCall) {
+	for _, r := range all {
+		if one := r(begins); one != nil {
+			c.records = append(c.records, one)
 		}
-		if len(records) == 0 {
-			return nil
-		}
-		return records
-	}
-}
-
-type callRecords []CallRecord
-
-func (rs callRecords) Request(message any) {
-	for _, r := range rs {
-		r.Request(message)
-	}
-}
-
-func (rs callRecords) End(response any, err error) {
-	for _, r := range rs {
-		r.End(response, err)
 	}
 }
 
 // telling decodes a request and tells those who record the call: interceptors do not get to see it, see
 // Service.description.
 func telling(ctx context.Context, decode func(any) error) func(any) error {
-	c := callOf(ctx)
-	if c == nil || c.recorded == nil {
-		return decode
-	}
 	return func(request any) error {
-		err := decode(request)
-		if err == nil {
-			c.recorded.Request(request)
+		if err := decode(request); err != nil {
+			return err
 		}
-		return err
+		if c := callOf(ctx); c != nil {
+			for _, r := range c.records {
+				r.Request(request)
+			}
+		}
+		return nil
 	}
 }

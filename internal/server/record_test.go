@@ -6,10 +6,8 @@ package server_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +21,7 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
 // event is what a recorder was told of one call.
@@ -60,17 +59,23 @@ func serveExists(t *testing.T, o server.Options, handle func(context.Context, *a
 	return s, api.NewFilesystemClient(conn)
 }
 
+// self is the client that this test is, as far as the system says.
+func self() transport.Peer {
+	if runtime.GOOS != "linux" {
+		return transport.Peer{}
+	}
+	uid := os.Getuid()
+	return transport.Peer{PID: uint32(os.Getpid()), UID: &uid}
+}
+
 func TestRecord(t *testing.T) {
 	var events []*event
 	var handled []string
-	s, client := serveExists(t, server.Options{Record: func(c server.RecordedCall) server.CallRecord {
-		if strings.HasPrefix(c.Client, fmt.Sprintf("pid %d ", os.Getpid())) || runtime.GOOS != "linux" {
-			c.Client = "us"
-		}
+	s, client := serveExists(t, server.Options{Records: []server.Record{func(c server.RecordedCall) server.CallRecord {
 		e := &event{Call: c}
 		events = append(events, e)
 		return e
-	}}, func(ctx context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
+	}}}, func(ctx context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
 		outlives := context.WithoutCancel(ctx)
 		handled = append(handled, server.RequestID(outlives))
 		if r.GetPath() == "panic" {
@@ -91,7 +96,7 @@ func TestRecord(t *testing.T) {
 		t.Fatalf("the handler had the ids %q", handled)
 	}
 	call := func(id string) server.RecordedCall {
-		return server.RecordedCall{RequestID: id, Endpoint: endpointName, Method: "/v1.Filesystem/PathExists", Client: "us"}
+		return server.RecordedCall{RequestID: id, Endpoint: endpointName, Method: "/v1.Filesystem/PathExists", Client: self()}
 	}
 	want := []*event{
 		{call(handled[0]), []proto.Message{&api.PathExistsRequest{Path: "a"}, &api.PathExistsResponse{Exists: true}}, []codes.Code{codes.OK}},
@@ -106,7 +111,7 @@ func TestRecord(t *testing.T) {
 }
 
 func TestNotRecorded(t *testing.T) {
-	_, client := serveExists(t, server.Options{Record: func(server.RecordedCall) server.CallRecord { return nil }},
+	_, client := serveExists(t, server.Options{Records: []server.Record{func(server.RecordedCall) server.CallRecord { return nil }}},
 		func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error) {
 			return &api.PathExistsResponse{Exists: true}, nil
 		})

@@ -6,85 +6,108 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/admission"
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// streamWorkers is how many goroutines of an endpoint serve one call after the other. More calls at a time get new ones,
-// whose stacks have to grow first: that costs as much as a tenth of a short call.
-const streamWorkers = 32
+// What one connection may ask of an endpoint.
+const (
+	maxRequestBytes = 2 << 20         // a request is a few paths
+	maxHeaderBytes  = 64 << 10        // clients send none of their own
+	maxStreams      = 256             // concurrent calls and other streams
+	streamWindow    = 64 << 10        // bytes of a request that arrive before somebody reads them; fixed, or clients could raise it
+	minPing         = 5 * time.Second // between a client's keepalive pings
+	silence         = 2 * time.Minute // until a connection that sent nothing is dropped
+)
 
 // A Server serves a set of endpoints, each with its own listener and gRPC server.
 type Server struct {
-	endpoints []Endpoint
-	transport Transport
-	ids       *requestIDs
-	draining  chan struct{}
-	running   []*running
-	serving   sync.WaitGroup // the endpoints' accepting goroutines
-	stop      sync.Once
+	place    transport.Place
+	clients  *admission.Clients
+	draining chan struct{}
+	running  []*running
+	serving  sync.WaitGroup // the endpoints' accepting goroutines
+	stop     sync.Once
+}
+
+// running is one endpoint whose listener is open.
+type running struct {
+	endpoint Endpoint
+	listener net.Listener
+	grpc     *grpc.Server
+	health   *health.Server
+	accepts  atomic.Bool
 }
 
 // Options are what a Server needs beside its endpoints. The zero value is usable.
 type Options struct {
-	Metrics *Metrics    // counts the calls; may be nil
-	Failed  func(error) // is told when a listener dies on its own; may be nil
-	Logger  klog.Logger // gets the calls' lines; the zero value: klog's own
-	Record  Record      // is told of every call; may be nil
-	Disturb Disturbance // stands around the calls of the storage API; may be nil
-	Limits  Limits      // of what clients may ask for; the zero value: the defaults
+	Metrics *Metrics         // counts the calls; may be nil
+	Failed  func(error)      // is told when a listener dies on its own; may be nil
+	Logger  klog.Logger      // gets the calls' lines; the zero value: klog's own
+	Records []Record         // are told of every call, in their order
+	Disturb Disturbance      // stands around the calls of the storage API; may be nil
+	Limits  admission.Limits // of what clients may ask for; the zero value: the defaults
 	// CallTimeout is how long every call of the endpoints may take; 0: as long as its method says.
 	CallTimeout time.Duration
 }
 
-// Start opens the listeners of all endpoints, in their order, and serves them. When it returns every one of them
-// accepts; when it fails none is left open.
-func Start(t Transport, endpoints []Endpoint, o Options) (*Server, error) {
-	s := &Server{endpoints: slices.Clone(endpoints), transport: t, ids: newRequestIDs(), draining: make(chan struct{})}
+// complete returns the options with klog's own logger where there is no other.
+func (o Options) complete() Options {
 	if o.Logger.GetSink() == nil {
 		o.Logger = klog.Background()
 	}
-	cs := newClients(o.Limits.complete(), o.Logger, o.Metrics)
+	return o
+}
+
+// Start opens the listeners of all endpoints, in their order, and serves them. When it returns every one of them
+// accepts; when it fails none is left open.
+func Start(place transport.Place, endpoints []Endpoint, o Options) (*Server, error) {
+	o = o.complete()
+	s := &Server{place: place, clients: admission.New(o.Limits, o.Logger, o.Metrics.ofClients()), draining: make(chan struct{})}
 	for _, e := range endpoints {
-		l, err := t.Listen(e.Name)
+		l, err := place.Listen(e.Name, e.Private)
 		if err != nil {
-			for _, r := range s.running {
-				_ = r.listener.Close()
-			}
+			s.unlisten()
 			return nil, err
 		}
-		tracked := track(l, cs)
-		s.running = append(s.running, &running{listener: tracked, prepare: func() (*grpc.Server, *health.Server) { return s.prepare(e, tracked, o) }})
+		r := &running{endpoint: e, listener: s.clients.Listen(l), health: health.NewServer()}
+		r.grpc = s.prepare(r, newPassage(e, o))
+		s.running = append(s.running, r)
 	}
-	for i, r := range s.running {
+	for _, r := range s.running {
 		r.accepts.Store(true)
 		s.serving.Go(func() {
-			err := r.serve()
+			err := r.grpc.Serve(r.listener)
 			r.accepts.Store(false)
 			if err != nil && !errors.Is(err, grpc.ErrServerStopped) && o.Failed != nil {
-				o.Failed(fmt.Errorf("the endpoint %s stopped accepting: %w", t.Path(endpoints[i].Name), err))
+				o.Failed(fmt.Errorf("the endpoint %s stopped accepting: %w", place.Path(r.endpoint.Name), err))
 			}
 		})
 	}
 	return s, nil
 }
 
-func (s *Server) prepare(e Endpoint, l *listener, o Options) (*grpc.Server, *health.Server) {
-	p := newPassage(e, s.ids, o)
-	p.clients = l.clients
+func (s *Server) prepare(r *running, p *passage) *grpc.Server {
 	g := grpc.NewServer(
+		grpc.Creds(peerCredentials{insecure.NewCredentials()}),
 		grpc.InTapHandle(p.deadline),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.UnaryInterceptor(p.pass),
 		grpc.StreamInterceptor(p.stream(s.draining)),
-		grpc.NumStreamWorkers(streamWorkers),
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
@@ -92,30 +115,49 @@ func (s *Server) prepare(e Endpoint, l *listener, o Options) (*grpc.Server, *hea
 		grpc.ConnectionTimeout(silence),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)
-	h := health.NewServer()
-	g.RegisterService(healthDescription(h), h)
-	for _, service := range e.Services {
+	g.RegisterService(healthDescription(r.health), r.health)
+	for _, service := range r.endpoint.Services {
 		g.RegisterService(service.description(), nil)
-		h.SetServingStatus(service.Name, healthpb.HealthCheckResponse_SERVING)
+		r.health.SetServingStatus(service.Name, healthpb.HealthCheckResponse_SERVING)
 	}
 	reflect(g)
-	return g, h
+	return g
 }
 
-// Endpoints are the endpoints that are served, in the order in which they were opened.
-func (s *Server) Endpoints() []Endpoint { return slices.Clone(s.endpoints) }
+// peerCredentials hands each call the connection that it came by as its AuthInfo. Nothing is encrypted or proved on the
+// wire: the system says who is at the other end.
+type peerCredentials struct {
+	credentials.TransportCredentials
+}
 
-// Accepts tells whether the endpoint of a name is served and its listener lives.
+func (peerCredentials) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, ok := c.(*admission.Conn)
+	if !ok {
+		return nil, nil, fmt.Errorf("a connection of an unknown kind: %T", c)
+	}
+	return conn, conn, nil
+}
+
+// Endpoints returns the endpoints that are served, in the order in which they were opened.
+func (s *Server) Endpoints() []Endpoint {
+	endpoints := make([]Endpoint, 0, len(s.running))
+	for _, r := range s.running {
+		endpoints = append(endpoints, r.endpoint)
+	}
+	return endpoints
+}
+
+// Accepts reports whether the endpoint of a name is served and its listener lives.
 func (s *Server) Accepts(name string) bool {
-	i := slices.IndexFunc(s.endpoints, func(e Endpoint) bool { return e.Name == name })
-	return i >= 0 && s.running[i].accepts.Load()
+	return slices.ContainsFunc(s.running, func(r *running) bool { return r.endpoint.Name == name && r.accepts.Load() })
 }
 
-// Path is where clients find an endpoint.
-func (s *Server) Path(e Endpoint) string { return s.transport.Path(e.Name) }
+// Path returns where clients find an endpoint.
+func (s *Server) Path(e Endpoint) string { return s.place.Path(e.Name) }
 
 // Stop says NOT_SERVING to health clients, stops accepting and waits until the running calls are over; when the
-// context ends first it cuts them off and says so in its error. What a call set in motion on the node may outlive it. Later calls of Stop return nil at once.
+// context ends first it cuts them off and says so in its error. What a call set in motion on the node may outlive it. Later
+// calls of Stop return nil at once.
 func (s *Server) Stop(ctx context.Context) (err error) {
 	s.stop.Do(func() { err = s.shutdown(ctx) })
 	return err
@@ -123,33 +165,30 @@ func (s *Server) Stop(ctx context.Context) (err error) {
 
 func (s *Server) shutdown(ctx context.Context) error {
 	defer s.unlisten()
-	var servers []*grpc.Server
 	for _, r := range s.running {
-		if g := r.end(); g != nil {
-			servers = append(servers, g)
-		}
+		r.health.Shutdown()
 	}
 	close(s.draining)
-	var graceful sync.WaitGroup
-	for _, g := range servers {
-		graceful.Go(g.GracefulStop)
-	}
+	s.clients.Close()
 	done := make(chan struct{})
-	go func() { graceful.Wait(); close(done) }()
+	go func() { s.each((*grpc.Server).GracefulStop); close(done) }()
 	select {
 	case <-done:
 		return nil
 	case <-ctx.Done():
 	}
-	for _, r := range s.running {
-		r.listener.drop(func(*conn) bool { return true })
-	}
-	var hard sync.WaitGroup
-	for _, g := range servers {
-		hard.Go(g.Stop)
-	}
-	hard.Wait()
+	s.clients.DropAll()
+	s.each((*grpc.Server).Stop)
 	return errors.Join(errors.New("calls were cut off"), context.Cause(ctx))
+}
+
+// each does something to all gRPC servers at once.
+func (s *Server) each(do func(*grpc.Server)) {
+	var all sync.WaitGroup
+	for _, r := range s.running {
+		all.Go(func() { do(r.grpc) })
+	}
+	all.Wait()
 }
 
 // unlisten closes what gRPC may not have closed yet: a server that is stopped before it has begun to serve closes its

@@ -28,6 +28,7 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
 // exists is what a test's server does for PathExists.
@@ -54,7 +55,7 @@ func (b *safeBuffer) String() string {
 // fixture is a server with one method on a real socket.
 type fixture struct {
 	server *server.Server
-	dir    *server.SocketDir
+	dir    *transport.SocketDir
 	conn   *grpc.ClientConn
 	client api.FilesystemClient
 	log    *safeBuffer
@@ -225,29 +226,29 @@ func TestStopCutsOffWhenItsContextEnds(t *testing.T) {
 	}
 }
 
-// dying is a transport whose listeners the test can break.
+// dying is a place whose listeners the test can break.
 type dying struct {
-	*server.SocketDir
+	*transport.SocketDir
 	opened []net.Listener
 }
 
-func (d *dying) Listen(name string) (net.Listener, error) {
-	l, err := d.SocketDir.Listen(name)
+func (d *dying) Listen(name string, private bool) (net.Listener, error) {
+	l, err := d.SocketDir.Listen(name, private)
 	d.opened = append(d.opened, l)
 	return l, err
 }
 
 func TestDeadListenerIsReported(t *testing.T) {
-	transport := &dying{SocketDir: openDir(t, t.TempDir())}
+	place := &dying{SocketDir: openDir(t, t.TempDir())}
 	failed := make(chan error, 1)
-	s, err := server.Start(transport, []server.Endpoint{{Name: "a"}, {Name: "b"}}, server.Options{Failed: func(err error) { failed <- err }})
+	s, err := server.Start(place, []server.Endpoint{{Name: "a"}, {Name: "b"}}, server.Options{Failed: func(err error) { failed <- err }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := transport.opened[1].Close(); err != nil {
+	if err := place.opened[1].Close(); err != nil {
 		t.Fatal(err)
 	}
-	mustSay(t, <-failed, transport.Path("b"), "stopped accepting")
+	mustSay(t, <-failed, place.Path("b"), "stopped accepting")
 	if !s.Accepts("a") || s.Accepts("b") || s.Accepts("c") {
 		t.Errorf("accepting: got a %t, b %t, c %t, want a alone", s.Accepts("a"), s.Accepts("b"), s.Accepts("c"))
 	}
@@ -257,15 +258,15 @@ func TestDeadListenerIsReported(t *testing.T) {
 }
 
 func TestStartOpensAllOrNone(t *testing.T) {
-	transport := openDir(t, t.TempDir())
-	live, err := net.Listen("unix", transport.Path("b"))
+	place := openDir(t, t.TempDir())
+	live, err := net.Listen("unix", place.Path("b"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = live.Close() }()
-	_, err = server.Start(transport, []server.Endpoint{{Name: "a"}, {Name: "b"}}, server.Options{})
-	mustSay(t, err, transport.Path("b"))
-	if c, err := net.Dial("unix", transport.Path("a")); err == nil {
+	_, err = server.Start(place, []server.Endpoint{{Name: "a"}, {Name: "b"}}, server.Options{})
+	mustSay(t, err, place.Path("b"))
+	if c, err := net.Dial("unix", place.Path("a")); err == nil {
 		_ = c.Close()
 		t.Error("the first endpoint is still open")
 	}

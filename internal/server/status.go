@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -25,38 +26,21 @@ const Domain = "csi-proxy"
 // maxMessage is how many bytes of an error's text travel: it goes in a header, and may quote what the caller sent.
 const maxMessage = 4096
 
-// code is the gRPC code of a class of errors.
-func code(class node.Class) codes.Code {
-	switch class {
-	case node.InvalidArgument:
-		return codes.InvalidArgument
-	case node.NotFound:
-		return codes.NotFound
-	case node.AlreadyExists:
-		return codes.AlreadyExists
-	case node.PermissionDenied:
-		return codes.PermissionDenied
-	case node.Unauthenticated:
-		return codes.Unauthenticated
-	case node.FailedPrecondition:
-		return codes.FailedPrecondition
-	case node.OutOfRange:
-		return codes.OutOfRange
-	case node.ResourceExhausted:
-		return codes.ResourceExhausted
-	case node.Unavailable:
-		return codes.Unavailable
-	case node.Unsupported:
-		return codes.Unimplemented
-	case node.DeadlineExceeded:
-		return codes.DeadlineExceeded
-	case node.DataLoss:
-		return codes.DataLoss
-	case node.Canceled:
-		return codes.Canceled
-	default:
-		return codes.Internal
-	}
+// codeOf is the gRPC code of each class of errors; of others it is Internal.
+var codeOf = map[node.Class]codes.Code{
+	node.InvalidArgument:    codes.InvalidArgument,
+	node.NotFound:           codes.NotFound,
+	node.AlreadyExists:      codes.AlreadyExists,
+	node.PermissionDenied:   codes.PermissionDenied,
+	node.Unauthenticated:    codes.Unauthenticated,
+	node.FailedPrecondition: codes.FailedPrecondition,
+	node.OutOfRange:         codes.OutOfRange,
+	node.ResourceExhausted:  codes.ResourceExhausted,
+	node.Unavailable:        codes.Unavailable,
+	node.Unsupported:        codes.Unimplemented,
+	node.DeadlineExceeded:   codes.DeadlineExceeded,
+	node.DataLoss:           codes.DataLoss,
+	node.Canceled:           codes.Canceled,
 }
 
 // toStatus is the one place where an error becomes a gRPC status: a code that a machine can act on, an ErrorInfo with
@@ -70,7 +54,7 @@ func toStatus(err error) error {
 		metadata["function"] = call.Function
 	}
 	if e := (*node.Error)(nil); errors.As(err, &e) {
-		return withReason(status.New(code(e.Class), clip(err.Error())), e.Reason, metadata)
+		return withReason(status.New(cmp.Or(codeOf[e.Class], codes.Internal), clip(err.Error())), e.Reason, metadata)
 	}
 	if argument := (*versions.ArgumentError)(nil); errors.As(err, &argument) {
 		return withReason(status.New(codes.InvalidArgument, clip(err.Error())), "INVALID_ARGUMENT", metadata)

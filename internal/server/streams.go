@@ -4,7 +4,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc"
@@ -21,63 +20,32 @@ import (
 // goroutine, whatever becomes of the stream.
 func (p *passage) stream(draining <-chan struct{}) grpc.StreamServerInterceptor {
 	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
-		ctx, cancel := context.WithCancel(&call{Context: stream.Context(), id: p.ids.next(), logger: p.logger})
+		ctx, cancel := context.WithCancel(stream.Context())
 		defer cancel()
+		ctx, c := begun(ctx, p.Logger)
 		begin := time.Now()
 		defer func() {
 			if cause := recover(); cause != nil {
 				err = panicked(ctx, info.FullMethod, cause)
 			}
 			if code := status.Code(err); code != codes.Canceled && code != codes.Unavailable {
-				report(ctx, p.endpoint, info.FullMethod, time.Since(begin), err)
+				p.report(ctx, c, info.FullMethod, time.Since(begin), err)
 			}
 		}()
-		if client := processOf(ctx); client != nil {
-			if err := p.clients.openStream(client); err != nil {
-				return err
-			}
-			defer p.clients.closeStream(client)
+		client := c.conn.Client() // streams come over connections only
+		if err := client.OpenStream(); err != nil {
+			return toStatus(err)
 		}
-		stopped := make(chan struct{})
-		defer close(stopped)
+		defer client.CloseStream()
 		go func() {
 			select {
 			case <-draining:
 				cancel()
-			case <-stopped:
+			case <-ctx.Done():
 			}
 		}()
 		return next(srv, &drainedStream{ServerStream: stream, ctx: ctx, draining: draining})
 	}
-}
-
-// openStream counts a stream of a client that is no call of the API, or says that it is one too many. None waits: whoever
-// has so many open does not end them soon.
-func (cs *clients) openStream(client *process) error {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	switch {
-	case client.streams >= cs.limits.ClientStreams:
-		return tooManyStreams(fmt.Sprintf("%d health and reflection streams of this process are open already", cs.limits.ClientStreams))
-	case cs.streams >= cs.limits.Streams:
-		return tooManyStreams(fmt.Sprintf("%d health and reflection streams of all processes are open already", cs.limits.Streams))
-	}
-	client.streams++
-	cs.streams++
-	return nil
-}
-
-func tooManyStreams(why string) error {
-	return withReason(status.New(codes.ResourceExhausted, why+"; end those that are not needed, or try again later"), "TOO_MANY_STREAMS", nil)
-}
-
-// closeStream ends what openStream counted.
-func (cs *clients) closeStream(client *process) {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	client.streams--
-	cs.streams--
-	cs.forget(client)
 }
 
 // drainedStream is a stream whose context ends and whose receiving fails when the server drains.

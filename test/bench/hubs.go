@@ -11,7 +11,7 @@ import (
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	adminserver "github.com/kubernetes-csi/csi-proxy/internal/admin"
 )
 
 // hubs are the clients that a driver has, and the control of the emulated node.
@@ -28,7 +28,7 @@ func dialHubs(t *target) (*hubs, error) {
 	h := &hubs{}
 	for _, socket := range []string{
 		t.socket("disk", "v1"), t.socket("filesystem", "v2alpha1"), t.socket("volume", "v2alpha1"),
-		filepath.Join(t.dir, "run", agent.AdminEndpoint+".sock"),
+		filepath.Join(t.dir, "run", adminserver.EndpointName+".sock"),
 	} {
 		conns, err := connect(socket, 1)
 		if err != nil {

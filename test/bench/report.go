@@ -22,10 +22,8 @@ start, memory and latency as a Windows program are in [performance-windows.md](p
 
 The agent is the real csi-proxy with every interceptor on, on emulated nodes with %d and with %d data disks besides the
 system disk, each partitioned and formatted. *Echo* is a gRPC server of the same library version without options or
-interceptors that sends back what it gets, with messages of the same size. Two settings of the agent, which the echo has
-not got, make up for part of its work: goroutines whose stacks have grown serve one call after the other
-(grpc.NumStreamWorkers), and its heap of a few megabytes may grow further before it is collected, unless GOGC says
-otherwise. All are processes of their own behind unix sockets, and one client process calls them in turns of %v, %d rounds
+interceptors that sends back what it gets, with messages of the same size.
+All are processes of their own behind unix sockets, and one client process calls them in turns of %v, %d rounds
 of them, so that what else the machine does falls on all of them. A ratio of medians or of rates is the median over the
 rounds of the ratio within a round; a ratio of 99th percentiles is over all rounds. Unless a table says otherwise there
 are %d data disks. Calls that are so slow that the rounds of one table cell take more than %v get fewer rounds.

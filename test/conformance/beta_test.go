@@ -14,8 +14,8 @@ import (
 	filesystemv1 "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
 	volumev1 "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
 // The paths of the beta lives, as kubelet gives them.
@@ -36,7 +36,7 @@ func startBeta(t *testing.T, selected ...string) *betaNode {
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // sockets need a short path
 	noError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	apis := &server.Selection{}
+	apis := &apis.Selection{}
 	for _, s := range selected {
 		noError(t, apis.Set(s))
 	}

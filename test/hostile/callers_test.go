@@ -21,7 +21,7 @@ import (
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/admission"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
@@ -93,7 +93,7 @@ func TestFloodOfHungCalls(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("the agent cannot tell processes apart here")
 	}
-	g := attack(t, testnode.Options{Limits: server.Limits{Calls: 16, ClientCalls: 8, Wait: 100 * time.Millisecond}})
+	g := attack(t, testnode.Options{Limits: admission.Limits{Calls: 16, ClientCalls: 8, Wait: 100 * time.Millisecond}})
 	reached, release := g.Faults.HangAll("OpenDevice")
 	defer release()
 	g.attackFrom(g.Socket("disk", "v1"))
@@ -111,7 +111,7 @@ func TestFloodOfHungCalls(t *testing.T) {
 // callers do: give up at once, come again, or come over another connection. What is refused is refused soon, and says
 // why; when Windows answers, everything is as before.
 func TestHungReadsAreBounded(t *testing.T) {
-	g := attack(t, testnode.Options{Limits: server.Limits{ClientCalls: 8, Wait: 10 * time.Millisecond}})
+	g := attack(t, testnode.Options{Limits: admission.Limits{ClientCalls: 8, Wait: 10 * time.Millisecond}})
 	_, release := g.Faults.HangAll("OpenDevice")
 	defer release()
 	before := runtime.NumGoroutine()
@@ -144,7 +144,7 @@ func TestHungReadsAreBounded(t *testing.T) {
 // not the ones that it drops.
 func TestThousandsOfConnections(t *testing.T) {
 	const most, opened = 100, 3000
-	g := attack(t, testnode.Options{Limits: server.Limits{ClientConnections: most}})
+	g := attack(t, testnode.Options{Limits: admission.Limits{ClientConnections: most}})
 	socket := g.Socket("filesystem", "v2alpha1")
 	var conns []net.Conn
 	defer func() {

@@ -19,7 +19,7 @@ import (
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/admission"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
@@ -128,7 +128,7 @@ func TestStreamsOfOneProcess(t *testing.T) {
 		t.Skip("the agent cannot tell processes apart here")
 	}
 	const most = 6
-	g := attack(t, testnode.Options{Limits: server.Limits{ClientStreams: most}})
+	g := attack(t, testnode.Options{Limits: admission.Limits{ClientStreams: most}})
 	endpoints := [][2]string{{"filesystem", "v2alpha1"}, {"filesystem", "v2alpha1"}, {"disk", "v1"}}
 	streams := besides()[:3]
 	fill := func(what string) (end func()) {
@@ -191,7 +191,7 @@ func TestHalfAHealthCheck(t *testing.T) {
 			}
 			g.alive()
 
-			g = attack(t, testnode.Options{Limits: server.Limits{ClientStreams: 1}})
+			g = attack(t, testnode.Options{Limits: admission.Limits{ClientStreams: 1}})
 			p = g.peer()
 			g.takeAll(p, path)
 			_ = p.conn.Close()
@@ -203,7 +203,7 @@ func TestHalfAHealthCheck(t *testing.T) {
 
 // Whoever asks for the agent's health or what it serves is answered when no place is left for calls of the API.
 func TestHealthWhileCallsHang(t *testing.T) {
-	g := attack(t, testnode.Options{Limits: server.Limits{Calls: 1, ClientCalls: 1, Wait: time.Second}})
+	g := attack(t, testnode.Options{Limits: admission.Limits{Calls: 1, ClientCalls: 1, Wait: time.Second}})
 	reached, release := g.Faults.HangAll("OpenDevice")
 	defer release()
 	ctx, giveUp := context.WithCancel(t.Context())

@@ -14,8 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
 // place is where an emulated node lives and its agent listens, while agents come and go.
@@ -38,10 +38,10 @@ func newPlace(t testing.TB) place {
 
 // start starts an agent that serves what the values of -api leave, everything without any. The returned function stops
 // it; it is stopped with the test too.
-func (p place) start(apis ...string) (stop func()) {
+func (p place) start(choice ...string) (stop func()) {
 	p.t.Helper()
-	var selection server.Selection
-	for _, value := range apis {
+	var selection apis.Selection
+	for _, value := range choice {
 		if err := selection.Set(value); err != nil {
 			p.t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	winio "github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/namedpipe"
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
 // ctl runs csi-proxyctl and returns what it prints.
@@ -116,9 +116,9 @@ func TestFlagsOfTheEndpoints(t *testing.T) {
 
 // TestPipeSecurity reads what the pipes have. Users in containers are let in to the API and not to the admin endpoint.
 func TestPipeSecurity(t *testing.T) {
-	const more = namedpipe.Administrators + "(A;;GRGW;;;S-1-5-93-2-2)"
+	const more = transport.Administrators + "(A;;GRGW;;;S-1-5-93-2-2)"
 	launch(t, "-host=windows", "-pipe-security="+more)
-	for name, want := range map[string]string{"csi-proxy-disk-v1": more, "csi-proxy-system-v1alpha1": more, "csiproxy-admin": namedpipe.Administrators} {
+	for name, want := range map[string]string{"csi-proxy-disk-v1": more, "csi-proxy-system-v1alpha1": more, "csiproxy-admin": transport.Administrators} {
 		if got := security(t, `\\.\pipe\`+name); got != want {
 			t.Errorf("%s has %s, want %s", name, got, want)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
@@ -21,7 +21,7 @@ func TestOldAgent(t *testing.T) {
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir is too long for a socket
 	check(t, "making a directory", err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	var old server.Selection
+	var old apis.Selection
 	for _, version := range []string{"disk=v1beta1", "filesystem=v1beta1", "volume=v1beta1"} {
 		check(t, version, old.Set(version))
 	}

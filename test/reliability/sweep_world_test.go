@@ -19,6 +19,7 @@ import (
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
@@ -114,7 +115,7 @@ func (w *world) start() {
 		w.t.Fatal(err)
 	}
 	w.node = n
-	conn := server.NewLocal(server.APIs(n), server.Options{Logger: klog.New(quiet{})})
+	conn := server.NewLocal(apis.All(n), server.Options{Logger: klog.New(quiet{})})
 	w.Disk = diskapi.NewDiskClient(conn)
 	w.Filesystem = filesystemapi.NewFilesystemClient(conn)
 	w.ISCSI = iscsiapi.NewIscsiClient(conn)

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	adminserver "github.com/kubernetes-csi/csi-proxy/internal/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/admission"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
@@ -37,7 +39,7 @@ type Options struct {
 	// Metrics makes the agent count; see agent.Agent.Metrics.
 	Metrics bool
 	// Limits bound what clients cost; see agent.Config.
-	Limits server.Limits
+	Limits admission.Limits
 	// CallTimeout is how long every call may take; see agent.Config.
 	CallTimeout time.Duration
 	// Audit is told of every call; see agent.Config.
@@ -69,7 +71,7 @@ func Start(t testing.TB, o Options) *Node {
 // Admin connects to the node's admin endpoint, until the test ends.
 func (n *Node) Admin(t testing.TB) *adminclient.Client {
 	t.Helper()
-	client, err := adminclient.DialPath(t.Context(), n.Agent.Path(agent.AdminEndpoint))
+	client, err := adminclient.DialPath(t.Context(), n.Agent.Path(adminserver.EndpointName))
 	if err != nil {
 		t.Fatal(err)
 	}

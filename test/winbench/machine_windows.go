@@ -5,11 +5,12 @@ package main
 import (
 	"fmt"
 	"net"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/namedpipe"
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
 // system names Wine, or the build of Windows.
@@ -67,13 +68,9 @@ func memoryOf(pid int) (memory, error) {
 
 // listen opens a pipe as the agent does, so that the transport is the same.
 func listen(name string) (net.Listener, error) {
-	set, err := namedpipe.NewSet()
+	place, err := transport.Open(transport.Options{OwnUser: true})
 	if err != nil {
 		return nil, err
 	}
-	security, err := namedpipe.CurrentUser()
-	if err != nil {
-		return nil, err
-	}
-	return set.Listen(name, security)
+	return place.Listen(strings.TrimPrefix(name, `\\.\pipe\`), false)
 }

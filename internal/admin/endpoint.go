@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"context"
+	"slices"
+
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// EndpointName is the name of the endpoint's socket or pipe.
+const EndpointName = "csiproxy-admin"
+
+// An Agent is what the endpoint shows and restarts.
+type Agent interface {
+	// API returns what serves the storage API; nil while the node reboots or the agent stops.
+	API() *server.Server
+	// Node returns the node's operations. It fails while API returns nil.
+	Node() (*node.Node, error)
+	// Restart reboots the emulated node and serves it again.
+	Restart(ctx context.Context) error
+}
+
+// Endpoint returns the endpoint of an agent: the service Admin, and EmulatedNode unless the Emulation is the zero value.
+func Endpoint(a Agent, e Emulation) server.Endpoint {
+	services := []server.Service{{
+		Name: api.Admin_ServiceDesc.ServiceName,
+		Methods: []server.Method{
+			server.Unary("ListAPIs", server.LimitRead, func(context.Context, *api.ListAPIsRequest) (*api.ListAPIsResponse, error) {
+				return listAPIs(a.API()), nil
+			}),
+			server.Unary("GetTree", server.LimitRead, func(ctx context.Context, _ *api.GetTreeRequest) (*api.GetTreeResponse, error) {
+				return Tree(ctx, a)
+			}),
+			server.Unary("ListJournal", 2*journalPatience, e.listJournal),
+			server.Unary("Inspect", server.LimitWrite, func(ctx context.Context, _ *api.InspectRequest) (*api.InspectResponse, error) {
+				return inspect(ctx, a)
+			}),
+		},
+	}}
+	if e.Node != nil {
+		services = append(services, server.Service{
+			Name: api.EmulatedNode_ServiceDesc.ServiceName,
+			Methods: append(slices.Concat(diskMethods(e.Node), networkMethods(e.Node), systemMethods(e.Node)),
+				server.Unary("AddFault", server.LimitWrite, e.addFault),
+				server.Unary("ListFaults", server.LimitRead, e.listFaults),
+				server.Unary("RemoveFault", server.LimitWrite, e.removeFault),
+				server.Unary("Reboot", server.LimitLong, func(ctx context.Context, _ *api.RebootRequest) (*api.RebootResponse, error) {
+					return &api.RebootResponse{}, a.Restart(context.WithoutCancel(ctx))
+				})),
+		})
+	}
+	return server.Endpoint{Name: EndpointName, Private: true, Services: services}
+}
+
+func listAPIs(serving *server.Server) *api.ListAPIsResponse {
+	response := &api.ListAPIsResponse{}
+	if serving == nil {
+		return response
+	}
+	for _, e := range serving.Endpoints() {
+		response.Apis = append(response.Apis, &api.API{Group: e.Group, Version: e.Version, Endpoint: serving.Path(e)})
+	}
+	return response
+}

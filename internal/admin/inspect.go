@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+)
+
+// inspectPatience is how long each part of an inspection may take. The inspection is for nodes on which something hangs:
+// one part that does must not hide the others.
+const inspectPatience = 5 * time.Second
+
+// inspect answers Inspect.
+func inspect(ctx context.Context, a Agent) (*api.InspectResponse, error) {
+	n, err := a.Node()
+	if err != nil {
+		return nil, err
+	}
+	response := &api.InspectResponse{}
+	for _, o := range n.Running() {
+		response.Operations = append(response.Operations, &api.Operation{Name: o.Name, Age: durationpb.New(o.Age), Waiting: o.Waiting})
+	}
+	for _, part := range []struct {
+		what string
+		look func(context.Context, *node.Node, *api.InspectResponse) error
+	}{
+		{"mount points and links that lead nowhere", inspectLinks},
+		{"SMB mappings", inspectMappings},
+		{"iSCSI sessions", inspectSessions},
+	} {
+		limited, cancel := context.WithTimeout(ctx, inspectPatience)
+		err := part.look(limited, n, response)
+		cancel()
+		if err != nil {
+			response.Missing = append(response.Missing, part.what+": "+err.Error())
+		}
+	}
+	return response, nil
+}
+
+func inspectLinks(ctx context.Context, n *node.Node, response *api.InspectResponse) error {
+	found, err := n.Filesystem.Dangling(ctx)
+	for _, d := range found {
+		response.Dangling = append(response.Dangling, &api.Dangling{Path: d.Path, Target: d.Target, Kind: danglingKind(d.Kind)})
+	}
+	return err
+}
+
+func danglingKind(kind node.DanglingKind) api.DanglingKind {
+	switch kind {
+	case node.VolumeGone:
+		return api.DanglingKind_DANGLING_KIND_MOUNT_POINT
+	case node.ShareNotMapped:
+		return api.DanglingKind_DANGLING_KIND_SHARE
+	default:
+		return api.DanglingKind_DANGLING_KIND_LINK
+	}
+}
+
+func inspectMappings(ctx context.Context, n *node.Node, response *api.InspectResponse) error {
+	mappings, err := n.SMB.Mappings(ctx)
+	for _, m := range mappings {
+		response.SmbMappings = append(response.SmbMappings, &api.SMBMapping{RemotePath: m.RemotePath, Status: m.Status})
+	}
+	return err
+}
+
+func inspectSessions(ctx context.Context, n *node.Node, response *api.InspectResponse) error {
+	sessions, err := n.ISCSI.Sessions(ctx)
+	for _, s := range sessions {
+		response.IscsiSessions = append(response.IscsiSessions, &api.ISCSISession{Target: s.Target, Connected: s.Connected})
+	}
+	return err
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/journal"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+const (
+	journalPart     = 500              // what one answer has at most
+	journalPatience = 30 * time.Second // how long ListJournal waits
+)
+
+// Record writes API calls down in the journal, but not those that ask for it: whoever follows it would never come to an end.
+func (e Emulation) Record(c server.RecordedCall) server.CallRecord {
+	if c.Method == api.Admin_ListJournal_FullMethodName {
+		return nil
+	}
+	return callRecord{e.Journal.BeginAPI(c.RequestID, c.Endpoint, c.Method)}
+}
+
+// callRecord is the journal's entry of a call that runs, as the server fills it.
+type callRecord struct{ *journal.APICall }
+
+func (c callRecord) Request(request any) {
+	if message, ok := request.(proto.Message); ok {
+		c.APICall.Request(message)
+	}
+}
+
+func (c callRecord) End(response any, err error) {
+	message, _ := response.(proto.Message)
+	if err != nil {
+		message = nil
+	}
+	c.APICall.End(message, err)
+}
+
+func (e Emulation) listJournal(ctx context.Context, r *api.ListJournalRequest) (*api.ListJournalResponse, error) {
+	if e.Journal == nil {
+		return nil, &node.Error{Class: node.FailedPrecondition, Reason: "NO_JOURNAL", Message: "the agent keeps a journal of an emulated node only"}
+	}
+	limit := int(min(r.GetLimit(), journalPart))
+	if limit == 0 {
+		limit = journalPart
+	}
+	q := journal.Query{
+		After: r.GetAfter(), Limit: limit, Methods: r.GetMethod(), Function: r.GetFunction(), Object: r.GetObject(),
+		RequestID: r.GetRequestId(), Failed: r.GetFailed(),
+	}
+	if r.GetSince() != nil {
+		q.Since = r.GetSince().AsTime()
+	}
+	patience, cancel := context.WithTimeout(ctx, journalPatience)
+	defer cancel()
+	for {
+		found, err := e.Journal.Find(q)
+		if err != nil {
+			return nil, &node.Error{Class: node.InvalidArgument, Reason: "INVALID_QUERY", Message: err.Error(), Err: err}
+		}
+		if r.GetWait() && len(found.Entries) == 0 && e.Journal.Wait(patience, max(found.Searched, found.Newest)) {
+			q.After = found.Searched
+			continue
+		}
+		return &api.ListJournalResponse{
+			Entries: journal.Messages(found.Entries), Running: journal.Messages(found.Running),
+			Newest: found.Newest, Searched: found.Searched,
+		}, nil
+	}
+}

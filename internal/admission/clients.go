@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"net"
+	"slices"
+	"sync"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
+)
+
+// Clients are the books on the processes that have connections to the endpoints of one server, or calls that run on it.
+type Clients struct {
+	limits  Limits
+	logger  klog.Logger
+	metrics *Metrics
+
+	mu      sync.Mutex
+	closed  bool               // no connection is admitted any more
+	known   map[uint32]*Client // by process number
+	conns   map[*Conn]struct{}
+	streams int
+	running int       // calls
+	lines   []*Client // that have calls waiting, the next first
+}
+
+// New returns books without entries. Metrics may be nil.
+func New(l Limits, logger klog.Logger, m *Metrics) *Clients {
+	if m == nil {
+		m = NewMetrics() // which nobody collects
+	}
+	return &Clients{limits: l.complete(), logger: logger, metrics: m, known: map[uint32]*Client{}, conns: map[*Conn]struct{}{}}
+}
+
+// A Client is one process: what it has open, and what it has running.
+type Client struct {
+	peer  transport.Peer // as it was when it came
+	all   *Clients
+	log   allowance
+	conns []*Conn
+
+	streams int // see OpenStream
+	running int // calls
+	waiting []chan struct{}
+}
+
+// Peer returns the process.
+func (c *Client) Peer() transport.Peer { return c.peer }
+
+// MayLog reports whether a line about the client's calls may be written, and how many were left out since the last one.
+func (c *Client) MayLog() (ok bool, leftOut int) { return c.log.take() }
+
+// admit takes a new connection into the books; it returns nil when they are closed. When the connection is one too many, a
+// connection of the client that has most is dropped: its oldest one on which nothing ever came, as drivers' probes leave
+// them behind, otherwise its newest. So a client can push out nobody who has fewer connections than it has itself.
+func (cs *Clients) admit(accepted net.Conn) *Conn {
+	cs.mu.Lock()
+	if cs.closed {
+		cs.mu.Unlock()
+		return nil
+	}
+	client := cs.of(transport.PeerOf(accepted))
+	c := &Conn{Conn: accepted, client: client}
+	client.conns = append(client.conns, c)
+	cs.conns[c] = struct{}{}
+	cs.metrics.connections.Inc()
+	var victim *Conn
+	switch {
+	case len(client.conns) > cs.limits.ClientConnections:
+		victim = client.leastMissed()
+	case len(cs.conns) > cs.limits.Connections:
+		victim = cs.heaviest(client).leastMissed()
+	}
+	cs.mu.Unlock()
+	if victim == nil {
+		return c
+	}
+	cs.metrics.dropped.Inc()
+	if told, untold := victim.client.MayLog(); told {
+		cs.logger.Info("dropped a connection: too many are open", "client", victim.client.peer.String(), "limit", cs.limits.ClientConnections,
+			"limitOfAll", cs.limits.Connections, "linesLeftOut", untold)
+	}
+	_ = victim.Close()
+	return c
+}
+
+// of returns the client that a peer is. A process is told by its number alone: the rest need not be the same, nor readable,
+// each time that it connects. Where the system gives no number, every connection is a client of its own.
+func (cs *Clients) of(peer transport.Peer) *Client {
+	if known := cs.known[peer.PID]; known != nil {
+		return known
+	}
+	c := &Client{peer: peer, all: cs}
+	if peer.PID != 0 {
+		cs.known[peer.PID] = c
+	}
+	return c
+}
+
+// heaviest is the client with the most connections; of several, the newcomer if it is one.
+func (cs *Clients) heaviest(newcomer *Client) *Client {
+	most := newcomer
+	for _, c := range cs.known {
+		if len(c.conns) > len(most.conns) {
+			most = c
+		}
+	}
+	return most
+}
+
+// leastMissed is the connection whose loss costs a client least.
+func (c *Client) leastMissed() *Conn {
+	if i := slices.IndexFunc(c.conns, (*Conn).silent); i >= 0 {
+		return c.conns[i]
+	}
+	return c.conns[len(c.conns)-1]
+}
+
+// silent reports whether the client has sent nothing yet.
+func (c *Conn) silent() bool { return !c.spoke.Load() }
+
+// leave takes a closed connection out of the books; later calls do nothing.
+func (c *Client) leave(closed *Conn) {
+	cs := c.all
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if _, open := cs.conns[closed]; !open {
+		return
+	}
+	delete(cs.conns, closed)
+	c.conns = slices.DeleteFunc(c.conns, func(one *Conn) bool { return one == closed })
+	cs.metrics.connections.Dec()
+	c.forget()
+}
+
+// forget ends the books of a client that has nothing open and nothing running. One that has closed its connections stays in
+// them until its streams and its operations on the node are over: it may come back for more.
+func (c *Client) forget() {
+	if len(c.conns) == 0 && c.streams == 0 && c.running == 0 && c.all.known[c.peer.PID] == c {
+		delete(c.all.known, c.peer.PID)
+	}
+}
+
+// Close admits no more connections and drops those on which nothing ever came. Clients probe an endpoint by connecting, and
+// some never send a byte nor close; a gRPC server waits for the first bytes of each of them before it stops.
+func (cs *Clients) Close() {
+	cs.mu.Lock()
+	cs.closed = true
+	cs.mu.Unlock()
+	cs.drop((*Conn).silent)
+}
+
+// DropAll closes all connections.
+func (cs *Clients) DropAll() { cs.drop(func(*Conn) bool { return true }) }
+
+func (cs *Clients) drop(match func(*Conn) bool) {
+	cs.mu.Lock()
+	var drop []*Conn
+	for c := range cs.conns {
+		if match(c) {
+			drop = append(drop, c)
+		}
+	}
+	cs.mu.Unlock()
+	for _, c := range drop {
+		_ = c.Close()
+	}
+}

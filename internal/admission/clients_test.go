@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
+)
+
+// crowd is connections of several processes, by the process's text.
+type crowd struct {
+	t  *testing.T
+	cs *Clients
+	of map[string][]*Conn
+}
+
+func newCrowd(t *testing.T, limits Limits) *crowd {
+	t.Helper()
+	return &crowd{t: t, cs: New(limits, klog.Background(), nil), of: map[string][]*Conn{}}
+}
+
+// connect adds connections of a process that have spoken, or have not.
+func (c *crowd) connect(peer transport.Peer, count int, spoke bool) {
+	c.t.Helper()
+	for range count {
+		ours, theirs := net.Pipe()
+		c.t.Cleanup(func() { _ = theirs.Close() })
+		added := c.cs.admit(&transport.Conn{Conn: ours, Peer: peer})
+		added.spoke.Store(spoke)
+		c.of[peer.String()] = append(c.of[peer.String()], added)
+	}
+}
+
+// user is a process of root's.
+func user(pid uint32) transport.Peer {
+	root := 0
+	return transport.Peer{PID: pid, UID: &root}
+}
+
+// open tells which of the connections are open: "+" for each that is, "-" for each that was dropped.
+func (c *crowd) open() map[string]string {
+	marks := map[string]string{}
+	for name, conns := range c.of {
+		var b strings.Builder
+		for _, one := range conns {
+			_ = one.Conn.SetReadDeadline(time.Now().Add(-time.Second))
+			if _, err := one.Conn.Read(make([]byte, 1)); errors.Is(err, io.ErrClosedPipe) {
+				b.WriteByte('-')
+			} else {
+				b.WriteByte('+')
+			}
+		}
+		marks[name] = b.String()
+	}
+	return marks
+}
+
+func TestConnectionsOfOneProcess(t *testing.T) {
+	c := newCrowd(t, Limits{ClientConnections: 4, Connections: 100})
+	c.connect(user(1), 2, true)
+	c.connect(user(1), 2, false) // probes that nobody closed
+	c.connect(user(1), 2, true)  // push those out
+	c.connect(user(1), 1, true)  // and is one too many itself
+	c.connect(user(2), 3, false)
+	want := map[string]string{"pid 1 uid 0": "++--++-", "pid 2 uid 0": "+++"}
+	if d := cmp.Diff(want, c.open()); d != "" {
+		t.Errorf("connections (-want +got):\n%s", d)
+	}
+	open, dropped := testutil.ToFloat64(c.cs.metrics.connections), testutil.ToFloat64(c.cs.metrics.dropped)
+	if got := fmt.Sprint(len(c.cs.conns), open, dropped); got != "7 7 3" {
+		t.Errorf("open, and open and dropped in the metrics: got %s, want 7 7 3", got)
+	}
+	for _, conns := range c.of {
+		for _, one := range conns {
+			_ = one.Close()
+		}
+	}
+	if got := fmt.Sprint(len(c.cs.conns), len(c.cs.known)); got != "0 0" {
+		t.Errorf("when all are closed, connections and processes are counted: %s", got)
+	}
+}
+
+// When no more connections can be open, who has most of them loses one; a newcomer with few is let in.
+func TestConnectionsOfAllProcesses(t *testing.T) {
+	c := newCrowd(t, Limits{ClientConnections: 100, Connections: 10})
+	c.connect(user(1), 2, true)
+	c.connect(user(666), 20, true)
+	c.connect(user(2), 3, true)
+	c.connect(user(1), 1, true)
+	want := map[string]string{
+		"pid 1 uid 0": "+++", "pid 2 uid 0": "+++",
+		"pid 666 uid 0": "++++----------------",
+	}
+	if d := cmp.Diff(want, c.open()); d != "" {
+		t.Errorf("connections (-want +got):\n%s", d)
+	}
+}
+
+// Where the system does not name the process, one connection knows nothing of another.
+func TestConnectionsOfUnknownProcesses(t *testing.T) {
+	c := newCrowd(t, Limits{ClientConnections: 1, Connections: 100})
+	c.connect(transport.Peer{}, 3, true)
+	if d := cmp.Diff(map[string]string{"unknown process": "+++"}, c.open()); d != "" {
+		t.Errorf("connections (-want +got):\n%s", d)
+	}
+}
+
+// A process is its number, whatever else the system says of it at one time and not at another.
+func TestConnectionsOfAProcessWhoseNameChanges(t *testing.T) {
+	c, other := newCrowd(t, Limits{ClientConnections: 2, Connections: 100}), 1000
+	c.connect(transport.Peer{PID: 7}, 1, true)
+	c.connect(transport.Peer{PID: 7, Image: `C:\a driver.exe`}, 2, true)
+	c.connect(transport.Peer{PID: 7, UID: &other}, 1, true)
+	c.connect(transport.Peer{PID: 71}, 2, true)
+	c.connect(user(0), 3, true) // not shown to the agent: nothing says that they are one
+	want := map[string]string{"pid 7": "+", `pid 7 C:\a driver.exe`: "+-", "pid 7 uid 1000": "-", "pid 71": "++", "pid 0 uid 0": "+++"}
+	if d := cmp.Diff(want, c.open()); d != "" {
+		t.Errorf("connections (-want +got):\n%s", d)
+	}
+}
+
+// A process that closes its connections keeps the places of its streams until they are over.
+func TestProcessThatComesBackForStreams(t *testing.T) {
+	c := newCrowd(t, Limits{ClientStreams: 1})
+	c.connect(user(1), 1, true)
+	first := c.of["pid 1 uid 0"][0]
+	if err := first.client.OpenStream(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Close()
+	c.connect(user(1), 1, true)
+	again := c.of["pid 1 uid 0"][1]
+	if err := again.client.OpenStream(); !exhausted(err) {
+		t.Errorf("a second stream: got %v, want that it is refused", err)
+	}
+	_ = again.Close()
+	first.client.CloseStream()
+	if got := fmt.Sprint(len(c.cs.known), c.cs.streams); got != "0 0" {
+		t.Errorf("in the end, processes and streams are counted: %s", got)
+	}
+}
+
+// The streams of all processes together are bounded as well.
+func TestStreamsOfAllProcesses(t *testing.T) {
+	c := newCrowd(t, Limits{Streams: 3, ClientStreams: 2})
+	var refused []bool
+	open := func(peer transport.Peer) *Client {
+		c.connect(peer, 1, true)
+		conns := c.of[peer.String()]
+		client := conns[len(conns)-1].client
+		refused = append(refused, exhausted(client.OpenStream()))
+		return client
+	}
+	first := open(user(1))
+	for _, peer := range []transport.Peer{user(2), {}, {}} {
+		open(peer)
+	}
+	first.CloseStream()
+	open(user(2))
+	if d := cmp.Diff([]bool{false, false, false, true, false}, refused); d != "" {
+		t.Errorf("which streams were refused (-want +got):\n%s", d)
+	}
+}
+
+// A process that closes its connections while what it began still runs finds its places taken when it comes back.
+func TestProcessThatComesBack(t *testing.T) {
+	c := newCrowd(t, Limits{})
+	c.connect(user(1), 1, true)
+	s, err := c.of["pid 1 uid 0"][0].client.Enter(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.of["pid 1 uid 0"][0].Close()
+	c.connect(user(1), 1, true)
+	again := c.of["pid 1 uid 0"][1]
+	if got := again.client.running; got != 1 {
+		t.Errorf("it has %d calls running, want 1", got)
+	}
+	_ = again.Close()
+	s.Release()
+	if got := len(c.cs.known); got != 0 {
+		t.Errorf("in the end %d processes are known", got)
+	}
+}

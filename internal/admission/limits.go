@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"cmp"
+	"time"
+)
+
+// Limits bound what the clients of one server cost together, whichever of its endpoints they use. A client is a process;
+// where the system does not tell processes apart, each connection is one. A zero is the default.
+type Limits struct {
+	// Calls is how many calls run at a time; the others wait for their turn. A call whose caller gave up counts until its
+	// operation on the node is over.
+	Calls int
+	// ClientCalls is how many of them are one client's.
+	ClientCalls int
+	// ClientWaiting is how many more of one client's wait; what comes then is refused at once.
+	ClientWaiting int
+	// Connections is how many connections are open.
+	Connections int
+	// ClientConnections is how many of them are one client's.
+	ClientConnections int
+	// Streams is how many streams are open that are no calls of the endpoints' own services: health checks, health watches
+	// and reflection, unary or not.
+	Streams int
+	// ClientStreams is how many of them are one client's; what comes beyond either is refused at once.
+	ClientStreams int
+	// Wait is how long a call waits for its turn before it is refused.
+	Wait time.Duration
+}
+
+// The defaults. A driver has a connection to each of a few endpoints and a few dozen calls at a time when a node drains;
+// some drivers open a connection for each call and leave it to their garbage collector. So the limits are far beyond what
+// a driver needs, and low enough that a client who uses them up costs some hundred megabytes and leaves three quarters of
+// the places to others. Probes and grpcurl have one stream open; who lets gRPC watch the health of its connections has
+// one for each of the agent's two dozen endpoints at most. A stream costs some 20 KiB.
+const (
+	defaultCalls             = 1024
+	defaultClientCalls       = 256
+	defaultClientWaiting     = 4096
+	defaultConnections       = 8192
+	defaultClientConnections = 4096
+	defaultStreams           = 2048
+	defaultClientStreams     = 32
+	defaultWait              = 10 * time.Second
+)
+
+func (l Limits) complete() Limits {
+	return Limits{
+		Calls:             cmp.Or(l.Calls, defaultCalls),
+		ClientCalls:       cmp.Or(l.ClientCalls, defaultClientCalls),
+		ClientWaiting:     cmp.Or(l.ClientWaiting, defaultClientWaiting),
+		Connections:       cmp.Or(l.Connections, defaultConnections),
+		ClientConnections: cmp.Or(l.ClientConnections, defaultClientConnections),
+		Streams:           cmp.Or(l.Streams, defaultStreams),
+		ClientStreams:     cmp.Or(l.ClientStreams, defaultClientStreams),
+		Wait:              cmp.Or(l.Wait, defaultWait),
+	}
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Metrics count what the clients have, all of them together.
+type Metrics struct {
+	places      prometheus.Gauge
+	queued      prometheus.Gauge
+	connections prometheus.Gauge
+	dropped     prometheus.Counter
+}
+
+// NewMetrics counts nothing yet.
+func NewMetrics() *Metrics {
+	return &Metrics{
+		places: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "csi_proxy_call_places_taken",
+			Help: "API calls that run, and those whose callers gave up while what they began goes on.",
+		}),
+		queued: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "csi_proxy_calls_queued",
+			Help: "API calls that wait for their turn, as their client or all together have too many running.",
+		}),
+		connections: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "csi_proxy_connections",
+			Help: "Open connections of the API's endpoints.",
+		}),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "csi_proxy_connections_dropped_total",
+			Help: "Connections that were closed because their process, or all together, had too many.",
+		}),
+	}
+}
+
+// Collectors are what a registry takes.
+func (m *Metrics) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.places, m.queued, m.connections, m.dropped}
+}

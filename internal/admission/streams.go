@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"fmt"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+)
+
+// OpenStream counts a stream of the client that is no call of the API, or returns an error that says that it is one too
+// many. None waits: whoever has so many open does not end them soon.
+func (c *Client) OpenStream() error {
+	cs := c.all
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	switch {
+	case c.streams >= cs.limits.ClientStreams:
+		return tooManyStreams(cs.limits.ClientStreams, "this process")
+	case cs.streams >= cs.limits.Streams:
+		return tooManyStreams(cs.limits.Streams, "all processes")
+	}
+	c.streams++
+	cs.streams++
+	return nil
+}
+
+func tooManyStreams(limit int, whose string) error {
+	return &node.Error{Class: node.ResourceExhausted, Reason: "TOO_MANY_STREAMS", Message: fmt.Sprintf(
+		"%d health and reflection streams of %s are open already; end those that are not needed, or try again later", limit, whose)}
+}
+
+// CloseStream ends what OpenStream counted.
+func (c *Client) CloseStream() {
+	cs := c.all
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	c.streams--
+	cs.streams--
+	c.forget()
+}

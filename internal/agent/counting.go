@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"github.com/kubernetes-csi/csi-proxy/internal/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/metrics"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// counting is what counts the agent's work. The zero value counts nothing, and calls pay nothing for it.
+type counting struct{ metrics *metrics.Metrics }
+
+// count sets up the counting, if it is asked for.
+func (a *Agent) count() {
+	if !a.config.Metrics {
+		return
+	}
+	a.counting.metrics = metrics.New(metrics.Watched{
+		Node: func() *node.Node {
+			n, _ := a.Node()
+			return n
+		},
+		Endpoints: a.endpointStates,
+		Failed: func() error {
+			if err := a.failure.Load(); err != nil {
+				return *err
+			}
+			return nil
+		},
+	}, a.config.Logger)
+	a.config.Interceptor = kernel.Chain(a.counting.metrics.Kernel.Intercept, a.config.Interceptor)
+}
+
+// Metrics returns the metrics and the health of the agent, nil unless Config asks for them.
+func (a *Agent) Metrics() *metrics.Metrics { return a.counting.metrics }
+
+// calls is what the server counts with.
+func (c counting) calls() *server.Metrics {
+	if c.metrics == nil {
+		return nil
+	}
+	return c.metrics.Calls
+}
+
+// operations is what the node counts with.
+func (c counting) operations() node.Observer {
+	if c.metrics == nil {
+		return nil
+	}
+	return c.metrics.Operations.Observe
+}
+
+// endpointStates are the endpoints that should be served, also while the node reboots, and the admin endpoint.
+func (a *Agent) endpointStates() []metrics.Endpoint {
+	api := a.API()
+	var states []metrics.Endpoint
+	for _, e := range a.config.APIs.Apply(apis.All(&node.Node{})) {
+		states = append(states, metrics.Endpoint{Name: e.Name, Up: api != nil && api.Accepts(e.Name)})
+	}
+	return append(states, metrics.Endpoint{Name: admin.EndpointName, Up: a.admin.Accepts(admin.EndpointName)})
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// serving is the node's operations and what serves them. A reboot replaces it.
+type serving struct {
+	node  *node.Node
+	api   *server.Server
+	local *server.Local
+}
+
+// serve makes the node's operations and serves them.
+func (a *Agent) serve() error {
+	n, err := node.New(a.config.Kernel, node.Config{
+		WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor, RequirePrivacy: a.config.RequirePrivacy,
+		Observer: a.counting.operations(), Hold: server.Hold,
+	})
+	if err != nil {
+		return err
+	}
+	all := apis.All(n)
+	selected := a.config.APIs.Apply(all)
+	o := server.Options{
+		Metrics: a.counting.calls(), Failed: a.fail, Logger: a.config.Logger, Records: a.records(),
+		Limits: a.config.Limits, CallTimeout: a.config.CallTimeout,
+	}
+	if a.emulation.Node != nil {
+		a.emulation.Serve(selected)
+		o.Disturb = a.emulation.Faults
+	}
+	api, err := server.Start(a.place, selected, o)
+	if err != nil {
+		return err
+	}
+	a.serving.Store(&serving{node: n, api: api, local: server.NewLocal(all, o)})
+	return nil
+}
+
+// records are those who are told of calls: the journal of an emulated node, and the audit log.
+func (a *Agent) records() (all []server.Record) {
+	if a.emulation.Node != nil {
+		all = append(all, a.emulation.Record)
+	}
+	if a.config.Audit != nil {
+		all = append(all, a.config.Audit)
+	}
+	return all
+}
+
+// API returns what serves the API; nil while the node reboots or the agent stops.
+func (a *Agent) API() *server.Server {
+	if s := a.serving.Load(); s != nil {
+		return s.api
+	}
+	return nil
+}
+
+// Node returns the node's operations. It fails while API returns nil.
+func (a *Agent) Node() (*node.Node, error) {
+	if s := a.serving.Load(); s != nil {
+		return s.node, nil
+	}
+	return nil, notServed()
+}
+
+// notServed is the error of those who ask for the node while it is away.
+func notServed() error {
+	return &node.Error{Class: node.Unavailable, Reason: "NODE_NOT_SERVED", Message: "the node is rebooting or the agent is stopping; try again"}
+}
+
+// Local is a connection in this process to the node that the agent serves, for every version of every group, whatever
+// the agent's selection is. It stays good when the node reboots.
+func (a *Agent) Local() grpc.ClientConnInterface { return local{a} }
+
+type local struct{ agent *Agent }
+
+func (l local) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
+	s := l.agent.serving.Load()
+	if s == nil {
+		return notServed()
+	}
+	return s.local.Invoke(ctx, method, request, response, opts...)
+}
+
+func (local) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return (*server.Local)(nil).NewStream(ctx, desc, method, opts...) // which fails
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apis
+
+import (
+	"context"
+
+	api "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// smbMethods are the methods of smb v1, the group's hub.
+func smbMethods(shares *node.SMB) []server.Method {
+	return []server.Method{
+		server.Unary("NewSmbGlobalMapping", server.LimitWrite, func(ctx context.Context, r *api.NewSmbGlobalMappingRequest) (*api.NewSmbGlobalMappingResponse, error) {
+			password := node.Secret(r.GetPassword())
+			r.Password = "" // the request itself cannot be wiped; let it at least not live on
+			err := shares.NewSMBGlobalMapping(ctx, r.GetRemotePath(), r.GetLocalPath(), r.GetUsername(), password)
+			return &api.NewSmbGlobalMappingResponse{}, err
+		}),
+		server.Unary("RemoveSmbGlobalMapping", server.LimitWrite, func(ctx context.Context, r *api.RemoveSmbGlobalMappingRequest) (*api.RemoveSmbGlobalMappingResponse, error) {
+			return &api.RemoveSmbGlobalMappingResponse{}, shares.RemoveSMBGlobalMapping(ctx, r.GetRemotePath())
+		}),
+	}
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+
+	"google.golang.org/grpc/peer"
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/admission"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
+)
+
+// call is what the agent knows of one call.
+type call struct {
+	id      string
+	conn    *admission.Conn // nil when the client is in this process
+	slot    *admission.Slot // nil until the call may run, and when the client is in this process
+	records []CallRecord
+}
+
+// callKey is the context key of the call that a context belongs to.
+type callKey struct{}
+
+// begun returns the context of a call that begins: with the call, and a logger that has the call's id on every line.
+func begun(ctx context.Context, logger klog.Logger) (context.Context, *call) {
+	c := &call{id: newRequestID()}
+	if p, ok := peer.FromContext(ctx); ok {
+		c.conn, _ = p.AuthInfo.(*admission.Conn)
+	}
+	ctx = klog.NewContext(context.WithValue(ctx, callKey{}, c), klog.LoggerWithValues(logger, "requestID", c.id))
+	return ctx, c
+}
+
+// newRequestID makes an id. The caller's own is not taken: it would let one client forge the trace of another.
+func newRequestID() string {
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // never fails, see crypto/rand
+	return hex.EncodeToString(id[:])
+}
+
+// callOf returns the call that a context belongs to, nil when there is none.
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// client returns who calls.
+func (c *call) client() transport.Peer {
+	if c.conn == nil {
+		return transport.Peer{InProcess: true}
+	}
+	return c.conn.Client().Peer()
+}
+
+// Hold keeps the place of the call that a context belongs to, as something that it began goes on after the call: until
+// Release, it counts as one of its client's calls that run. It returns nil for a context without such a call.
+func Hold(ctx context.Context) node.Held {
+	if c := callOf(ctx); c != nil && c.slot != nil {
+		c.slot.Hold()
+		return c.slot
+	}
+	return nil
+}
+
+// RequestID returns the id of the call that a context belongs to, also of a context that outlives the call; "" when there
+// is none.
+func RequestID(ctx context.Context) string {
+	if c := callOf(ctx); c != nil {
+		return c.id
+	}
+	return ""
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"k8s.io/klog/v2"
+)
+
+// requestIDHeader is the response header with the id that the call has in the agent's log. An answer has it when the log
+// may have a line about the call: when the call failed, and at level 2.
+const requestIDHeader = "x-request-id"
+
+// passage is what every call of one endpoint passes.
+type passage struct {
+	Options
+	endpoint Endpoint
+	limits   map[string]time.Duration // by method
+}
+
+func newPassage(e Endpoint, o Options) *passage {
+	p := &passage{Options: o, endpoint: e, limits: map[string]time.Duration{}}
+	for _, service := range append(slices.Clone(e.Services), healthService(nil)) {
+		for _, m := range service.Methods {
+			p.limits[service.path(m)] = cmp.Or(o.CallTimeout, m.Limit)
+		}
+	}
+	return p
+}
+
+// pass is the interceptor of unary calls. Those who tell of the call stand around those who change its outcome, so that
+// they tell what the caller sees.
+func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	begin := time.Now()
+	ctx, cancel := p.bounded(ctx, info.FullMethod)
+	defer cancel()
+	ctx, c := begun(ctx, p.Logger)
+	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod, Client: c.client()})
+	counted := p.Metrics.begin(p.endpoint, info.FullMethod)
+	if p.Disturb != nil && p.endpoint.Group != "" {
+		next = disturbed(p.Disturb, info.FullMethod, next)
+	}
+	response, err := admitted(ctx, c, request, info, next)
+	took := time.Since(begin)
+	counted(status.Code(err), took)
+	if err != nil || p.Logger.V(2).Enabled() {
+		_ = grpc.SetHeader(ctx, metadata.Pairs(requestIDHeader, c.id)) // fails only when headers were sent already
+		p.report(ctx, c, info.FullMethod, took, err)
+	}
+	for _, r := range c.records {
+		r.End(response, err)
+	}
+	return response, err
+}
+
+// admitted waits for the call's turn and runs the handler. Health checks have places of their own: a node whose calls all
+// hang is what they are asked about.
+func admitted(ctx context.Context, c *call, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (_ any, err error) {
+	switch {
+	case c.conn == nil: // in this process
+	case isHealth(info.FullMethod):
+		if err := c.conn.Client().OpenStream(); err != nil {
+			return nil, toStatus(err)
+		}
+		defer c.conn.Client().CloseStream()
+	default:
+		if c.slot, err = c.conn.Client().Enter(ctx); err != nil {
+			return nil, toStatus(err)
+		}
+		defer c.slot.Release()
+	}
+	return handled(ctx, request, info, next)
+}
+
+// handled runs the handler. A panic ends the call alone, and every error is made a gRPC status.
+func handled(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (response any, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			response, err = nil, panicked(ctx, info.FullMethod, cause)
+		}
+	}()
+	if response, err = next(ctx, request); err != nil {
+		return nil, toStatus(err)
+	}
+	return response, nil
+}
+
+// report writes the audit line of a call that is over: failures always, the rest at level 2. Requests are never
+// written, they may hold secrets.
+func (p *passage) report(ctx context.Context, c *call, method string, took time.Duration, err error) {
+	logger, client := klog.FromContext(ctx), c.client().String()
+	if err != nil && c.conn != nil {
+		told, leftOut := c.conn.Client().MayLog()
+		if !told {
+			return
+		}
+		if leftOut > 0 {
+			logger.Info("failures of this client's calls were left out of the log, there were too many", "client", client, "calls", leftOut)
+		}
+	}
+	fields := []any{"endpoint", p.endpoint.Name, "method", method, "client", client, "duration", took.Round(time.Microsecond), "code", status.Code(err).String()}
+	switch status.Code(err) {
+	case codes.OK:
+		logger.V(2).Info("call served", fields...)
+	case codes.Internal, codes.DataLoss, codes.Unknown:
+		logger.Error(err, "call failed", fields...)
+	default:
+		logger.Info("call failed", append(fields, "err", status.Convert(err).Message())...)
+	}
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package server_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+func TestStoppingWithoutClientsIsNoFailure(t *testing.T) {
+	for range 20 { // now before, now after the endpoint accepts
+		f := start(t, func(context.Context, string) (bool, error) { return true, nil })
+		if err := f.server.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		select {
+		case err := <-f.failed:
+			t.Errorf("the endpoint is said to have failed: %v", err)
+		default:
+		}
+	}
+}
+
+// While a call keeps one endpoint from being stopped, nobody gets into another one.
+func TestStoppingClosesAllEndpointsFirst(t *testing.T) {
+	running, release := make(chan struct{}), make(chan struct{})
+	f := start(t, func(context.Context, string) (bool, error) {
+		close(running)
+		<-release
+		return true, nil
+	}, server.Endpoint{Name: "idle"})
+	stopped := make(chan error, 1)
+	go func() { _, _ = f.client.PathExists(t.Context(), &api.PathExistsRequest{Path: "a"}) }()
+	<-running
+	go func() { stopped <- f.server.Stop(t.Context()) }()
+	limit, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for limit.Err() == nil {
+		if _, err := os.Lstat(f.dir.Path("idle")); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		runtime.Gosched()
+	}
+	if limit.Err() != nil {
+		t.Error("the other endpoint still accepts clients")
+	}
+	close(release)
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// A client that keeps its end open keeps a pipe's name in the world after its server is gone. Nobody can connect then, and
+// nobody can make the name: without more, whoever may open a pipe could keep the agent from ever starting again.
+
+// abandoned tells that a name exists which nobody serves: the pipe file system then says to clients that it does not.
+func abandoned(path string) bool {
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return false
+	}
+	// Anonymous, or whoever holds the pipe could act as this process.
+	h, err := windows.CreateFile(name, windows.GENERIC_READ, 0, nil, windows.OPEN_EXISTING,
+		windows.SECURITY_SQOS_PRESENT|windows.SECURITY_ANONYMOUS, 0)
+	if err == nil {
+		_ = windows.CloseHandle(h)
+	}
+	return errors.Is(err, windows.ERROR_FILE_NOT_FOUND)
+}
+
+// adopt makes an instance of a name that exists, and gives the name this security. It fails when the name was made by
+// somebody whom the agent cannot trust: who owns it may change its security at any time.
+//
+// https://learn.microsoft.com/windows/win32/ipc/named-pipe-security-and-access-rights
+func adopt(name *windows.NTUnicodeString, security *windows.SECURITY_DESCRIPTOR) (*instance, error) {
+	i, err := newInstance(name, security, findName, windows.WRITE_DAC)
+	if err != nil {
+		return nil, err
+	}
+	if err := takeOver(i.handle, security); err != nil {
+		i.close()
+		return nil, err
+	}
+	return i, nil
+}
+
+func takeOver(h windows.Handle, security *windows.SECURITY_DESCRIPTOR) error {
+	owner, err := ownerOf(h)
+	if err != nil {
+		return err
+	}
+	trusted, err := trustedOwners()
+	if err != nil {
+		return err
+	}
+	if !trusted[owner] {
+		return fmt.Errorf("a client keeps it in the world, and it belongs to %s: %w", owner, windows.ERROR_ACCESS_DENIED)
+	}
+	dacl, _, err := security.DACL()
+	if err != nil {
+		return os.NewSyscallError("GetSecurityDescriptorDacl", err)
+	}
+	err = windows.SetSecurityInfo(h, windows.SE_KERNEL_OBJECT,
+		windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, dacl, nil)
+	return os.NewSyscallError("SetSecurityInfo", err)
+}
+
+// trustedOwners are SYSTEM, administrators, and whoever owns what this process makes.
+func trustedOwners() (map[string]bool, error) {
+	own, err := defaultOwner()
+	if err != nil {
+		return nil, err
+	}
+	return map[string]bool{"S-1-5-18": true, "S-1-5-32-544": true, own: true}, nil
+}
+
+// defaultOwner is the owner of what this process makes, as a SID in text.
+//
+// https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-token_owner
+func defaultOwner() (string, error) {
+	const maxSIDBytes = 68 // SECURITY_MAX_SID_SIZE
+	var buffer struct {
+		owner *windows.SID // TOKEN_OWNER; what it points to follows
+		sid   [maxSIDBytes]byte
+	}
+	size := uint32(unsafe.Sizeof(buffer))
+	err := windows.GetTokenInformation(windows.GetCurrentProcessToken(), windows.TokenOwner, (*byte)(unsafe.Pointer(&buffer)), size, &size)
+	if err != nil {
+		return "", os.NewSyscallError("GetTokenInformation", err)
+	}
+	return buffer.owner.String(), nil
+}
+
+// ownerOf is the owner of a pipe, as a SID in text.
+//
+// https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-getsecurityinfo
+func ownerOf(h windows.Handle) (string, error) {
+	descriptor, err := windows.GetSecurityInfo(h, windows.SE_KERNEL_OBJECT, windows.OWNER_SECURITY_INFORMATION)
+	if err != nil {
+		return "", os.NewSyscallError("GetSecurityInfo", err)
+	}
+	owner, _, err := descriptor.Owner()
+	if err != nil {
+		return "", os.NewSyscallError("GetSecurityDescriptorOwner", err)
+	}
+	return owner.String(), nil
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/windows"
+	"k8s.io/klog/v2"
+)
+
+// How the paths of this machine's pipes begin, and how long they may be.
+//
+// https://learn.microsoft.com/windows/win32/ipc/pipe-names
+const (
+	pipePrefix  = `\\.\pipe\`
+	maxPipePath = 256
+)
+
+// backlog is how many connected clients may wait for Accept. Each is memory of the kernel's that nobody charges to the
+// client; the next ones find no free instance, and wait.
+const backlog = 64
+
+// pipeListener is the net.Listener of one pipe.
+type pipeListener struct {
+	pipes    *pipes
+	path     string
+	name     *windows.NTUnicodeString
+	security *windows.SECURITY_DESCRIPTOR
+	owner    string // of the name, as SDDL has it; "" when it could not be asked for
+
+	free    []*instance // the goroutine's own, once it has begun
+	failing bool        // likewise: the last instance could not be made
+
+	arrived chan struct{} // one element: there may be clients
+	closed  chan struct{}
+
+	mu      sync.Mutex
+	clients []windows.Handle // connected, not yet accepted
+	starved bool             // no instance is free, as so many wait
+	over    bool
+}
+
+func newPipeListener(p *pipes, path, security string) (*pipeListener, error) {
+	name, ok := strings.CutPrefix(path, pipePrefix)
+	if !ok || name == "" || len(path) > maxPipePath || strings.ContainsAny(name, "\x00\\/") {
+		return nil, fmt.Errorf("%q is no pipe of this machine, %sNAME", path, pipePrefix)
+	}
+	nt, err := windows.NewNTUnicodeString(`\??\pipe\` + name)
+	if err != nil {
+		return nil, fmt.Errorf("%q cannot be a pipe's name: %w", path, err)
+	}
+	descriptor, err := parseSecurity(security)
+	if err != nil {
+		return nil, fmt.Errorf("the security of the pipe %s: %w", path, err)
+	}
+	return &pipeListener{
+		pipes: p, path: path, name: nt, security: descriptor,
+		arrived: make(chan struct{}, 1), closed: make(chan struct{}),
+	}, nil
+}
+
+// open makes the first instances, to which clients can connect at once. It runs in its caller's goroutine, so that opening
+// one pipe waits for no other.
+func (l *pipeListener) open() error {
+	first, err := newInstance(l.name, l.security, makeName, 0)
+	if errors.Is(err, windows.ERROR_ACCESS_DENIED) && abandoned(l.path) {
+		first, err = adopt(l.name, l.security)
+	}
+	if err != nil {
+		return explain(err, l.path, true)
+	}
+	l.owner, _ = ownerOf(first.handle)
+	l.free = []*instance{first}
+	for len(l.free) < spares {
+		next, err := newInstance(l.name, l.security, findName, 0)
+		if err != nil {
+			l.abandon()
+			return explain(err, l.path, false)
+		}
+		l.free = append(l.free, next)
+	}
+	return nil
+}
+
+// abandon closes the instances of a pipe for whose clients nobody waits yet.
+func (l *pipeListener) abandon() {
+	for _, i := range l.free {
+		i.close()
+	}
+}
+
+// begin waits for clients, in the goroutine. Instances that cannot wait are closed, and collect makes others.
+func (l *pipeListener) begin() {
+	l.pipes.listeners[l] = struct{}{}
+	l.free = slices.DeleteFunc(l.free, func(i *instance) bool { return i.await(l.pipes.came) != nil })
+}
+
+// explain returns the error of a failure to make an instance with what it means.
+func explain(err error, path string, first bool) error {
+	denied := errors.Is(err, windows.ERROR_ACCESS_DENIED)
+	switch {
+	case first && (denied || errors.Is(err, windows.ERROR_PIPE_BUSY)): // the latter when its maker allows no more instances
+		return fmt.Errorf("%s: %w", holder(path), err)
+	case !denied:
+		return err
+	default:
+		return fmt.Errorf("its security does not admit this process itself, which must be allowed to make further instances: "+
+			"give SYSTEM, or the user that runs this, all access: %w", err)
+	}
+}
+
+// collect replaces the instances that got a client, and then hands the clients to Accept: whoever accepted one knows
+// that there are free instances again. It tells whether it made or took any: the caller then has to look again.
+func (l *pipeListener) collect() (changed bool) {
+	waiting, done := []*instance(nil), []*instance(nil)
+	for _, i := range l.free {
+		switch {
+		case !i.ready():
+			waiting = append(waiting, i)
+		case i.cancelled(): // with the thread that asked for its client
+			changed = true
+			if i.await(l.pipes.came) == nil {
+				waiting = append(waiting, i)
+			}
+		default:
+			done = append(done, i)
+		}
+	}
+	l.free = waiting
+	if len(done) == 0 && len(l.free) >= spares {
+		return changed
+	}
+	made, err := l.replenish()
+	for _, i := range done {
+		if i.connected() {
+			l.deliver(i.handle)
+		} else {
+			i.close()
+		}
+	}
+	if errors.Is(err, errTaken) {
+		l.pipes.drop(l) // which Accept tells
+	}
+	return changed || made || len(done) > 0
+}
+
+// errTaken says that the pipe's last instance went, and somebody else made the name since.
+var errTaken = errors.New("the pipe's name has been taken by somebody else")
+
+// replenish makes instances until there are enough. What fails is tried again soon. It tells whether it made any.
+func (l *pipeListener) replenish() (made bool, err error) {
+	for len(l.free) < spares && !l.full() {
+		i, err := l.another()
+		if err == nil {
+			err = i.await(l.pipes.came)
+		}
+		if err != nil && !l.failing {
+			klog.Background().Error(err, "the pipe has fewer free instances than it should", "pipe", l.path, "free", len(l.free))
+		}
+		l.failing = err != nil
+		if err != nil {
+			l.fed() // nothing is gained by waiting
+			return made, err
+		}
+		l.free = append(l.free, i)
+		l.fed()
+		made = true
+	}
+	return made, nil
+}
+
+// another makes a further instance. While none is free the name may have gone with the last one, and be somebody else's now.
+func (l *pipeListener) another() (*instance, error) {
+	i, err := newInstance(l.name, l.security, findName, 0)
+	if errors.Is(err, windows.ERROR_FILE_NOT_FOUND) {
+		if i, err = newInstance(l.name, l.security, makeName, 0); errors.Is(err, windows.ERROR_ACCESS_DENIED) {
+			return nil, errTaken
+		}
+		return i, err
+	}
+	if err != nil || len(l.free) > 0 || l.owner == "" {
+		return i, err
+	}
+	if owner, err := ownerOf(i.handle); err != nil || owner != l.owner {
+		i.close()
+		return nil, errTaken
+	}
+	return i, nil
+}
+
+// full tells that so many clients wait for Accept that no more may come. When none is free then, the last of them waits until
+// one is again: the pipe's name lives by its instances.
+func (l *pipeListener) full() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	full := len(l.clients) >= backlog
+	if full && len(l.free) == 0 {
+		l.starved = true
+	}
+	return full
+}
+
+// fed lets all clients go to Accept.
+func (l *pipeListener) fed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.starved = false
+	l.wake()
+}
+
+// deliver gives a connected handle to Accept.
+func (l *pipeListener) deliver(h windows.Handle) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clients = append(l.clients, h)
+	l.wake()
+}
+
+func (l *pipeListener) wake() {
+	select {
+	case l.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// Accept returns the next client's connection, and net.ErrClosed after Close.
+func (l *pipeListener) Accept() (net.Conn, error) {
+	for {
+		if h, ok := l.next(); ok {
+			return &Conn{Conn: pipeConn{os.NewFile(uintptr(h), l.path), l.Addr()}, Peer: peerOf(h)}, nil
+		}
+		select {
+		case <-l.arrived:
+		case <-l.closed:
+			return nil, net.ErrClosed
+		}
+	}
+}
+
+func (l *pipeListener) next() (windows.Handle, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over || len(l.clients) == 0 || len(l.clients) == 1 && l.starved {
+		return 0, false
+	}
+	h := l.clients[0]
+	l.clients = l.clients[1:]
+	if len(l.clients) == backlog-1 {
+		_ = windows.SetEvent(l.pipes.tasks) // it is open: the place closes its listeners first
+	}
+	if len(l.clients) > 0 {
+		l.wake() // another Accept may wait
+	}
+	return h, true
+}
+
+// Close stops listening: the free instances go, and with the last connection the pipe's name. Clients that nobody
+// accepted are disconnected. Later calls do nothing.
+func (l *pipeListener) Close() error {
+	l.pipes.do(func() { l.pipes.drop(l) })
+	return nil
+}
+
+// close ends Accept, in the goroutine.
+func (l *pipeListener) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return
+	}
+	l.over = true
+	for _, h := range l.clients {
+		_ = windows.CloseHandle(h)
+	}
+	l.clients = nil
+	close(l.closed)
+}
+
+// Addr is the pipe's path.
+func (l *pipeListener) Addr() net.Addr { return addr(l.path) }
+
+// addr is the address of a pipe.
+type addr string
+
+func (addr) Network() string  { return "pipe" }
+func (a addr) String() string { return string(a) }
+
+// pipeConn is a client's connection. os.File does the rest: it knows overlapped handles, and with them deadlines.
+type pipeConn struct {
+	*os.File
+	pipe net.Addr
+}
+
+func (c pipeConn) LocalAddr() net.Addr { return c.pipe }
+
+// RemoteAddr is the same pipe: the client's end has no address of its own.
+func (c pipeConn) RemoteAddr() net.Addr { return c.pipe }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"fmt"
+	"net"
+)
+
+// A Peer is the client at the other end of a connection, as it was when the connection was accepted. The limits of a
+// process go by its number; the rest is for people, and no right depends on any of it, because numbers are reused. The
+// zero value is a process that the system does not name.
+type Peer struct {
+	PID       uint32 // 0: not known; Linux also gives it to a process that it does not show to the agent
+	UID       *int   // the user, on Linux
+	Image     string // the program's path, on Windows, where it can be had
+	InProcess bool   // the client is this process itself, and the rest is not set
+}
+
+// Known reports whether the system names the process, or at least its user.
+func (p Peer) Known() bool { return p.PID != 0 || p.UID != nil }
+
+// String returns the peer as log lines have it.
+func (p Peer) String() string {
+	switch {
+	case p.InProcess:
+		return "in process"
+	case !p.Known():
+		return "unknown process"
+	case p.UID != nil:
+		return fmt.Sprintf("pid %d uid %d", p.PID, *p.UID)
+	case p.Image != "":
+		return fmt.Sprintf("pid %d %s", p.PID, p.Image)
+	default:
+		return fmt.Sprintf("pid %d", p.PID)
+	}
+}
+
+// A Conn is an accepted connection and the client at its other end.
+type Conn struct {
+	net.Conn
+	Peer Peer
+}
+
+// PeerOf returns the other end of a connection that a listener of a Place accepted, and the zero Peer for any other.
+func PeerOf(c net.Conn) Peer {
+	if known, ok := c.(*Conn); ok {
+		return known.Peer
+	}
+	return Peer{}
+}

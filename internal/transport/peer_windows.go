@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import "golang.org/x/sys/windows"
+
+// peerOf returns the process at the other end of a connected instance.
+//
+// https://learn.microsoft.com/windows/win32/api/namedpipeapi/nf-namedpipeapi-getnamedpipeclientprocessid
+func peerOf(h windows.Handle) Peer {
+	var pid uint32
+	if err := windows.GetNamedPipeClientProcessId(h, &pid); err != nil {
+		return Peer{}
+	}
+	return Peer{PID: pid, Image: imageOf(pid)}
+}
+
+// imageOf returns the path of a process's program, "" where it cannot be had.
+func imageOf(pid uint32) string {
+	process, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = windows.CloseHandle(process) }()
+	// A program in a container's volume may have no path of Win32's.
+	for _, form := range []uint32{0, windows.PROCESS_NAME_NATIVE} {
+		for _, size := range []uint32{windows.MAX_PATH, windows.MAX_LONG_PATH} {
+			image := make([]uint16, size)
+			if err := windows.QueryFullProcessImageName(process, form, &image[0], &size); err == nil {
+				return windows.UTF16ToString(image[:size])
+			}
+		}
+	}
+	return ""
+}
+
+// holder describes who serves a pipe that exists already, as far as that can be found out.
+//
+// https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-getnamedpipeserverprocessid
+func holder(path string) string {
+	const unknown = "it exists already: another csi-proxy, or a program that took its name, serves it"
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return unknown
+	}
+	// Anonymous, or whoever holds the pipe could act as this process.
+	h, err := windows.CreateFile(name, windows.GENERIC_READ, 0, nil, windows.OPEN_EXISTING,
+		windows.SECURITY_SQOS_PRESENT|windows.SECURITY_ANONYMOUS, 0)
+	if err != nil {
+		return unknown
+	}
+	defer func() { _ = windows.CloseHandle(h) }()
+	var pid uint32
+	if err := windows.GetNamedPipeServerProcessId(h, &pid); err != nil {
+		return unknown
+	}
+	return "it exists already, served by " + Peer{PID: pid, Image: imageOf(pid)}.String() + "; two agents cannot serve one node"
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/windows"
+)
+
+// spares is how many instances of a pipe wait for clients. A client that finds none is told that all are busy, and not
+// every client tries again.
+const spares = 4
+
+// retry is how long the goroutine sleeps, in milliseconds, until it tries again what failed.
+const retry = 100
+
+// pipes is the Place of named pipes. One goroutine waits for the clients of all of them. It alone asks for clients, because
+// starting such a request resets the event that tells of others. Windows cancels a request when the thread that made it
+// ends. Threads of Go's end only together with a goroutine that is locked to its thread; a request that is lost that way is
+// made again. Locking this goroutine to a thread would exclude it, but costs every agent a second thread, which the runtime
+// keeps to start others from.
+type pipes struct {
+	prefix   string // of the names
+	security string // SDDL, of endpoints that are not private
+	private  string // SDDL, of the others
+
+	came  windows.Handle // auto-reset event: a client came
+	tasks windows.Handle // auto-reset event: there is something to do
+	ended chan struct{}  // closed when the goroutine is gone
+
+	mu   sync.Mutex
+	todo []func() // for the goroutine
+	over bool     // no more tasks are taken
+
+	// The goroutine's own.
+	listeners map[*pipeListener]struct{}
+	events    [2]windows.Handle // came and tasks: what it sleeps on, where the kernel can read it whatever the stack does
+}
+
+// Open takes the place that the options describe. Whether the names are free shows with each Listen.
+func Open(o Options) (Place, error) {
+	private := Administrators
+	if o.OwnUser {
+		user, err := currentUser()
+		if err != nil {
+			return nil, err
+		}
+		private = user
+	}
+	came, err := windows.CreateEvent(nil, 0, 0, nil)
+	if err != nil {
+		return nil, os.NewSyscallError("CreateEvent", err)
+	}
+	tasks, err := windows.CreateEvent(nil, 0, 0, nil)
+	if err != nil {
+		_ = windows.CloseHandle(came)
+		return nil, os.NewSyscallError("CreateEvent", err)
+	}
+	p := &pipes{
+		prefix: o.PipePrefix, security: cmp.Or(o.PipeSecurity, private), private: private,
+		came: came, tasks: tasks, ended: make(chan struct{}),
+		listeners: map[*pipeListener]struct{}{}, events: [2]windows.Handle{came, tasks},
+	}
+	go p.serve()
+	return p, nil
+}
+
+// Listen opens a pipe. Clients can connect when it returns. It fails with an error that names the holder when the pipe
+// exists already.
+func (p *pipes) Listen(name string, private bool) (net.Listener, error) {
+	security := p.security
+	if private {
+		security = p.private
+	}
+	l, err := newPipeListener(p, p.Path(name), security)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.open(); err != nil {
+		return nil, fmt.Errorf("cannot open the pipe %s: %w", l.path, err)
+	}
+	if !p.do(l.begin) {
+		l.abandon()
+		return nil, fmt.Errorf("cannot open the pipe %s: %w", l.path, net.ErrClosed)
+	}
+	return l, nil
+}
+
+// Path returns the pipe's name.
+func (p *pipes) Path(name string) string { return pipePrefix + p.prefix + name }
+
+// Close closes the pipes that are still open and ends the goroutine. Connections are not touched. Later calls do nothing.
+func (p *pipes) Close() error {
+	p.mu.Lock()
+	if p.over {
+		p.mu.Unlock()
+		<-p.ended
+		return nil
+	}
+	p.over = true
+	_ = windows.SetEvent(p.tasks)
+	p.mu.Unlock()
+	<-p.ended
+	return errors.Join(windows.CloseHandle(p.came), windows.CloseHandle(p.tasks))
+}
+
+// do has the goroutine run a task and waits until it is done. It returns false, and runs nothing, when the place is closed.
+func (p *pipes) do(task func()) bool {
+	p.mu.Lock()
+	if p.over {
+		p.mu.Unlock()
+		return false
+	}
+	done := make(chan struct{})
+	p.todo = append(p.todo, func() { defer close(done); task() })
+	_ = windows.SetEvent(p.tasks) // under the lock, as Close closes the event
+	p.mu.Unlock()
+	<-done
+	return true
+}
+
+func (p *pipes) serve() {
+	defer close(p.ended)
+	for {
+		tasks, over := p.take()
+		for _, task := range tasks {
+			task()
+		}
+		if over {
+			for l := range p.listeners {
+				p.drop(l)
+			}
+			return
+		}
+		if p.collect() {
+			continue // what it started reset the event; tasks come first, however many clients do
+		}
+		_, _ = windows.WaitForMultipleObjects(p.events[:], false, p.patience())
+	}
+}
+
+// take returns what is to be done. After over no task comes any more.
+func (p *pipes) take() (tasks []func(), over bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	tasks, p.todo = p.todo, nil
+	return tasks, p.over
+}
+
+// collect takes in the clients that came. It reports whether there were any, or anything was started: then there may be
+// more.
+func (p *pipes) collect() (changed bool) {
+	for l := range p.listeners {
+		changed = l.collect() || changed
+	}
+	return changed
+}
+
+// patience is how long, in milliseconds, the goroutine may sleep when nothing happens.
+func (p *pipes) patience() uint32 {
+	for l := range p.listeners {
+		if len(l.free) < spares {
+			return retry
+		}
+	}
+	return windows.INFINITE
+}
+
+// drop closes a listener's instances, in the goroutine.
+func (p *pipes) drop(l *pipeListener) {
+	delete(p.listeners, l)
+	for _, i := range l.free {
+		i.cancel()
+	}
+	for _, i := range l.free {
+		for !i.ready() {
+			_, _ = windows.WaitForSingleObject(p.came, retry)
+		}
+		i.close()
+	}
+	l.free = nil
+	l.close()
+}

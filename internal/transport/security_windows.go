@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/windows"
+)
+
+// Administrators is the security descriptor that admits SYSTEM and administrators and nobody else: protected, so that
+// nothing is inherited. It names no owner, who is then SYSTEM or the Administrators group, and no mandatory label, so
+// that processes of low integrity cannot write.
+//
+// https://learn.microsoft.com/windows/win32/secauthz/security-descriptor-string-format
+const Administrators = "D:P(A;;GA;;;SY)(A;;GA;;;BA)"
+
+// currentUser is Administrators, and the user that this process runs as: for a node that belongs to that user.
+func currentUser() (string, error) {
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+	if err != nil {
+		return "", fmt.Errorf("cannot find out which user this is: %w", err)
+	}
+	return Administrators + "(A;;GA;;;" + user.User.Sid.String() + ")", nil
+}
+
+// CheckPipeSecurity checks a security descriptor in SDDL. It fails for a text that Windows does not take, and for one
+// without a discretionary access control list, which would let everybody in.
+func CheckPipeSecurity(sddl string) error {
+	_, err := parseSecurity(sddl)
+	return err
+}
+
+func parseSecurity(sddl string) (*windows.SECURITY_DESCRIPTOR, error) {
+	descriptor, err := windows.SecurityDescriptorFromString(sddl)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no security descriptor in SDDL, such as %q: %w", sddl, Administrators, err)
+	}
+	dacl, _, err := descriptor.DACL()
+	if errors.Is(err, windows.ERROR_OBJECT_NOT_FOUND) || err == nil && dacl == nil {
+		return nil, fmt.Errorf("%q has no access control list (D:…), which would let everybody in", sddl)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", sddl, err)
+	}
+	return descriptor, nil
+}

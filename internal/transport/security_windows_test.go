@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+func addressOf[T any](v *T) uintptr { return uintptr(unsafe.Pointer(v)) }
+
+func TestCheckPipeSecurity(t *testing.T) {
+	for _, tt := range []struct {
+		name, sddl string
+		wants      []string // in the error; none: no error
+	}{
+		{"the default", Administrators, nil},
+		{"and container users", Administrators + "(A;;GRGW;;;S-1-5-93-2-2)", nil},
+		{"nobody", "D:P", nil},
+		{"an owner", "O:SYG:SYD:P(A;;GA;;;SY)", nil},
+		{"empty", "", []string{"no access control list"}},
+		{"prose", "administrators only", []string{`"administrators only" is no security descriptor`, "D:P(A;;GA;;;SY)"}},
+		{"a broken entry", "D:P(A;;GA;;;", []string{"is no security descriptor"}},
+		{"no list", "O:SYG:SY", []string{"no access control list", "everybody"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := CheckPipeSecurity(tt.sddl)
+			if (err != nil) != (tt.wants != nil) {
+				t.Fatalf("got the error %v, want one with %q", err, tt.wants)
+			}
+			for _, want := range tt.wants {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got the error %q, want %q in it", err, want)
+				}
+			}
+		})
+	}
+}
+
+// TestThePipeHasItsSecurity asks the pipe itself.
+func TestThePipeHasItsSecurity(t *testing.T) {
+	user, err := currentUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(user, Administrators+"(A;;GA;;;S-1-") {
+		t.Errorf("got %q for the current user", user)
+	}
+	for i, sddl := range []string{Administrators, user} {
+		path := fmt.Sprint(pipe(t), i)
+		if _, err := place(t, sddl).Listen(name(path), false); err != nil {
+			t.Fatal(err)
+		}
+		h, err := tryOpen(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = windows.CloseHandle(h) })
+		descriptor, err := windows.GetSecurityInfo(h, windows.SE_KERNEL_OBJECT, windows.DACL_SECURITY_INFORMATION)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Windows has mapped the generic rights, Wine leaves them.
+		if got := strings.ReplaceAll(descriptor.String(), "FA", "GA"); got != sddl {
+			t.Errorf("got the security %s, want %s", got, sddl)
+		}
+	}
+}
+
+func TestATakenNameIsAnErrorThatNamesItsHolder(t *testing.T) {
+	path := pipe(t)
+	listen(t, place(t, Administrators), path)
+	_, err := place(t, Administrators).Listen(name(path), false)
+	if err == nil {
+		t.Fatal("got no error for a pipe that exists")
+	}
+	for _, want := range []string{path, fmt.Sprintf("pid %d", os.Getpid()), ".exe"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("got the error %q, want %q in it", err, want)
+		}
+	}
+}
+
+func TestTheClientHasAName(t *testing.T) {
+	path := pipe(t)
+	l := listen(t, place(t, Administrators), path)
+	dial(t, path)
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if got, want := PeerOf(c).String(), fmt.Sprintf("pid %d ", os.Getpid()); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, ".exe") {
+		t.Errorf("got the client %q, want %q and the path of its program", got, want)
+	}
+	if got := c.LocalAddr().String(); got != path {
+		t.Errorf("got the address %q, want %q", got, path)
+	}
+}

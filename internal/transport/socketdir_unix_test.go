@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package transport_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
+)
+
+// mustSay checks that an error has all of the parts in its text.
+func mustSay(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("got no error, want one that says %q", parts)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("got the error %q, want %q in it", err, part)
+		}
+	}
+}
+
+func openDir(t *testing.T, path string) *transport.SocketDir {
+	t.Helper()
+	d, err := transport.OpenSocketDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+func TestSocketDirModes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made", "run")
+	d := openDir(t, dir)
+	l, err := d.Listen("a", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	for path, want := range map[string]os.FileMode{dir: os.ModeDir | 0o700, d.Path("a"): os.ModeSocket | 0o600} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode() != want {
+			t.Errorf("%s: got mode %v, want %v", path, info.Mode(), want)
+		}
+	}
+}
+
+func TestSocketDirIsClosedToOthersWhenItIsOurs(t *testing.T) {
+	ours, shared := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(shared, "other"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]os.FileMode{ours: 0o700, shared: 0o755} {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		openDir(t, dir)
+		info, err := os.Stat(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s: got mode %v, want %v", dir, info.Mode().Perm(), want)
+		}
+	}
+}
+
+func TestSocketDirThatOthersMayWriteTo(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	_, err := transport.OpenSocketDir(dir)
+	mustSay(t, err, dir, "others could replace the sockets")
+}
+
+func TestSocketDirHasOneAgent(t *testing.T) {
+	dir := t.TempDir()
+	first := openDir(t, dir)
+	_, err := transport.OpenSocketDir(dir)
+	mustSay(t, err, dir, fmt.Sprintf("process %d", os.Getpid()))
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	openDir(t, dir)
+}
+
+func TestListenReplacesStaleSocket(t *testing.T) {
+	d := openDir(t, t.TempDir())
+	killed, err := net.ListenUnix("unix", &net.UnixAddr{Name: d.Path("a"), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed.SetUnlinkOnClose(false)
+	if err := killed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := d.Listen("a", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	c, err := net.Dial("unix", d.Path("a"))
+	if err != nil {
+		t.Fatalf("the new socket does not accept: %v", err)
+	}
+	_ = c.Close()
+}
+
+func TestListenNeverStealsLiveSocket(t *testing.T) {
+	d := openDir(t, t.TempDir())
+	live, err := net.Listen("unix", d.Path("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = live.Close() }()
+	_, err = d.Listen("a", false)
+	mustSay(t, err, d.Path("a"), "another process serves")
+	c, err := net.Dial("unix", d.Path("a"))
+	if err != nil {
+		t.Fatalf("the live socket is gone: %v", err)
+	}
+	_ = c.Close()
+}
+
+func TestListenLeavesOtherFilesAlone(t *testing.T) {
+	d := openDir(t, t.TempDir())
+	if err := os.WriteFile(d.Path("a"), []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Listen("a", false)
+	mustSay(t, err, d.Path("a"), "not a socket")
+	if text, err := os.ReadFile(d.Path("a")); err != nil || string(text) != "precious" {
+		t.Errorf("the file changed: %q, %v", text, err)
+	}
+}
+
+func TestListenOnTooLongPath(t *testing.T) {
+	d := openDir(t, filepath.Join(t.TempDir(), strings.Repeat("x", 100)))
+	_, err := d.Listen("a", false)
+	mustSay(t, err, d.Path("a"), "shorter -socket-dir")
+}
