@@ -97,21 +97,3 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 	}
 	return root
 }
-
-// needCommand is what a command that only groups others runs.
-func needCommand(c *cobra.Command, _ []string) error {
-	names := make([]string, 0, len(c.Commands()))
-	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "help" && sub.Name() != "completion" {
-			names = append(names, sub.Name())
-		}
-	}
-	return fmt.Errorf("%s needs a command: %s", c.CommandPath(), strings.Join(names, ", "))
-}
-
-// groupCommand is a command that groups others.
-func groupCommand(use, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: needCommand}
-	c.AddCommand(commands...)
-	return c
-}
