@@ -31,8 +31,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
 	code := exitCode(err)
-	if text := errorText(err); text != "" {
-		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\n", text)
+	if err != nil && err.Error() != "" {
+		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %v\n", err)
 	}
 	if code == exitUsage {
 		_, _ = fmt.Fprintf(stderr, "Run %s --help.\n", command.CommandPath())
