@@ -12,7 +12,17 @@ import (
 )
 
 func smbGroup(a *connection) *cobra.Command {
-	return groupCommand("smb", "Map SMB shares for the whole node", mapCommand(a), unmapCommand(a))
+	return group("smb", "Map SMB shares for the whole node",
+		mapCommand(a),
+		a.deed(&cobra.Command{Use: "unmap SHARE", Short: "Remove the mapping of a share; links to it stay"}, func(args []string) deed {
+			return deed{
+				what: "remove the mapping of " + args[0], doing: "removing the mapping",
+				effect: "All volumes of this node in the share lose it, also those of other drivers and while files are open.",
+				do: func(ctx context.Context, client *csiproxy.Client) (answer, error) {
+					return done(client.SMB.RemoveSmbGlobalMapping(ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: args[0]}))
+				},
+			}
+		}))
 }
 
 func mapCommand(a *connection) *cobra.Command {
@@ -27,37 +37,21 @@ input with -, so that it is in no list of processes. One line end after it is no
 		Args:                  cobra.RangeArgs(1, 2),
 		DisableFlagsInUseLine: true,
 	}
-	user := c.Flags().String("user", "", "`name` of the account, with its domain if it has one")
-	file := c.Flags().String("password-file", "", "`file` with the password; -: standard input")
-	required(c, "user")
-	required(c, "password-file")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		password, err := readPassword(*file, c.InOrStdin())
-		if err != nil {
-			return failure{err}
+	request := &smbapi.NewSmbGlobalMappingRequest{}
+	c.Flags().StringVar(&request.Username, "user", "", "`name` of the account, with its domain if it has one")
+	password := passwordFlag(c, "`file` with the password; -: standard input")
+	required(c, "user", "password-file")
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		if request.Password, err = password(); err != nil {
+			return err
 		}
-		request := &smbapi.NewSmbGlobalMappingRequest{RemotePath: args[0], Username: *user, Password: password}
+		request.RemotePath = args[0]
 		if len(args) == 2 {
 			request.LocalPath = args[1]
 		}
-		return a.api(c, "mapping the share", func(ctx context.Context, client *csiproxy.Client) error {
-			_, err := client.SMB.NewSmbGlobalMapping(ctx, request)
-			return err
+		return a.runStorage(c, "mapping the share", func(ctx context.Context, client *csiproxy.Client) (answer, error) {
+			return done(client.SMB.NewSmbGlobalMapping(ctx, request))
 		})
 	}
 	return c
-}
-
-func unmapCommand(a *connection) *cobra.Command {
-	c := &cobra.Command{Use: "unmap SHARE", Short: "Remove the mapping of a share; links to it stay", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeShares}
-	return deedCommand(a, c, func(args []string) (deed, error) {
-		return deed{
-			what: "remove the mapping of " + args[0], doing: "removing the mapping",
-			effect: "All volumes of this node in the share lose it, also those of other drivers and while files are open.",
-			do: func(ctx context.Context, client *csiproxy.Client) error {
-				_, err := client.SMB.RemoveSmbGlobalMapping(ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: args[0]})
-				return err
-			},
-		}, nil
-	})
 }

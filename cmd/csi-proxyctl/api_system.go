@@ -12,21 +12,23 @@ import (
 )
 
 func systemGroup(a *connection) *cobra.Command {
-	return groupCommand("system", "Ask for the node's serial number; look at, start and stop Windows services",
-		serialCommand(a),
-		groupCommand("service", "Look at, start and stop a Windows service", getServiceCommand(a), startServiceCommand(a), stopServiceCommand(a)))
-}
-
-func serialCommand(a *connection) *cobra.Command {
-	return apiCommand(a, &cobra.Command{
-		Use: "serial", Short: "Print the serial number that the node's firmware tells", Args: cobra.NoArgs,
-	}, "asking for the serial number", func(ctx context.Context, c *cobra.Command, client *csiproxy.Client, _ []string) error {
-		r, err := client.System.GetBIOSSerialNumber(ctx, &systemapi.GetBIOSSerialNumberRequest{})
-		if err != nil {
-			return err
-		}
-		return a.print(c, map[string]string{"serialNumber": r.GetSerialNumber()}, r.GetSerialNumber())
-	})
+	return group("system", "Ask for the node's serial number; look at, start and stop Windows services",
+		a.storage(&cobra.Command{Use: "serial", Short: "Print the serial number that the node's firmware tells"}, "asking for the serial number",
+			func(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
+				r, err := client.System.GetBIOSSerialNumber(ctx, &systemapi.GetBIOSSerialNumberRequest{})
+				return answer{map[string]string{"serialNumber": r.GetSerialNumber()}, []string{r.GetSerialNumber()}}, err
+			}),
+		group("service", "Look at, start and stop a Windows service",
+			a.storage(&cobra.Command{Use: "get NAME", Short: "Print what a service does and when it starts"}, "asking for the service",
+				func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
+					s, err := getService(ctx, client, args[0])
+					return answer{s, []string{"NAME\tSTATUS\tSTART\tDISPLAY NAME", s.Name + "\t" + s.Status + "\t" + s.StartType + "\t" + s.DisplayName}}, err
+				}),
+			a.storage(&cobra.Command{Use: "start NAME", Short: "Start a service, and those that it depends on, and wait until it runs"}, "starting the service",
+				func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
+					return done(client.System.StartService(ctx, &systemapi.StartServiceRequest{Name: args[0]}))
+				}),
+			stopServiceCommand(a)))
 }
 
 // serviceView is a service as it is printed.
@@ -42,31 +44,10 @@ func getService(ctx context.Context, client *csiproxy.Client, name string) (serv
 	return serviceView{Name: name, DisplayName: r.GetDisplayName(), Status: word(r.GetStatus(), ""), StartType: word(r.GetStartType(), "")}, err
 }
 
-func getServiceCommand(a *connection) *cobra.Command {
-	return apiCommand(a, &cobra.Command{
-		Use: "get NAME", Short: "Print what a service does and when it starts", Args: cobra.ExactArgs(1), ValidArgsFunction: completeServices,
-	}, "asking for the service", func(ctx context.Context, c *cobra.Command, client *csiproxy.Client, args []string) error {
-		s, err := getService(ctx, client, args[0])
-		if err != nil {
-			return err
-		}
-		return a.print(c, s, "NAME\tSTATUS\tSTART\tDISPLAY NAME", s.Name+"\t"+s.Status+"\t"+s.StartType+"\t"+s.DisplayName)
-	})
-}
-
-func startServiceCommand(a *connection) *cobra.Command {
-	return apiCommand(a, &cobra.Command{
-		Use: "start NAME", Short: "Start a service, and those that it depends on, and wait until it runs", Args: cobra.ExactArgs(1), ValidArgsFunction: completeServices,
-	}, "starting the service", func(ctx context.Context, _ *cobra.Command, client *csiproxy.Client, args []string) error {
-		_, err := client.System.StartService(ctx, &systemapi.StartServiceRequest{Name: args[0]})
-		return err
-	})
-}
-
 func stopServiceCommand(a *connection) *cobra.Command {
-	c := &cobra.Command{Use: "stop NAME", Short: "Stop a service and wait until it has stopped", Args: cobra.ExactArgs(1), ValidArgsFunction: completeServices}
+	c := &cobra.Command{Use: "stop NAME", Short: "Stop a service and wait until it has stopped"}
 	force := c.Flags().Bool("force", false, "stop the services that depend on it first; they are not started again")
-	return deedCommand(a, c, func(args []string) (deed, error) {
+	return a.deed(c, func(args []string) deed {
 		d := deed{
 			what: "stop the service " + args[0], doing: "stopping the service",
 			effect: "While services that depend on it run, it is refused.",
@@ -74,15 +55,14 @@ func stopServiceCommand(a *connection) *cobra.Command {
 				s, err := getService(ctx, client, args[0])
 				return []string{"Service " + s.Name + " (" + s.DisplayName + "): " + s.Status + ", starts " + s.StartType}, err
 			},
-			do: func(ctx context.Context, client *csiproxy.Client) error {
-				_, err := client.System.StopService(ctx, &systemapi.StopServiceRequest{Name: args[0], Force: *force})
-				return err
+			do: func(ctx context.Context, client *csiproxy.Client) (answer, error) {
+				return done(client.System.StopService(ctx, &systemapi.StopServiceRequest{Name: args[0], Force: *force}))
 			},
 		}
 		if *force {
 			d.what += ", and those that depend on it"
 			d.effect = "Services that depend on it are stopped too, and are not started again."
 		}
-		return d, nil
+		return d
 	})
 }

@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,8 +24,32 @@ import (
 // completionTime is how long a shell waits for a completion. A node that does not answer in that time completes nothing.
 const completionTime = 2 * time.Second
 
-// completions are what a shell offers for an argument, each with a description after a tab or without one.
-type completions = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
+// An offer asks for what a shell offers for an argument, each with a description after a tab or without one. Errors count
+// for nothing: a shell has no use for the reason.
+type offer func(ctx context.Context, client *csiproxy.Client, before []string) []string
+
+// offers are the arguments that can be completed, by their names in a command's use.
+func (a *connection) offers() map[string]offer {
+	return map[string]offer{"DISK": offerDisks, "VOLUME": offerVolumes, "PORTAL": offerPortals, "TARGET": offerTargets, "SHARE": a.offerShares, "NAME": offerServices}
+}
+
+// completeArguments completes a command's arguments, which have these names, where the first of them can be completed.
+func (a *connection) completeArguments(c *cobra.Command, names []string) {
+	offers := a.offers()
+	if len(names) == 0 || offers[names[0]] == nil {
+		return
+	}
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= len(names) || offers[names[len(args)]] == nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
+		defer cancel()
+		client := a.client()
+		defer func() { _ = client.Close() }()
+		return offers[names[len(args)]](ctx, client, args), cobra.ShellCompDirectiveNoFileComp
+	}
+}
 
 // complete offers fixed values of a flag; it panics when the command has no such flag.
 func complete(c *cobra.Command, flag string, values ...string) {
@@ -32,107 +58,57 @@ func complete(c *cobra.Command, flag string, values ...string) {
 	}
 }
 
-// completeServices offers the services that storage needs.
-func completeServices(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return []string{"LanmanWorkstation\tSMB client", "MSiSCSI\tiSCSI initiator", "csiproxy\tthe agent"}, cobra.ShellCompDirectiveNoFileComp
+// offerServices offers the services that storage needs.
+func offerServices(context.Context, *csiproxy.Client, []string) []string {
+	return []string{"LanmanWorkstation\tSMB client", "MSiSCSI\tiSCSI initiator", "csiproxy\tthe agent"}
 }
 
-// offer asks the API for what to offer as the argument at a position.
-func (a *connection) offer(position int, ask func(context.Context, *csiproxy.Client, []string) []string) completions {
-	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) != position {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
-		defer cancel()
-		client := a.client()
-		defer func() { _ = client.Close() }()
-		return ask(ctx, client, args), cobra.ShellCompDirectiveNoFileComp
+func offerDisks(ctx context.Context, client *csiproxy.Client, _ []string) (list []string) {
+	for _, number := range diskNumbers(ctx, client) {
+		list = append(list, fmt.Sprint(number))
 	}
-}
-
-// completeDisks offers the numbers of the disks.
-func (a *connection) completeDisks(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.offer(0, func(ctx context.Context, client *csiproxy.Client, _ []string) []string {
-		var list []string
-		for _, number := range diskNumbers(ctx, client) {
-			list = append(list, fmt.Sprint(number))
-		}
-		return list
-	})(c, args, typed)
+	return list
 }
 
 func diskNumbers(ctx context.Context, client *csiproxy.Client) []uint32 {
-	r, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
-	if err != nil {
-		return nil // a shell has no use for the reason
-	}
+	r, _ := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
 	return slices.Sorted(maps.Keys(r.GetDiskIDs()))
 }
 
-// completeVolumes offers the ids of the volumes, in the short form that no shell misreads.
-func (a *connection) completeVolumes(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.offer(0, func(ctx context.Context, client *csiproxy.Client, _ []string) []string {
-		var list []string
-		for _, number := range diskNumbers(ctx, client) {
-			r, err := client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
-			if err != nil {
-				continue // nothing on it
-			}
-			for _, id := range r.GetVolumeIds() {
-				list = append(list, fmt.Sprintf("%s\tdisk %d", shortID(id), number))
-			}
+// offerVolumes offers the ids of the volumes, in the short form that no shell misreads.
+func offerVolumes(ctx context.Context, client *csiproxy.Client, _ []string) (list []string) {
+	for _, number := range diskNumbers(ctx, client) {
+		r, _ := client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
+		for _, id := range r.GetVolumeIds() {
+			list = append(list, fmt.Sprintf("%s\tdisk %d", shortID(id), number))
 		}
-		return list
-	})(c, args, typed)
-}
-
-// completePortals offers the registered portals.
-func (a *connection) completePortals(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.offer(0, func(ctx context.Context, client *csiproxy.Client, _ []string) []string {
-		r, err := client.ISCSI.ListTargetPortals(ctx, &iscsiapi.ListTargetPortalsRequest{})
-		if err != nil {
-			return nil // a shell has no use for the reason
-		}
-		var list []string
-		for _, p := range r.GetTargetPortals() {
-			list = append(list, portalText(p))
-		}
-		return list
-	})(c, args, typed)
-}
-
-// completeTargets offers the portals, and after one its targets.
-func (a *connection) completeTargets(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return a.completePortals(c, args, typed)
 	}
-	return a.offer(1, func(ctx context.Context, client *csiproxy.Client, args []string) []string {
-		r, err := client.ISCSI.DiscoverTargetPortal(ctx, &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portalOf(args[0])})
-		if err != nil {
-			return nil // a shell has no use for the reason
-		}
-		return r.GetIqns()
-	})(c, args, typed)
+	return list
 }
 
-// completeShares offers the shares that are mapped, which the admin endpoint knows.
-func (a *connection) completeShares(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+// offerPortals offers the registered portals.
+func offerPortals(ctx context.Context, client *csiproxy.Client, _ []string) (list []string) {
+	r, _ := client.ISCSI.ListTargetPortals(ctx, &iscsiapi.ListTargetPortalsRequest{})
+	for _, p := range r.GetTargetPortals() {
+		list = append(list, net.JoinHostPort(p.GetTargetAddress(), strconv.FormatUint(uint64(p.GetTargetPort()), 10)))
 	}
-	var list []string
-	ctx, cancel := context.WithTimeout(c.Context(), completionTime)
-	defer cancel()
-	_ = a.call(ctx, func(ctx context.Context, client *adminclient.Client) error { // a shell has no use for the reason
+	return list
+}
+
+// offerTargets offers the targets of the portal before them.
+func offerTargets(ctx context.Context, client *csiproxy.Client, before []string) []string {
+	r, _ := client.ISCSI.DiscoverTargetPortal(ctx, &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portalOf(before)})
+	return r.GetIqns()
+}
+
+// offerShares offers the shares that are mapped, which the admin endpoint knows.
+func (a *connection) offerShares(ctx context.Context, _ *csiproxy.Client, _ []string) (list []string) {
+	_ = a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
 		r, err := client.Inspect(ctx, &admin.InspectRequest{})
 		for _, m := range r.GetSmbMappings() {
 			list = append(list, m.GetRemotePath()+"\t"+m.GetStatus())
 		}
 		return err
 	})
-	return list, cobra.ShellCompDirectiveNoFileComp
+	return list
 }

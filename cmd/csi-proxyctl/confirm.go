@@ -20,19 +20,17 @@ type deed struct {
 	effect string // what it means, in a sentence
 	// look finds out what it would be done to. It may be nil.
 	look func(context.Context, *csiproxy.Client) ([]string, error)
-	do   func(context.Context, *csiproxy.Client) error
+	do   func(context.Context, *csiproxy.Client) (answer, error)
 }
 
-// deedCommand makes a command ask before it does what it does, and gives it --dry-run and --yes.
-func deedCommand(a *connection, c *cobra.Command, plan func(args []string) (deed, error)) *cobra.Command {
+// deed makes a command that asks before it does what it does, and has --dry-run and --yes.
+func (a *connection) deed(c *cobra.Command, plan func(args []string) deed) *cobra.Command {
+	a.takeArguments(c)
 	dryRun := c.Flags().Bool("dry-run", false, "only say what would be done, and to what")
 	yes := c.Flags().BoolP("yes", "y", false, "do it without a question")
 	c.MarkFlagsMutuallyExclusive("dry-run", "yes")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		d, err := plan(args)
-		if err != nil {
-			return err
-		}
+		d := plan(args)
 		if !*yes {
 			found, err := a.lookAt(c, d)
 			if err != nil {
@@ -45,7 +43,7 @@ func deedCommand(a *connection, c *cobra.Command, plan func(args []string) (deed
 				return err
 			}
 		}
-		return a.api(c, d.doing, d.do)
+		return a.runStorage(c, d.doing, d.do)
 	}
 	return c
 }

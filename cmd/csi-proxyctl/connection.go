@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,16 +76,7 @@ func (a *connection) client() *csiproxy.Client {
 // explain says what a person can do about an error whose text does not.
 func explain(err error) error {
 	if errors.Is(err, csiproxy.ErrStillRunning) || status.Code(err) == codes.DeadlineExceeded {
-		return &explained{err, err.Error() + "; the agent completes what has begun: repeat the command to wait for it, with a longer --timeout"}
+		return fmt.Errorf("%w; the agent completes what has begun: repeat the command to wait for it, with a longer --timeout", err)
 	}
 	return err
 }
-
-// explained is an error with another text.
-type explained struct {
-	error
-	text string
-}
-
-func (e *explained) Error() string { return e.text }
-func (e *explained) Unwrap() error { return e.error }

@@ -7,78 +7,54 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
 func diskCommand(a *connection) *cobra.Command {
-	disk := &cobra.Command{Use: "disk", Short: "Attach, detach and change disks", Args: cobra.NoArgs, RunE: needCommand}
-	disk.AddCommand(
+	return group("disk", "Attach, detach and change disks",
 		attachCommand(a),
-		oneDiskCommand(a, "detach", "Pull a disk out, whatever uses it; prints where its image is kept",
-			func(c *cobra.Command, ctx context.Context, client *adminclient.Client, disk uint32) error {
+		namedDisk(a, "detach", "Pull a disk out, whatever uses it; prints where its image is kept",
+			func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
 				r, err := client.DetachDisk(ctx, &admin.DetachDiskRequest{DiskNumber: disk})
-				if err != nil {
-					return err
-				}
-				return a.print(c, message{r}, r.GetImagePath())
+				return shown(r, err, r.GetImagePath())
 			}),
 		growCommand(a),
-		oneDiskCommand(a, "offline", "Take a disk offline", setState(false)),
-		oneDiskCommand(a, "online", "Bring a disk online", setState(true)),
-		oneDiskCommand(a, "read-only", "Make a disk read-only", setReadOnly(true)),
-		oneDiskCommand(a, "writable", "Make a disk writable", setReadOnly(false)),
-	)
-	return disk
+		namedDisk(a, "offline", "Take a disk offline", setState(false)),
+		namedDisk(a, "online", "Bring a disk online", setState(true)),
+		namedDisk(a, "read-only", "Make a disk read-only", setReadOnly(true)),
+		namedDisk(a, "writable", "Make a disk writable", setReadOnly(false)))
 }
 
-// size is a flag that takes bytes, or a unit such as 20Gi.
-type size int64
-
-func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }
-func (s *size) Type() string   { return "bytes" }
-
-func (s *size) Set(text string) error {
-	n, err := treeview.ParseSize(text)
-	*s = size(n)
-	return err
-}
-
-// oneDiskCommand is a command on a disk that --disk names.
-func oneDiskCommand(a *connection, use, short string, do func(*cobra.Command, context.Context, *adminclient.Client, uint32) error) *cobra.Command {
-	c := &cobra.Command{Use: use + " --disk N", Short: short, Args: cobra.NoArgs, DisableFlagsInUseLine: true}
+// namedDisk makes a command on a disk that --disk names.
+func namedDisk(a *connection, use, short string, call func(context.Context, *adminclient.Client, uint32) (answer, error)) *cobra.Command {
+	c := &cobra.Command{Use: use + " --disk N", Short: short, DisableFlagsInUseLine: true}
 	disk := c.Flags().Uint32("disk", 0, "disk `number`")
 	required(c, "disk")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error { return do(c, ctx, client, *disk) })
-	}
-	return c
+	return a.admin(c, func(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
+		return call(ctx, client, *disk)
+	})
 }
 
-func setState(online bool) func(*cobra.Command, context.Context, *adminclient.Client, uint32) error {
-	return func(_ *cobra.Command, ctx context.Context, client *adminclient.Client, disk uint32) error {
-		_, err := client.SetDiskState(ctx, &admin.SetDiskStateRequest{DiskNumber: disk, Online: online})
-		return err
+func setState(online bool) func(context.Context, *adminclient.Client, uint32) (answer, error) {
+	return func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
+		return done(client.SetDiskState(ctx, &admin.SetDiskStateRequest{DiskNumber: disk, Online: online}))
 	}
 }
 
-func setReadOnly(readOnly bool) func(*cobra.Command, context.Context, *adminclient.Client, uint32) error {
-	return func(_ *cobra.Command, ctx context.Context, client *adminclient.Client, disk uint32) error {
-		_, err := client.SetDiskReadOnly(ctx, &admin.SetDiskReadOnlyRequest{DiskNumber: disk, ReadOnly: readOnly})
-		return err
+func setReadOnly(readOnly bool) func(context.Context, *adminclient.Client, uint32) (answer, error) {
+	return func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
+		return done(client.SetDiskReadOnly(ctx, &admin.SetDiskReadOnlyRequest{DiskNumber: disk, ReadOnly: readOnly}))
 	}
 }
 
 func growCommand(a *connection) *cobra.Command {
 	var to size
-	c := oneDiskCommand(a, "grow", "Make a disk larger", func(_ *cobra.Command, ctx context.Context, client *adminclient.Client, disk uint32) error {
-		_, err := client.GrowDisk(ctx, &admin.GrowDiskRequest{DiskNumber: disk, SizeBytes: int64(to)})
-		return err
+	c := namedDisk(a, "grow", "Make a disk larger", func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
+		return done(client.GrowDisk(ctx, &admin.GrowDiskRequest{DiskNumber: disk, SizeBytes: int64(to)}))
 	})
 	c.Use = "grow --disk N --size BYTES"
 	c.Flags().Var(&to, "size", "the new total; `bytes`, or with a unit: 20Gi")
@@ -129,12 +105,9 @@ func attachCommand(a *connection) *cobra.Command {
 				return err
 			}
 		}
-		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
-			answer, err := client.AttachDisk(ctx, r)
-			if err != nil {
-				return err
-			}
-			return a.print(c, message{answer}, fmt.Sprint(answer.GetDiskNumber()))
+		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) {
+			answered, err := client.AttachDisk(ctx, r)
+			return shown(answered, err, fmt.Sprint(answered.GetDiskNumber()))
 		})
 	}
 	return c
@@ -160,11 +133,4 @@ func identifiers(naa, eui, t10 string) ([]*admin.Identifier, error) {
 		list = append(list, &admin.Identifier{CodeSet: 2, Type: 1, Identifier: []byte(t10)})
 	}
 	return list, nil
-}
-
-// required marks a flag of the command as required; it panics when the command has no such flag.
-func required(c *cobra.Command, flag string) {
-	if err := c.MarkFlagRequired(flag); err != nil {
-		panic(err)
-	}
 }

@@ -78,11 +78,3 @@ func exitCode(err error) int {
 		return exitFailed
 	}
 }
-
-// errorText is what is printed of an error.
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}

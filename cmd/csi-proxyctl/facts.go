@@ -15,7 +15,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
-	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
 // factsTime is how long each part of the facts may take: on a node where something hangs, the other parts must not wait
@@ -82,21 +81,7 @@ func (x *examination) inspect(ctx context.Context) (missing []string) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, d := range r.GetDangling() {
-		x.facts.Dangling = append(x.facts.Dangling, doctor.Dangling{
-			Path: d.GetPath(), Target: d.GetTarget(),
-			Volume: d.GetKind() == admin.DanglingKind_DANGLING_KIND_MOUNT_POINT, Share: d.GetKind() == admin.DanglingKind_DANGLING_KIND_SHARE,
-		})
-	}
-	for _, m := range r.GetSmbMappings() {
-		x.facts.Mappings = append(x.facts.Mappings, doctor.Mapping{Share: m.GetRemotePath(), Status: m.GetStatus()})
-	}
-	for _, s := range r.GetIscsiSessions() {
-		x.facts.Sessions = append(x.facts.Sessions, doctor.Session{Target: s.GetTarget(), Connected: s.GetConnected()})
-	}
-	for _, o := range r.GetOperations() {
-		x.facts.Operations = append(x.facts.Operations, doctor.Operation{Name: o.GetName(), Age: o.GetAge().AsDuration(), Waiting: o.GetWaiting()})
-	}
+	x.facts.Inspected = r
 	return r.GetMissing()
 }
 
@@ -104,19 +89,7 @@ func (x *examination) inspect(ctx context.Context) (missing []string) {
 func (x *examination) tree(ctx context.Context) (missing []string) {
 	ctx, cancel := context.WithTimeout(ctx, factsTime)
 	defer cancel()
-	var tree *treeview.Tree
-	err := x.a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
-		r, err := client.GetTree(ctx, &admin.GetTreeRequest{})
-		if err == nil {
-			tree = treeview.FromAdmin(r)
-		}
-		return err
-	})
-	if withoutAdmin(err) {
-		client := x.a.client()
-		defer func() { _ = client.Close() }()
-		tree, err = treeview.FromAPI(ctx, client)
-	}
+	tree, _, err := x.a.tree(ctx)
 	if err != nil {
 		return x.lacks("disks and volumes", err)
 	}

@@ -16,9 +16,8 @@ import (
 )
 
 func faultCommand(a *connection) *cobra.Command {
-	fault := &cobra.Command{Use: "fault", Short: "Disturb kernel calls and API calls", Args: cobra.NoArgs, RunE: needCommand}
-	fault.AddCommand(addFaultCommand(a), listFaultsCommand(a), removeFaultCommand(a))
-	return fault
+	return group("fault", "Disturb kernel calls and API calls",
+		addFaultCommand(a), a.admin(&cobra.Command{Use: "list", Short: "List the faults"}, listFaults), removeFaultCommand(a))
 }
 
 func addFaultCommand(a *connection) *cobra.Command {
@@ -76,40 +75,25 @@ exp:100ms; or one by percentiles, p50=10ms,p99=2s,max=5s.`,
 		if err := e.set(f); err != nil {
 			return err
 		}
-		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
+		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) {
 			r, err := client.AddFault(ctx, &admin.AddFaultRequest{Fault: f})
-			if err != nil {
-				return err
-			}
-			return a.print(c, message{r}, strconv.FormatUint(r.GetId(), 10))
+			return shown(r, err, strconv.FormatUint(r.GetId(), 10))
 		})
 	}
 	return c
 }
 
-func listFaultsCommand(a *connection) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List the faults",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
-				list, err := client.ListFaults(ctx, &admin.ListFaultsRequest{})
-				if err != nil {
-					return err
-				}
-				rows := []string{"ID\tCALLS\tSKIP\tTIMES\tEFFECT\tDISTURBED\tHOLDING"}
-				for _, s := range list.GetFaults() {
-					f, times := s.GetFault(), "all"
-					if f.GetTimes() != 0 {
-						times = strconv.FormatUint(uint64(f.GetTimes()), 10)
-					}
-					rows = append(rows, fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%d\t%d", s.GetId(), callsText(f), f.GetSkip(), times, effectText(f), s.GetDisturbed(), s.GetHolding()))
-				}
-				return a.print(c, message{list}, rows...)
-			})
-		},
+func listFaults(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
+	list, err := client.ListFaults(ctx, &admin.ListFaultsRequest{})
+	rows := []string{"ID\tCALLS\tSKIP\tTIMES\tEFFECT\tDISTURBED\tHOLDING"}
+	for _, s := range list.GetFaults() {
+		f, times := s.GetFault(), "all"
+		if f.GetTimes() != 0 {
+			times = strconv.FormatUint(uint64(f.GetTimes()), 10)
+		}
+		rows = append(rows, fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%d\t%d", s.GetId(), callsText(f), f.GetSkip(), times, effectText(f), s.GetDisturbed(), s.GetHolding()))
 	}
+	return shown(list, err, rows...)
 }
 
 func removeFaultCommand(a *connection) *cobra.Command {
@@ -132,9 +116,8 @@ func removeFaultCommand(a *connection) *cobra.Command {
 				return fmt.Errorf("%q is not the id of a fault", args[0])
 			}
 		}
-		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
-			_, err := client.RemoveFault(ctx, &admin.RemoveFaultRequest{Id: id})
-			return err
+		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) {
+			return done(client.RemoveFault(ctx, &admin.RemoveFaultRequest{Id: id}))
 		})
 	}
 	return c

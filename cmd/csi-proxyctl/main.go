@@ -31,8 +31,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
 	code := exitCode(err)
-	if text := errorText(err); text != "" {
-		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\n", text)
+	if err != nil && err.Error() != "" {
+		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %v\n", err)
 	}
 	if code == exitUsage {
 		_, _ = fmt.Fprintf(stderr, "Run %s --help.\n", command.CommandPath())
@@ -96,22 +96,4 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 		}
 	}
 	return root
-}
-
-// needCommand is what a command that only groups others runs.
-func needCommand(c *cobra.Command, _ []string) error {
-	names := make([]string, 0, len(c.Commands()))
-	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "help" && sub.Name() != "completion" {
-			names = append(names, sub.Name())
-		}
-	}
-	return fmt.Errorf("%s needs a command: %s", c.CommandPath(), strings.Join(names, ", "))
-}
-
-// groupCommand is a command that groups others.
-func groupCommand(use, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: needCommand}
-	c.AddCommand(commands...)
-	return c
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -18,72 +19,55 @@ import (
 type message struct{ proto.Message }
 
 // MarshalJSON implements json.Marshaler.
-func (m message) MarshalJSON() ([]byte, error) {
-	var out bytes.Buffer
-	err := appendMessage(&out, m.ProtoReflect())
-	return out.Bytes(), err
-}
+func (m message) MarshalJSON() ([]byte, error) { return messageJSON(m.ProtoReflect()) }
 
-func appendMessage(out *bytes.Buffer, m protoreflect.Message) error {
+func messageJSON(m protoreflect.Message) ([]byte, error) {
 	if strings.HasPrefix(string(m.Descriptor().FullName()), "google.protobuf.") { // times have a form of their own
-		text, err := protojson.Marshal(m.Interface())
-		out.Write(text)
-		return err
+		return protojson.Marshal(m.Interface())
 	}
-	out.WriteByte('{')
-	fields := m.Descriptor().Fields()
-	first := true
-	for i := range fields.Len() {
-		field := fields.Get(i)
+	var members [][]byte
+	for i := range m.Descriptor().Fields().Len() {
+		field := m.Descriptor().Fields().Get(i)
 		if field.ContainingOneof() != nil && !m.Has(field) {
 			continue
 		}
-		if !first {
-			out.WriteByte(',')
+		text, err := fieldJSON(field, m)
+		if err != nil {
+			return nil, err
 		}
-		first = false
-		out.WriteString(`"` + field.JSONName() + `":`)
-		if err := appendField(out, field, m); err != nil {
-			return err
-		}
+		members = append(members, append([]byte(`"`+field.JSONName()+`":`), text...))
 	}
-	out.WriteByte('}')
-	return nil
+	return fmt.Appendf(nil, "{%s}", bytes.Join(members, []byte(","))), nil
 }
 
-func appendField(out *bytes.Buffer, field protoreflect.FieldDescriptor, m protoreflect.Message) error {
-	value := m.Get(field)
-	if !field.IsList() {
-		if field.Message() != nil && !m.Has(field) {
-			out.WriteString("null")
-			return nil
+func fieldJSON(field protoreflect.FieldDescriptor, m protoreflect.Message) ([]byte, error) {
+	switch value := m.Get(field); {
+	case field.IsList():
+		list := make([]json.RawMessage, value.List().Len())
+		for i := range list {
+			text, err := valueJSON(field, value.List().Get(i))
+			if err != nil {
+				return nil, err
+			}
+			list[i] = text
 		}
-		return appendValue(out, field, value)
+		return json.Marshal(list)
+	case field.Message() != nil && !m.Has(field):
+		return []byte("null"), nil
+	default:
+		return valueJSON(field, value)
 	}
-	out.WriteByte('[')
-	for i := range value.List().Len() {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		if err := appendValue(out, field, value.List().Get(i)); err != nil {
-			return err
-		}
-	}
-	out.WriteByte(']')
-	return nil
 }
 
-func appendValue(out *bytes.Buffer, field protoreflect.FieldDescriptor, value protoreflect.Value) error {
-	plain := value.Interface()
-	switch v := plain.(type) {
+func valueJSON(field protoreflect.FieldDescriptor, value protoreflect.Value) ([]byte, error) {
+	switch v := value.Interface().(type) {
 	case protoreflect.Message:
-		return appendMessage(out, v)
+		return messageJSON(v)
 	case protoreflect.EnumNumber:
-		plain = enumWord(field.Enum(), v)
+		return json.Marshal(enumWord(field.Enum(), v))
+	default:
+		return json.Marshal(v)
 	}
-	text, err := json.Marshal(plain)
-	out.Write(text)
-	return err
 }
 
 // enumWord is a value of an enum as people write it: of SERVICE_STATE_START_PENDING in ServiceState, "start-pending".

@@ -37,20 +37,20 @@ func (o *output) Set(text string) error {
 	return fmt.Errorf("the output %q is none of table, json and yaml", text)
 }
 
-// print prints what a command found out: as a table, whose rows of cells are separated by tabs, or the value as JSON or
-// YAML. The first row is the heads of the columns; a table with one row is a value without a head.
+// print prints what a command found out, if it found anything: as a table, or the value as JSON or YAML.
 func (a *connection) print(c *cobra.Command, value any, rows ...string) error {
-	switch a.output {
-	case outputTable:
+	if value == nil {
+		return nil
+	}
+	if a.output == outputTable {
 		return printTable(c.OutOrStdout(), rows)
-	default:
-		text, err := a.encode(value, "  ")
-		if err != nil {
-			return err
-		}
-		_, err = c.OutOrStdout().Write(text)
+	}
+	text, err := a.encode(value, "  ")
+	if err != nil {
 		return err
 	}
+	_, err = c.OutOrStdout().Write(text)
+	return err
 }
 
 // encode is a value as JSON, or as YAML with the fields in the same order.

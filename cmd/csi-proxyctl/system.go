@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -16,34 +15,21 @@ import (
 )
 
 func serviceCommand(a *connection) *cobra.Command {
-	service := &cobra.Command{Use: "service", Short: "List the node's services and change them behind the agent's back", Args: cobra.NoArgs, RunE: needCommand}
-	service.AddCommand(listServicesCommand(a), setServiceCommand(a))
-	return service
+	return group("service", "List the node's services and change them behind the agent's back",
+		a.admin(&cobra.Command{Use: "list", Short: "List the services"}, listServices), setServiceCommand(a))
 }
 
-func listServicesCommand(a *connection) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List the services",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
-				list, err := client.ListServices(ctx, &admin.ListServicesRequest{})
-				if err != nil {
-					return err
-				}
-				rows := []string{"NAME\tSTATE\tSTART\tPENDING"}
-				for _, s := range list.GetServices() {
-					pending := fmt.Sprintf("%d queries", s.GetPendingQueries())
-					if d := s.GetPendingTime().AsDuration(); d > 0 {
-						pending += ", " + d.String()
-					}
-					rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s", s.GetName(), word(s.GetState(), statePrefix), word(s.GetStart(), startPrefix), pending))
-				}
-				return a.print(c, message{list}, rows...)
-			})
-		},
+func listServices(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
+	list, err := client.ListServices(ctx, &admin.ListServicesRequest{})
+	rows := []string{"NAME\tSTATE\tSTART\tPENDING"}
+	for _, s := range list.GetServices() {
+		pending := fmt.Sprintf("%d queries", s.GetPendingQueries())
+		if d := s.GetPendingTime().AsDuration(); d > 0 {
+			pending += ", " + d.String()
+		}
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s", s.GetName(), word(s.GetState(), statePrefix), word(s.GetStart(), startPrefix), pending))
 	}
+	return shown(list, err, rows...)
 }
 
 // What the values of these enums begin with; the rest is the word that people write, in lower case and with dashes.
@@ -101,68 +87,28 @@ func setServiceCommand(a *connection) *cobra.Command {
 		if c.Flags().Changed("pending-time") {
 			r.PendingTime = durationpb.New(*pending)
 		}
-		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
-			_, err := client.SetService(ctx, r)
-			return err
+		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) {
+			return done(client.SetService(ctx, r))
 		})
 	}
 	return c
 }
 
 func switchCommand(a *connection) *cobra.Command {
-	group := &cobra.Command{
-		Use:   "switch",
-		Short: "List and answer the questions that the documentation of Windows leaves open",
-		Args:  cobra.NoArgs,
-		RunE:  needCommand,
-	}
-	group.AddCommand(
-		&cobra.Command{
-			Use:   "list",
-			Short: "List the switches with the node's answers",
-			Args:  cobra.NoArgs,
-			RunE: func(c *cobra.Command, _ []string) error {
-				return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
-					list, err := client.ListSwitches(ctx, &admin.ListSwitchesRequest{})
-					if err != nil {
-						return err
-					}
-					rows := []string{"NAME\tANSWER\tPOSSIBLE\tABOUT"}
-					for _, s := range list.GetSwitches() {
-						row := fmt.Sprintf("%s\t%s\t%s\t%s", s.GetName(), s.GetValue(), s.GetForm(), s.GetAbout())
-						rows = append(rows, strings.ReplaceAll(row, "`", ""))
-					}
-					return a.print(c, message{list}, rows...)
-				})
-			},
-		},
-		simpleCommand(a, "set NAME ANSWER", "Answer a question otherwise, for the calls from now on", "  csi-proxyctl node switch set msr delayed", 2,
-			func(ctx context.Context, client *adminclient.Client, args []string) error {
-				_, err := client.SetSwitch(ctx, &admin.SetSwitchRequest{Name: args[0], Value: args[1]})
-				return err
-			}),
-	)
-	return group
+	return group("switch", "List and answer the questions that the documentation of Windows leaves open",
+		a.admin(&cobra.Command{Use: "list", Short: "List the switches with the node's answers"}, listSwitches),
+		a.admin(&cobra.Command{Use: "set NAME ANSWER", Short: "Answer a question otherwise, for the calls from now on", Example: "  csi-proxyctl node switch set msr delayed"},
+			func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
+				return done(client.SetSwitch(ctx, &admin.SetSwitchRequest{Name: args[0], Value: args[1]}))
+			}))
 }
 
-// simpleCommand is a command that takes arguments only and prints nothing.
-func simpleCommand(a *connection, use, short, example string, args int, do func(context.Context, *adminclient.Client, []string) error) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Example: example, Args: cobra.ExactArgs(args),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error { return do(ctx, client, args) })
-		},
+func listSwitches(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
+	list, err := client.ListSwitches(ctx, &admin.ListSwitchesRequest{})
+	rows := []string{"NAME\tANSWER\tPOSSIBLE\tABOUT"}
+	for _, s := range list.GetSwitches() {
+		row := fmt.Sprintf("%s\t%s\t%s\t%s", s.GetName(), s.GetValue(), s.GetForm(), s.GetAbout())
+		rows = append(rows, strings.ReplaceAll(row, "`", ""))
 	}
-}
-
-// parseTime reads a point in time: as RFC 3339 has it, or how long ago it was.
-func parseTime(text string) (time.Time, error) {
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-		return time.Now().Add(-ago), nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return at, fmt.Errorf("%q is no time, such as 2026-01-31T12:00:00Z, and no duration, such as 30s", text)
-	}
-	return at, nil
+	return shown(list, err, rows...)
 }

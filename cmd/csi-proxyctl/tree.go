@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
@@ -22,9 +21,19 @@ func treeCommand(a *connection) *cobra.Command {
 Of an agent without an admin endpoint, what the storage API tells is drawn, and what it does not tell is named below.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			tree, err := a.tree(c)
+			stop := showProgress(c.ErrOrStderr(), "asking for disks and volumes")
+			tree, why, err := a.tree(c.Context())
+			stop()
+			if why != nil && err != nil {
+				if err = (failure{explain(err)}); exitCode(err) == exitUnavailable { // nobody there at all
+					return why
+				}
+			}
 			if err != nil {
 				return err
+			}
+			if why != nil {
+				tree.Missing = append(tree.Missing, noAdmin(why))
 			}
 			if a.output == outputTable {
 				return treeview.Write(c.OutOrStdout(), tree)
@@ -34,29 +43,20 @@ Of an agent without an admin endpoint, what the storage API tells is drawn, and 
 	}
 }
 
-// tree is the node's tree as the admin endpoint tells it; without one, as the API alone does.
-func (a *connection) tree(c *cobra.Command) (tree *treeview.Tree, err error) {
-	err = a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
+// tree is the node's tree as the admin endpoint tells it; without one, as the API alone does, and why is the reason.
+func (a *connection) tree(ctx context.Context) (tree *treeview.Tree, why, err error) {
+	err = a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
 		r, err := client.GetTree(ctx, &admin.GetTreeRequest{})
-		if err == nil {
-			tree = treeview.FromAdmin(r)
-		}
+		tree = treeview.FromAdmin(r)
 		return err
 	})
 	if !withoutAdmin(err) {
-		return tree, err
+		return tree, nil, err
 	}
-	apiErr := a.api(c, "asking for disks and volumes", func(ctx context.Context, client *csiproxy.Client) (err error) {
-		tree, err = treeview.FromAPI(ctx, client)
-		return err
-	})
-	switch {
-	case apiErr == nil:
-		tree.Missing = append(tree.Missing, noAdmin(err))
-		return tree, nil
-	case exitCode(apiErr) == exitUnavailable: // nobody there at all
-		return nil, err
-	default:
-		return nil, apiErr
-	}
+	client := a.client()
+	defer func() { _ = client.Close() }()
+	ctx, cancel := a.limited(ctx)
+	defer cancel()
+	tree, apiErr := treeview.FromAPI(ctx, client)
+	return tree, err, apiErr
 }

@@ -26,24 +26,18 @@ func disks(f Facts) []Finding {
 
 func disk(d treeview.Disk) []Finding {
 	var findings []Finding
-	bring := []string{fmt.Sprintf("csi-proxyctl disk online %d", d.Number)}
+	found := func(severity Severity, check, what string, do ...string) {
+		findings = append(findings, Finding{severity, check, fmt.Sprintf("disk %d is %s", d.Number, what), []string{describe(d)}, append([]string{}, do...)})
+	}
+	bring := fmt.Sprintf("csi-proxyctl disk online %d", d.Number)
 	switch {
 	case d.Online == nil:
 	case !*d.Online && d.Style == "RAW":
-		findings = append(findings, Finding{
-			Severity: Note, Check: "disk-offline", What: fmt.Sprintf("disk %d is offline and raw: as new disks arrive, before a driver partitions them", d.Number),
-			Evidence: []string{describe(d)}, Do: []string{},
-		})
+		found(Note, "disk-offline", "offline and raw: as new disks arrive, before a driver partitions them")
 	case !*d.Online:
-		findings = append(findings, Finding{
-			Severity: Warning, Check: "disk-offline", What: fmt.Sprintf("disk %d is offline: its volumes cannot be found or mounted", d.Number),
-			Evidence: []string{describe(d)}, Do: bring,
-		})
+		found(Warning, "disk-offline", "offline: its volumes cannot be found or mounted", bring)
 	case d.ReadOnly != nil && *d.ReadOnly:
-		findings = append(findings, Finding{
-			Severity: Warning, Check: "disk-read-only", What: fmt.Sprintf("disk %d is read-only", d.Number),
-			Evidence: []string{describe(d)}, Do: append(bring, "if it stays so, see how the storage system exports it"),
-		})
+		found(Warning, "disk-read-only", "read-only", bring, "if it stays so, see how the storage system exports it")
 	}
 	return append(findings, grown(d)...)
 }

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/durationpb"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
@@ -90,14 +92,19 @@ func TestDisksAndVolumes(t *testing.T) {
 }
 
 func TestConnectionsAndLinks(t *testing.T) {
-	got := verdicts(doctor.Facts{
-		Dangling: []doctor.Dangling{
-			{Path: `C:\a`, Target: `C:\b`}, {Path: `C:\m`, Target: id, Volume: true}, {Path: `C:\s`, Target: `\\fs\share`, Share: true},
+	got := verdicts(doctor.Facts{Inspected: &admin.InspectResponse{
+		Dangling: []*admin.Dangling{
+			{Path: `C:\a`, Target: `C:\b`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
+			{Path: `C:\m`, Target: id, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
+			{Path: `C:\s`, Target: `\\fs\share`, Kind: admin.DanglingKind_DANGLING_KIND_SHARE},
 		},
-		Mappings:   []doctor.Mapping{{`\\fs\good`, "OK"}, {`\\fs\bad`, "disconnected"}},
-		Sessions:   []doctor.Session{{"iqn.2026-01.example:good", true}, {"iqn.2026-01.example:bad", false}},
-		Operations: []doctor.Operation{{Name: "Rescan", Age: time.Minute}, {Name: "MountVolume(x)", Age: time.Hour}, {Name: "Rmdir(x)", Age: time.Hour, Waiting: true}},
-	})
+		SmbMappings:   []*admin.SMBMapping{{RemotePath: `\\fs\good`, Status: "OK"}, {RemotePath: `\\fs\bad`, Status: "disconnected"}},
+		IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.example:good", Connected: true}, {Target: "iqn.2026-01.example:bad"}},
+		Operations: []*admin.Operation{
+			{Name: "Rescan", Age: durationpb.New(time.Minute)}, {Name: "MountVolume(x)", Age: durationpb.New(time.Hour)},
+			{Name: "Rmdir(x)", Age: durationpb.New(time.Hour), Waiting: true},
+		},
+	}})
 	want := []verdict{
 		{doctor.Problem, "hung-operation", "see in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, whether a device does not answer"},
 		{doctor.Problem, "dangling-mount-point", "if pods still use the volume: attach the disk again"},
@@ -112,10 +119,10 @@ func TestConnectionsAndLinks(t *testing.T) {
 }
 
 func TestHungOperationsNameThoseThatWait(t *testing.T) {
-	findings := doctor.Examine(doctor.Facts{Operations: []doctor.Operation{
-		{Name: "Rmdir(x)", Age: time.Hour, Waiting: true}, {Name: "MountVolume(x)", Age: 61 * time.Minute},
-		{Name: "Rescan", Age: 100 * time.Second},
-	}})
+	findings := doctor.Examine(doctor.Facts{Inspected: &admin.InspectResponse{Operations: []*admin.Operation{
+		{Name: "Rmdir(x)", Age: durationpb.New(time.Hour), Waiting: true}, {Name: "MountVolume(x)", Age: durationpb.New(61 * time.Minute)},
+		{Name: "Rescan", Age: durationpb.New(100 * time.Second)},
+	}}})
 	if want := []string{"MountVolume(x), for 1h1m0s", "Rmdir(x), for 1h0m0s, waiting for others"}; len(findings) != 1 || !slices.Equal(findings[0].Evidence, want) {
 		t.Errorf("got %+v, want one finding with %q", findings, want)
 	}

@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -26,23 +27,21 @@ func endpoints(f Facts) []Finding {
 			Do:       startAgent(f.Endpoints[0].Address),
 		}}
 	}
-	if at := by[Denied]; len(at) > 0 {
-		findings = append(findings, Finding{
-			Severity: Problem, Check: "access-denied", What: "endpoints refuse this process",
-			Evidence: at, Do: []string{"run this command as an administrator; drivers need an account that the agent's -pipe-security admits"},
-		})
-	}
-	if at := by[Silent]; len(at) > 0 {
-		findings = append(findings, Finding{
-			Severity: Problem, Check: "silent-endpoint", What: "endpoints can be opened but do not answer: the agent hangs or is overloaded",
-			Evidence: at, Do: []string{"look at the agent's log", "if it stays so, restart the agent"},
-		})
-	}
-	if at := by[Broken]; len(at) > 0 {
-		findings = append(findings, Finding{
-			Severity: Problem, Check: "broken-endpoint", What: "endpoints fail", Evidence: at,
-			Do: []string{"see that nothing but csi-proxy serves them, and look at its log"},
-		})
+	for _, bad := range []struct {
+		state       State
+		check, what string
+		do          []string
+	}{
+		{Denied, "access-denied", "endpoints refuse this process", []string{"run this command as an administrator; drivers need an account that the agent's -pipe-security admits"}},
+		{
+			Silent, "silent-endpoint", "endpoints can be opened but do not answer: the agent hangs or is overloaded",
+			[]string{"look at the agent's log", "if it stays so, restart the agent"},
+		},
+		{Broken, "broken-endpoint", "endpoints fail", []string{"see that nothing but csi-proxy serves them, and look at its log"}},
+	} {
+		if at := by[bad.state]; len(at) > 0 {
+			findings = append(findings, Finding{Problem, bad.check, bad.what, at, bad.do})
+		}
 	}
 	return findings
 }
@@ -82,12 +81,7 @@ func versionsServed(f Facts) []Finding {
 		return nil
 	}
 	var off, old []string
-	groups := make([]string, 0, len(f.Newest))
-	for group := range f.Newest {
-		groups = append(groups, group)
-	}
-	slices.Sort(groups)
-	for _, group := range groups {
+	for _, group := range slices.Sorted(maps.Keys(f.Newest)) {
 		switch versions := served[group]; {
 		case len(versions) == 0:
 			off = append(off, group)

@@ -3,8 +3,7 @@
 package doctor
 
 import (
-	"time"
-
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
@@ -14,11 +13,7 @@ type Facts struct {
 	Newest    map[string]string // the newest version of each group: "disk": "v1"
 	Services  []Service
 	Tree      *treeview.Tree
-	// Dangling, Mappings, Sessions and Operations come from the admin endpoint only.
-	Dangling   []Dangling
-	Mappings   []Mapping
-	Sessions   []Session
-	Operations []Operation
+	Inspected *admin.InspectResponse // what only the admin endpoint knows
 	// Unanswered is what was asked for and did not come in time: "disks and volumes".
 	Unanswered []string
 }
@@ -50,31 +45,4 @@ type Service struct {
 	Installed bool
 	Status    string // "running", "stopped", in lower case
 	Start     string // "automatic", "manual", "disabled"
-}
-
-// Dangling is a mount point or link that leads nowhere.
-type Dangling struct {
-	Path   string
-	Target string
-	Volume bool // a mount point whose volume is gone
-	Share  bool // a link to a share that is not mapped
-}
-
-// Mapping is an SMB global mapping.
-type Mapping struct {
-	Share  string
-	Status string // "OK"
-}
-
-// Session is an iSCSI session.
-type Session struct {
-	Target    string
-	Connected bool
-}
-
-// Operation is work that the agent has not ended.
-type Operation struct {
-	Name    string
-	Age     time.Duration
-	Waiting bool
 }

@@ -5,30 +5,32 @@ package doctor
 import (
 	"fmt"
 	"strings"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 )
 
 // dangling judges mount points and links that lead nowhere.
 func dangling(f Facts) []Finding {
 	var findings []Finding
-	for _, d := range f.Dangling {
+	for _, d := range f.Inspected.GetDangling() {
 		finding := Finding{
-			Severity: Warning, Check: "dangling-link", What: "the link " + d.Path + " leads nowhere",
-			Evidence: []string{d.Path + " → " + d.Target}, Do: []string{"csi-proxyctl fs rmdir " + quote(d.Path)},
+			Severity: Warning, Check: "dangling-link", What: "the link " + d.GetPath() + " leads nowhere",
+			Evidence: []string{d.GetPath() + " → " + d.GetTarget()}, Do: []string{"csi-proxyctl fs rmdir " + quote(d.GetPath())},
 		}
-		switch {
-		case d.Volume:
+		switch d.GetKind() {
+		case admin.DanglingKind_DANGLING_KIND_MOUNT_POINT:
 			finding.Severity, finding.Check = Problem, "dangling-mount-point"
-			finding.What = "the disk of the volume that is mounted at " + d.Path + " is gone"
+			finding.What = "the disk of the volume that is mounted at " + d.GetPath() + " is gone"
 			finding.Do = []string{
 				"if pods still use the volume: attach the disk again",
-				"if nothing uses it: csi-proxyctl volume unmount " + quote(d.Target) + " " + quote(d.Path),
+				"if nothing uses it: csi-proxyctl volume unmount " + quote(d.GetTarget()) + " " + quote(d.GetPath()),
 			}
-		case d.Share:
+		case admin.DanglingKind_DANGLING_KIND_SHARE:
 			finding.Check = "dangling-share-link"
-			finding.What = "the share behind " + d.Path + " is not mapped, as after a reboot"
+			finding.What = "the share behind " + d.GetPath() + " is not mapped, as after a reboot"
 			finding.Do = []string{
 				"if pods use it: restart them, so that kubelet has the driver map it again",
-				"if nothing uses it: csi-proxyctl fs rmdir " + quote(d.Path),
+				"if nothing uses it: csi-proxyctl fs rmdir " + quote(d.GetPath()),
 			}
 		}
 		findings = append(findings, finding)
@@ -39,16 +41,16 @@ func dangling(f Facts) []Finding {
 // mappings judges SMB mappings.
 func mappings(f Facts) []Finding {
 	var findings []Finding
-	for _, m := range f.Mappings {
-		if m.Status == "OK" {
+	for _, m := range f.Inspected.GetSmbMappings() {
+		if m.GetStatus() == "OK" {
 			continue
 		}
 		findings = append(findings, Finding{
-			Severity: Problem, Check: "stale-smb-mapping", What: "the mapping of " + m.Share + " does not work",
-			Evidence: []string{fmt.Sprintf("%s: %s", m.Share, m.Status)},
+			Severity: Problem, Check: "stale-smb-mapping", What: "the mapping of " + m.GetRemotePath() + " does not work",
+			Evidence: []string{fmt.Sprintf("%s: %s", m.GetRemotePath(), m.GetStatus())},
 			Do: []string{
-				"see that the file server answers from this node: Test-NetConnection " + server(m.Share) + " -Port 445",
-				"after a password was changed: csi-proxyctl smb map " + quote(m.Share) + " --user USER --password-file FILE",
+				"see that the file server answers from this node: Test-NetConnection " + server(m.GetRemotePath()) + " -Port 445",
+				"after a password was changed: csi-proxyctl smb map " + quote(m.GetRemotePath()) + " --user USER --password-file FILE",
 			},
 		})
 	}
@@ -58,13 +60,13 @@ func mappings(f Facts) []Finding {
 // sessions judges iSCSI sessions.
 func sessions(f Facts) []Finding {
 	var findings []Finding
-	for _, s := range f.Sessions {
-		if s.Connected {
+	for _, s := range f.Inspected.GetIscsiSessions() {
+		if s.GetConnected() {
 			continue
 		}
 		findings = append(findings, Finding{
-			Severity: Problem, Check: "iscsi-disconnected", What: "the iSCSI target " + s.Target + " is not connected; its disks hang or disappear",
-			Evidence: []string{"session with " + s.Target + ": no connection, the initiator tries to make one"},
+			Severity: Problem, Check: "iscsi-disconnected", What: "the iSCSI target " + s.GetTarget() + " is not connected; its disks hang or disappear",
+			Evidence: []string{"session with " + s.GetTarget() + ": no connection, the initiator tries to make one"},
 			Do:       []string{"csi-proxyctl iscsi portal list", "see that the portal answers from this node: Test-NetConnection ADDRESS -Port 3260"},
 		})
 	}

@@ -13,10 +13,10 @@ const hung = 2 * time.Minute
 // operations judges work that does not end.
 func operations(f Facts) []Finding {
 	var working, waiting []string
-	for _, o := range f.Operations {
-		switch line := fmt.Sprintf("%s, for %v", o.Name, o.Age.Round(time.Second)); {
-		case o.Age < hung:
-		case o.Waiting:
+	for _, o := range f.Inspected.GetOperations() {
+		switch line := fmt.Sprintf("%s, for %v", o.GetName(), o.GetAge().AsDuration().Round(time.Second)); {
+		case o.GetAge().AsDuration() < hung:
+		case o.GetWaiting():
 			waiting = append(waiting, line+", waiting for others")
 		default:
 			working = append(working, line)

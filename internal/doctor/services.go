@@ -2,44 +2,35 @@
 
 package doctor
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
+)
 
 // services judges the Windows services that storage needs.
 func services(f Facts) []Finding {
 	var findings []Finding
 	for _, s := range f.Services {
 		running := s.Status == "running"
+		found := func(severity Severity, check, what string, do ...string) {
+			findings = append(findings, Finding{severity, check, what, evidence(s), do})
+		}
 		switch start := startService(s); {
 		case strings.EqualFold(s.Name, "LanmanWorkstation") && !running:
-			findings = append(findings, Finding{
-				Severity: Problem, Check: "service-stopped", What: "the SMB client, LanmanWorkstation, does not run: no share can be mapped or reached",
-				Evidence: evidence(s), Do: start,
-			})
+			found(Problem, "service-stopped", "the SMB client, LanmanWorkstation, does not run: no share can be mapped or reached", start...)
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running && usesISCSI(f):
-			findings = append(findings, Finding{
-				Severity: Problem, Check: "service-stopped", What: "the iSCSI initiator, MSiSCSI, does not run, and disks of this node come by iSCSI",
-				Evidence: evidence(s), Do: start,
-			})
+			found(Problem, "service-stopped", "the iSCSI initiator, MSiSCSI, does not run, and disks of this node come by iSCSI", start...)
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running && s.Start == "automatic":
-			findings = append(findings, Finding{
-				Severity: Warning, Check: "service-stopped", What: "the iSCSI initiator, MSiSCSI, should run and does not; calls of the iscsi group fail",
-				Evidence: evidence(s), Do: start,
-			})
+			found(Warning, "service-stopped", "the iSCSI initiator, MSiSCSI, should run and does not; calls of the iscsi group fail", start...)
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running:
-			findings = append(findings, Finding{
-				Severity: Note, Check: "service-stopped", What: "the iSCSI initiator, MSiSCSI, does not run, which is Windows' default; calls of the iscsi group fail",
-				Evidence: evidence(s), Do: start,
-			})
+			found(Note, "service-stopped", "the iSCSI initiator, MSiSCSI, does not run, which is Windows' default; calls of the iscsi group fail", start...)
 		case strings.EqualFold(s.Name, "csiproxy") && s.Installed && !running && !strings.HasSuffix(s.Status, "-pending"):
-			findings = append(findings, Finding{
-				Severity: Warning, Check: "service-stopped", What: "the service csiproxy is installed and does not run; another agent answers, which may end with its container",
-				Evidence: evidence(s), Do: []string{"sc start csiproxy", "if a DaemonSet has taken over: csi-proxy service uninstall"},
-			})
+			found(Warning, "service-stopped", "the service csiproxy is installed and does not run; another agent answers, which may end with its container",
+				"sc start csiproxy", "if a DaemonSet has taken over: csi-proxy service uninstall")
 		case strings.EqualFold(s.Name, "csiproxy") && s.Installed && s.Start != "automatic":
-			findings = append(findings, Finding{
-				Severity: Warning, Check: "service-not-automatic", What: "the service csiproxy does not start with the node",
-				Evidence: evidence(s), Do: []string{"sc config csiproxy start= auto"},
-			})
+			found(Warning, "service-not-automatic", "the service csiproxy does not start with the node", "sc config csiproxy start= auto")
 		}
 	}
 	return findings
@@ -68,13 +59,5 @@ func evidence(s Service) []string {
 
 // usesISCSI tells whether a disk of the node came by iSCSI.
 func usesISCSI(f Facts) bool {
-	if f.Tree == nil {
-		return false
-	}
-	for _, d := range f.Tree.Disks {
-		if strings.EqualFold(d.BusType, "iSCSI") {
-			return true
-		}
-	}
-	return false
+	return f.Tree != nil && slices.ContainsFunc(f.Tree.Disks, func(d treeview.Disk) bool { return strings.EqualFold(d.BusType, "iSCSI") })
 }

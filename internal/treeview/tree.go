@@ -47,16 +47,5 @@ type Volume struct {
 	MountPoints []string `json:"mountPoints"` // nil: not known
 }
 
-// Volumes are the disk's volumes, by partition.
-func (d Disk) Volumes() []*Volume {
-	var volumes []*Volume
-	for _, p := range d.Partitions {
-		if p.Volume != nil {
-			volumes = append(volumes, p.Volume)
-		}
-	}
-	return volumes
-}
-
-// is tells whether something is known to be so.
+// is reports whether something is known to be so.
 func is(b *bool) bool { return b != nil && *b }

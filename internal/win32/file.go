@@ -11,7 +11,6 @@ const (
 	FILE_WRITE_DATA       = 0x2
 	FILE_ADD_SUBDIRECTORY = 0x4
 	FILE_TRAVERSE         = 0x20
-	FILE_DELETE_CHILD     = 0x40
 	FILE_READ_ATTRIBUTES  = 0x80
 	FILE_WRITE_ATTRIBUTES = 0x100
 	DELETE                = 0x10000
@@ -44,32 +43,24 @@ const (
 	FILE_OPEN_REPARSE_POINT      = 0x200000 // the link or mount point itself, not what it leads to
 )
 
-// Dispositions and flags of CreateFileW.
+// OPEN_EXISTING is a disposition of CreateFileW.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-createfilew
-const (
-	OPEN_EXISTING                = 3
-	FILE_FLAG_OPEN_REPARSE_POINT = 0x00200000
-	FILE_FLAG_BACKUP_SEMANTICS   = 0x02000000
-)
+const OPEN_EXISTING = 3
 
 // Attributes of files.
 // https://learn.microsoft.com/windows/win32/fileio/file-attribute-constants
 const (
 	FILE_ATTRIBUTE_READONLY      = 0x1
-	FILE_ATTRIBUTE_HIDDEN        = 0x2
-	FILE_ATTRIBUTE_SYSTEM        = 0x4
 	FILE_ATTRIBUTE_DIRECTORY     = 0x10
 	FILE_ATTRIBUTE_ARCHIVE       = 0x20
 	FILE_ATTRIBUTE_NORMAL        = 0x80
 	FILE_ATTRIBUTE_REPARSE_POINT = 0x400
-	INVALID_FILE_ATTRIBUTES      = 0xFFFFFFFF
 )
 
 // Forms in which GetFinalPathNameByHandleW names the volume.
 const (
 	VOLUME_NAME_DOS  = 0x0 // \\?\C:\dir
 	VOLUME_NAME_GUID = 0x1 // \\?\Volume{GUID}\dir
-	VOLUME_NAME_NT   = 0x2 // \Device\HarddiskVolume3\dir
 )
 
 // Information classes of GetFileInformationByHandleEx and SetFileInformationByHandle.
@@ -88,16 +79,7 @@ const (
 // Flags of FileDispositionInfoEx.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_disposition_information_ex
 const (
-	FILE_DISPOSITION_FLAG_DO_NOT_DELETE             = 0x0
 	FILE_DISPOSITION_FLAG_DELETE                    = 0x1
 	FILE_DISPOSITION_FLAG_POSIX_SEMANTICS           = 0x2 // the name is gone when the handle is closed, whoever else has the file open
-	FILE_DISPOSITION_FLAG_FORCE_IMAGE_SECTION_CHECK = 0x4
-	FILE_DISPOSITION_FLAG_ON_CLOSE                  = 0x8
 	FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE = 0x10
-)
-
-// Flags of CreateSymbolicLinkW.
-const (
-	SYMBOLIC_LINK_FLAG_DIRECTORY                 = 0x1
-	SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE = 0x2
 )

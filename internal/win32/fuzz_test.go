@@ -63,7 +63,6 @@ func FuzzParsers(f *testing.F) {
 			}
 		}
 		if l, ok := accepts(t, in, ParseDriveLayout); ok {
-			l.DataPartitions()
 			for _, p := range l.Partitions {
 				if got := MaxLength(l, p); got < p.Length {
 					t.Errorf("MaxLength of %+v is %d", p, got)

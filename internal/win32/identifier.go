@@ -10,23 +10,18 @@ import (
 
 // How the bytes of a StorageIdentifier are to be read (STORAGE_IDENTIFIER_CODE_SET).
 const (
-	StorageIdCodeSetReserved = 0
-	StorageIdCodeSetBinary   = 1
-	StorageIdCodeSetAscii    = 2
-	StorageIdCodeSetUtf8     = 3
+	StorageIdCodeSetBinary = 1
+	StorageIdCodeSetAscii  = 2
+	StorageIdCodeSetUtf8   = 3
 )
 
 // What a StorageIdentifier is (STORAGE_IDENTIFIER_TYPE, as in SCSI's SPC).
 const (
-	StorageIdTypeVendorSpecific           = 0
-	StorageIdTypeVendorId                 = 1 // T10
-	StorageIdTypeEUI64                    = 2
-	StorageIdTypeFCPHName                 = 3 // NAA
-	StorageIdTypePortRelative             = 4
-	StorageIdTypeTargetPortGroup          = 5
-	StorageIdTypeLogicalUnitGroup         = 6
-	StorageIdTypeMD5LogicalUnitIdentifier = 7
-	StorageIdTypeScsiNameString           = 8
+	StorageIdTypeVendorSpecific = 0
+	StorageIdTypeVendorId       = 1 // T10
+	StorageIdTypeEUI64          = 2
+	StorageIdTypeFCPHName       = 3 // NAA
+	StorageIdTypeScsiNameString = 8
 )
 
 // What a StorageIdentifier names (STORAGE_ASSOCIATION_TYPE).

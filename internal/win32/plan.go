@@ -25,30 +25,6 @@ func (l DriveLayout) HasDataPartition() bool {
 	return l.Style != PARTITION_STYLE_RAW && slices.ContainsFunc(l.Partitions, Partition.IsData)
 }
 
-// DataPartitions returns the partitions that HasDataPartition speaks of, those of type basic data (on MBR disks:
-// all) first, then by number.
-func (l DriveLayout) DataPartitions() []Partition {
-	if l.Style == PARTITION_STYLE_RAW {
-		return nil
-	}
-	var data []Partition
-	for _, p := range l.Partitions {
-		if p.IsData() {
-			data = append(data, p)
-		}
-	}
-	other := func(p Partition) int {
-		if p.Style == PARTITION_STYLE_GPT && p.Type != PartitionBasicData {
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(data, func(a, b Partition) int {
-		return cmp.Or(cmp.Compare(other(a), other(b)), cmp.Compare(a.Number, b.Number))
-	})
-	return data
-}
-
 // PlanDataPartition adds to a GPT layout one basic-data partition without drive letter, over the largest free extent
 // of the usable area that is aligned to 1 MiB, and returns the new layout and the new entry. If msrLength, in bytes,
 // is positive and the layout has no Microsoft Reserved partition, one of that length goes in front of it, unless the

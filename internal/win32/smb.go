@@ -5,13 +5,9 @@ package win32
 // Status of an MSFT_SmbGlobalMapping.
 // https://learn.microsoft.com/previous-versions/windows/desktop/smb/msft-smbglobalmapping
 const (
-	SMB_MAPPING_OK            uint32 = 0
-	SMB_MAPPING_PAUSED        uint32 = 1
-	SMB_MAPPING_DISCONNECTED  uint32 = 2
-	SMB_MAPPING_NETWORK_ERROR uint32 = 3
-	SMB_MAPPING_CONNECTING    uint32 = 4
-	SMB_MAPPING_RECONNECTING  uint32 = 5
-	SMB_MAPPING_UNAVAILABLE   uint32 = 6
+	SMB_MAPPING_OK           uint32 = 0
+	SMB_MAPPING_DISCONNECTED uint32 = 2
+	SMB_MAPPING_UNAVAILABLE  uint32 = 6
 )
 
 // SMBMappingStatusName is a status of a global mapping in words.

@@ -7,11 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Values of StorageDeviceNumber.DeviceType.
-const (
-	FILE_DEVICE_CD_ROM = 0x02
-	FILE_DEVICE_DISK   = 0x07
-)
+// FILE_DEVICE_DISK is the StorageDeviceNumber.DeviceType of a disk.
+const FILE_DEVICE_DISK = 0x07
 
 // StorageDeviceNumber is STORAGE_DEVICE_NUMBER: which disk, and which partition of it, a handle belongs to. The
 // number is unique among devices of one type only.
@@ -45,7 +42,6 @@ func ParseStorageDeviceNumber(in []byte) (StorageDeviceNumber, error) {
 // Properties and kinds of query for StoragePropertyQuery.
 const (
 	StorageDeviceProperty   = 0 // answered with STORAGE_DEVICE_DESCRIPTOR
-	StorageAdapterProperty  = 1
 	StorageDeviceIdProperty = 2 // answered with STORAGE_DEVICE_ID_DESCRIPTOR
 
 	PropertyStandardQuery = 0
@@ -116,20 +112,14 @@ func descriptor(structure string, in []byte, fixed int) (buffer, error) {
 // Bus types (STORAGE_BUS_TYPE).
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddstor/ne-ntddstor-storage_bus_type
 const (
-	BusTypeUnknown           = 0
 	BusTypeScsi              = 1
-	BusTypeAtapi             = 2
 	BusTypeAta               = 3
-	BusType1394              = 4
-	BusTypeSsa               = 5
 	BusTypeFibre             = 6
 	BusTypeUsb               = 7
 	BusTypeRAID              = 8
 	BusTypeiScsi             = 9
 	BusTypeSas               = 10
 	BusTypeSata              = 11
-	BusTypeSd                = 12
-	BusTypeMmc               = 13
 	BusTypeVirtual           = 14
 	BusTypeFileBackedVirtual = 15
 	BusTypeSpaces            = 16

@@ -34,10 +34,6 @@ _Static_assert(FileIdExtdDirectoryInfo == 19 && FileIdExtdDirectoryRestartInfo =
 
 /* Values of the property Status of the WMI class MSFT_SmbMapping, which no header has; the names are this project's. */
 #define SMB_MAPPING_OK 0
-#define SMB_MAPPING_PAUSED 1
 #define SMB_MAPPING_DISCONNECTED 2
-#define SMB_MAPPING_NETWORK_ERROR 3
-#define SMB_MAPPING_CONNECTING 4
-#define SMB_MAPPING_RECONNECTING 5
 #define SMB_MAPPING_UNAVAILABLE 6
 
