@@ -10,6 +10,7 @@ MODULES := . client mounter test/published v2
 export GOTOOLCHAIN ?= local
 # The tools are modules of their own; -n builds one for this machine and names its binary.
 tool = $(shell GOWORK=off go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
+COMMIT_TIME = $(shell git log -1 --format=%ct)
 
 .PHONY: help
 help: ## list the targets
@@ -20,8 +21,8 @@ run: setup-run ## start the agent on the emulated node and show a volume's life 
 	@hack/run.sh
 
 .PHONY: build
-build: ## build the commands into bin/
-	go build -trimpath -o bin/ ./cmd/csi-proxy ./cmd/csi-proxyctl
+build: ## build the commands into bin/, for GOOS and GOARCH: VERSION=vX.Y.Z is what they say they are
+	hack/build.sh bin $(VERSION)
 
 .PHONY: test
 test: setup-test ## everything that tests quickly: unit, property, conformance and script tests, with the race detector
@@ -43,8 +44,10 @@ generate: ## make the generated files anew
 	go generate ./internal/... ./cmd/... ./test/...
 
 .PHONY: man
-man: ## write the manual pages of csi-proxyctl, docs/man, from its commands
-	UPDATE_MAN=1 go test -count=1 -run TestManPages ./cmd/csi-proxyctl
+man: export SOURCE_DATE_EPOCH ?= $(COMMIT_TIME)
+man: ## write the manual pages of csi-proxyctl: man -M bin/man csi-proxyctl
+	rm -rf bin/man && mkdir -p bin/man/man1
+	MAN_DIR=$(CURDIR)/bin/man/man1 go test -count=1 -run TestManPages ./cmd/csi-proxyctl
 
 .PHONY: image
 image: ## record the protos as released, after a version was added: buf breaking compares with it
@@ -68,9 +71,10 @@ check-workflows: ## actionlint for .github/workflows
 	$(call tool,actionlint) -shellcheck= -pyflakes=
 
 .PHONY: cross
-cross: ## build and vet for Windows on amd64 and arm64
+cross: ## build and vet for Windows on amd64 and arm64; the commands as a release has them, into bin/windows-*
 	@for arch in amd64 arm64; do echo "windows/$$arch"; \
-		for module in $(MODULES); do (cd $$module && GOOS=windows GOARCH=$$arch GOWORK=off go build ./... && GOOS=windows GOARCH=$$arch GOWORK=off go vet ./...); done; done
+		for module in $(MODULES); do (cd $$module && GOOS=windows GOARCH=$$arch GOWORK=off go build ./... && GOOS=windows GOARCH=$$arch GOWORK=off go vet ./...); done; \
+		GOOS=windows GOARCH=$$arch hack/build.sh bin/windows-$$arch $(VERSION); done
 
 .PHONY: test-crash
 test-crash: setup-test ## kill -9 the agent at random moments of a volume's life, CRASHES times (200)
@@ -116,12 +120,14 @@ evidence: ## run the tests of every level, Wine's too (root), and write docs/evi
 	hack/evidence.sh $(LEVELS)
 
 .PHONY: release
-release: ## make all files of a release into dist/: VERSION=vX.Y.Z
-	cd hack/release && GOWORK=off go run . all -version "$(VERSION)" -out $(CURDIR)/dist
+release: export SOURCE_DATE_EPOCH ?= $(COMMIT_TIME)
+release: man ## make all files of a release into dist/: VERSION=vX.Y.Z
+	cd hack/release && GOWORK=off go run . archives -version "$(VERSION)" -out $(CURDIR)/dist -man $(CURDIR)/bin/man/man1
+	cd dist && sha256sum -- * >SHA256SUMS
 
 .PHONY: check-reproducible
 check-reproducible: ## build twice, in different places and without the compiler's cache, and compare the bytes
-	cd hack/release && GOWORK=off go run . reproduce
+	hack/reproduce.sh
 
 .PHONY: check-licenses
 check-licenses: ## compare the licences of all that is linked with the list of those that may be

@@ -14,11 +14,11 @@ read -r one five _ </proc/loadavg
 work=$(mktemp -d -p /dev/shm)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/out"
-(cd hack/release && GOWORK=off go run . binaries -version v0.0.0-bench -out "$work/released" windows/amd64)
-binaries=$work/released/amd64
+binaries=$work/commands
 export GOOS=windows GOARCH=amd64 CGO_ENABLED=0 GOWORK=off
-go build -trimpath -ldflags="-s -w" -o "$binaries/" ./test/winbench/empty
-go build -trimpath -ldflags="-s -w" -o "$work/winbench.exe" ./test/winbench
+hack/build.sh "$binaries"
+go build -trimpath -ldflags=-s -o "$binaries/" ./test/winbench/empty
+go build -trimpath -ldflags=-s -o "$work/winbench.exe" ./test/winbench
 
 # winbench PROCESSORS FLAG…
 winbench() {

@@ -29,8 +29,7 @@ hack/wine.sh setup
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
 export GOOS=windows GOARCH=amd64 CGO_ENABLED=0
-# As a release has them, whose files differ from the linker's.
-(cd hack/release && env -u GOOS -u GOARCH GOWORK=off go run . binaries -version v0.0.0-wine -out "$programs/released" windows/amd64)
+hack/build.sh "$programs/commands"
 
 failed=0
 for import in $(go list "$@"); do
@@ -43,7 +42,7 @@ for import in $(go list "$@"); do
 	start=$(date +%s%N)
 	code=0
 	# shellcheck disable=SC2086 # a list of words
-	hack/wine.sh run -t "$seconds" -C "$(go list -f '{{.Dir}}' "$import")" -b "$programs/released/amd64" -e 'CSI_PROXY_BIN=Z:\binaries' \
+	hack/wine.sh run -t "$seconds" -C "$(go list -f '{{.Dir}}' "$import")" -b "$programs/commands" -e 'CSI_PROXY_BIN=Z:\binaries' \
 		"$program" -test.timeout="$((seconds - 20))s" ${GO_TEST_FLAGS:-} </dev/null >"$programs/output" 2>&1 || code=$?
 	elapsed=$(($(date +%s%N) - start))
 	verdict='ok  '

@@ -25,11 +25,9 @@ usage() {
 
 files() {
 	rm -rf "$out"
-	local targets=()
 	for arch in $arches; do
-		targets+=("windows/$arch")
+		GOOS=windows GOARCH=$arch hack/build.sh "$out/$arch" "$version"
 	done
-	(cd hack/release && GOWORK=off go run . binaries -version "$version" -out "../../$out" "${targets[@]}") # as the release has them
 	cp LICENSE deploy/windows/install.ps1 deploy/windows/uninstall.ps1 "$out/"
 	find "$out" -exec touch --date="@$SOURCE_DATE_EPOCH" {} +
 	(cd "$out" && find . -type f ! -name SHA256SUMS | sort | xargs sha256sum >SHA256SUMS)

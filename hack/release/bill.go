@@ -10,6 +10,8 @@ import (
 	cyclonedx "github.com/CycloneDX/cyclonedx-go"
 )
 
+const module = "github.com/kubernetes-csi/csi-proxy"
+
 // bill is the software bill of materials of a target's binaries: the modules of which packages are linked.
 //
 // https://cyclonedx.org/docs/1.6/json/

@@ -20,11 +20,8 @@ import (
 )
 
 const usage = `Usage, in hack/release:
-  go run . all -version vX.Y.Z -out DIR              all files of a release
-  go run . binaries -version VERSION -out DIR TARGET…  the commands alone, in DIR/ARCH for each of the targets
-  go run . licenses                                  check the licences of all that is linked
-  go run . reproduce                                 build twice, in different places, and compare
-A target is a system and an architecture, such as windows/amd64.
+  go run . archives -version vX.Y.Z -out DIR -man DIR   the archives, bills of materials and chart of a release
+  go run . licenses                                     check the licences of everything that is linked
 `
 
 func main() {
@@ -38,105 +35,74 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	r := release{root: filepath.Join("..", ".."), log: os.Stdout}
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	flags.StringVar(&r.version, "version", "", "the `version` that the commands say they are")
+	flags.StringVar(&r.out, "out", "", "the `directory` for the files, emptied first")
+	flags.StringVar(&r.man, "man", "", "the `directory` of the manual pages")
 	if len(args) == 0 {
-		fmt.Fprint(os.Stderr, usage)
-		return errors.New("which?")
+		return errors.New(usage)
 	}
-	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
-	version := flags.String("version", "", "the `version` that the binaries say they are")
-	out := flags.String("out", "", "the `directory` for the files, made when it is missing")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		return err
-	}
-	r := release{root: root, version: *version, log: os.Stdout}
 	switch args[0] {
 	case "licenses":
 		return r.checkLicenses(ctx)
-	case "reproduce":
-		return r.reproduce(ctx)
-	case "binaries", "all":
-	default:
-		fmt.Fprint(os.Stderr, usage)
-		return fmt.Errorf("there is no %q", args[0])
+	case "archives":
+		return r.all(ctx)
 	}
-	if *version == "" || *out == "" {
-		return errors.New("-version and -out are needed")
-	}
-	if r.out, err = filepath.Abs(*out); err != nil {
-		return err
-	}
-	if args[0] == "binaries" {
-		return r.binaries(ctx, flags.Args())
-	}
-	if !semver.IsValid(*version) || semver.Canonical(*version) != *version {
-		return fmt.Errorf("the version %q is none of the form vX.Y.Z or vX.Y.Z-rc.1", *version)
-	}
-	return r.all(ctx)
+	return fmt.Errorf("%q is not a command\n%s", args[0], usage)
 }
 
 // A release is one that is being made.
 type release struct {
 	root    string // of the repository
 	out     string
+	man     string
 	version string
 	time    time.Time // of every file in the archives
 	log     io.Writer
 }
 
-// all makes everything.
+// all makes everything but the checksums.
 func (r *release) all(ctx context.Context) error {
-	if err := os.RemoveAll(r.out); err != nil {
+	if !semver.IsValid(r.version) || semver.Canonical(r.version) != r.version {
+		return fmt.Errorf("-version %q is not of the form vX.Y.Z or vX.Y.Z-rc.1", r.version)
+	}
+	if r.out == "" || r.man == "" {
+		return errors.New("-out and -man are needed")
+	}
+	// https://reproducible-builds.org/specs/source-date-epoch/
+	seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
+	if err != nil {
+		return fmt.Errorf("SOURCE_DATE_EPOCH is not the commit's time in seconds since 1970: %w", err)
+	}
+	r.time = time.Unix(seconds, 0).UTC()
+	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.out, 0o755)); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(r.out, 0o755); err != nil {
-		return err
-	}
-	var err error
-	if r.time, err = r.commitTime(ctx); err != nil {
-		return err
-	}
-	for _, t := range targets() {
+	for _, t := range []target{{"windows", "amd64"}, {"windows", "arm64"}, {"linux", "amd64"}, {"linux", "arm64"}} {
 		if err := r.archive(ctx, t); err != nil {
-			return fmt.Errorf("%s: %w", t, err)
+			return fmt.Errorf("%s/%s: %w", t.system, t.arch, err)
 		}
 	}
 	if err := r.chart(ctx); err != nil {
 		return fmt.Errorf("the chart: %w", err)
 	}
-	return writeSums(r.out)
+	return nil
 }
 
-// commitTime is the time of what is released: SOURCE_DATE_EPOCH, or the commit's.
-// https://reproducible-builds.org/specs/source-date-epoch/
-func (r *release) commitTime(ctx context.Context) (time.Time, error) {
-	text := os.Getenv("SOURCE_DATE_EPOCH")
-	if text == "" {
-		output, err := command(ctx, r.root, "git", "log", "-1", "--format=%ct")
-		if err != nil {
-			return time.Time{}, fmt.Errorf("the commit's time, which SOURCE_DATE_EPOCH replaces where there is no git: %w", err)
-		}
-		text = strings.TrimSpace(string(output))
-	}
-	seconds, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%q are no seconds since 1970: %w", text, err)
-	}
-	return time.Unix(seconds, 0).UTC(), nil
+func (r *release) write(name string, content []byte) error {
+	_, _ = fmt.Fprintf(r.log, "%10d %s\n", len(content), name)
+	return os.WriteFile(filepath.Join(r.out, name), content, 0o644) //nolint:gosec // files for everybody
 }
 
-// command runs a program and returns what it prints.
-func command(ctx context.Context, dir string, name string, args ...string) ([]byte, error) {
-	return commandWith(ctx, dir, nil, name, args...)
-}
-
-func commandWith(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
+// command runs a program in a module of the repository, with variables in its environment, and returns what it prints.
+func command(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir, c.Stderr = dir, os.Stderr
-	c.Env = append(os.Environ(), append([]string{"GOWORK=off"}, env...)...)
+	c.Env = append(append(os.Environ(), "GOWORK=off"), env...)
 	output, err := c.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)

@@ -56,7 +56,7 @@ type goPackage struct {
 // among them, sorted by path. Licences are looked for in the folders of the packages that are linked, and those above.
 func linkedModules(ctx context.Context, dir string, t target, packages ...string) ([]linked, error) {
 	args := append([]string{"list", "-deps", "-json=Dir,ImportPath,Standard,Module", "-tags=grpcnotrace"}, packages...)
-	output, err := commandWith(ctx, dir, t.env(), "go", args...)
+	output, err := command(ctx, dir, t.env(), "go", args...)
 	if err != nil {
 		return nil, err
 	}

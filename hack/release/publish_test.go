@@ -50,22 +50,19 @@ func publish(t *testing.T, releases string, env ...string) (calls []string, err 
 	for _, name := range []string{"hack/publish.sh", "deploy/image/build.sh", "deploy/windows/install.ps1", "deploy/windows/uninstall.ps1", "LICENSE"} {
 		put(filepath.Join(root, name), license(t, filepath.Join("..", "..", name)), 0o755)
 	}
-	for _, directory := range []string{"hack/release", "bin/image"} {
-		if err := os.MkdirAll(filepath.Join(root, directory), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for _, arch := range []string{"amd64", "arm64"} {
 		put(filepath.Join(root, "dist", "csi-proxy-"+testVersion+"-windows-"+arch+".zip"), []byte(arch), 0o600)
 	}
-	if err := writeSums(filepath.Join(root, "dist")); err != nil {
-		t.Fatal(err)
+	sums := exec.CommandContext(t.Context(), "bash", "-c", "sha256sum * >SHA256SUMS")
+	sums.Dir = filepath.Join(root, "dist")
+	if output, err := sums.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
 	}
 	for _, name := range []string{"docker", "gh", "git"} {
 		put(filepath.Join(programs, name), []byte(stub), 0o755)
 	}
-	// In place of the binaries, whose building is tested elsewhere: build.sh deletes the directory first.
-	put(filepath.Join(programs, "go"), []byte("#!/usr/bin/env bash\nmkdir -p ../../bin/image\n"), 0o755)
+	// In place of the binaries, whose building is tested elsewhere.
+	put(filepath.Join(root, "hack", "build.sh"), []byte("#!/usr/bin/env bash\nmkdir -p \"$1\"\n"), 0o755)
 
 	log := filepath.Join(t.TempDir(), "calls")
 	put(log, nil, 0o600)
@@ -98,11 +95,11 @@ func TestChartAsksForThePushedImage(t *testing.T) {
 	if err := r.chart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	helm, err := command(t.Context(), root, "go", "tool", "-modfile="+filepath.Join(root, "tools", "helm", "go.mod"), "-n", "helm")
+	helm, err := command(t.Context(), root, nil, "go", "tool", "-modfile="+filepath.Join(root, "tools", "helm", "go.mod"), "-n", "helm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rendered, err := command(t.Context(), r.out, string(bytes.TrimSpace(helm)), "template", "csi-proxy", "csi-proxy-chart-1.2.3.tgz",
+	rendered, err := command(t.Context(), r.out, nil, string(bytes.TrimSpace(helm)), "template", "csi-proxy", "csi-proxy-chart-1.2.3.tgz",
 		"--set", "image.repository="+testRepository)
 	if err != nil {
 		t.Fatal(err)
