@@ -21,6 +21,7 @@ import (
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // build makes the agent's binary.
@@ -153,7 +154,10 @@ func crashes(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("CSI_PROXY_CRASHES")
 	if text == "" {
-		return 20
+		if testnode.Long() {
+			return 200
+		}
+		return 5
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
