@@ -25,9 +25,12 @@ build: ## build the commands into bin/, for GOOS and GOARCH: VERSION=vX.Y.Z is w
 	hack/build.sh bin $(VERSION)
 
 .PHONY: test
-test: setup-test ## everything that tests quickly: unit, property, conformance and script tests, with the race detector
-	go build ./... ./client/...
-	@for module in $(MODULES); do (cd $$module && GOWORK=off go vet ./... && GOWORK=off go test -race -timeout 10m ./...); done
+test: setup-test ## vet, and everything that tests quickly, with the race detector: what takes long is sampled
+	@for module in $(MODULES); do (cd $$module && GOWORK=off go test -race -vet=all -timeout 20m ./...); done
+
+.PHONY: test-long
+test-long: setup-test ## what `make test` samples, in full: every disturbed call and interruption, 200 kills, races and loads
+	CSI_PROXY_LONG=1 go test -count=1 -timeout 40m ./test/contract ./test/hostile ./test/reliability ./test/sequences
 
 .PHONY: lint
 lint: ## golangci-lint for Linux and Windows, buf lint, buf breaking, shell syntax
@@ -75,19 +78,6 @@ cross: ## build and vet for Windows on amd64 and arm64; the commands as a releas
 	@for arch in amd64 arm64; do echo "windows/$$arch"; \
 		for module in $(MODULES); do (cd $$module && GOOS=windows GOARCH=$$arch GOWORK=off go build ./... && GOOS=windows GOARCH=$$arch GOWORK=off go vet ./...); done; \
 		GOOS=windows GOARCH=$$arch hack/build.sh bin/windows-$$arch $(VERSION); done
-
-.PHONY: test-crash
-test-crash: setup-test ## kill -9 the agent at random moments of a volume's life, CRASHES times (200)
-	CSI_PROXY_CRASHES=$${CRASHES:-200} go test -count=1 -timeout 20m -run 'TestKilled' -v ./test/reliability
-
-.PHONY: test-interruptions
-test-interruptions: ## four drivers' call sequences with a failure at every single step, three kinds of each
-	CSI_PROXY_EXHAUSTIVE=1 go test -count=1 -timeout 15m -run 'Interrupted' ./test/sequences
-
-.PHONY: test-sweep
-test-sweep: ## disturb every kernel call of every change, and live through faults and restarts for SOAK (60s)
-	CSI_PROXY_SWEEP=1 go test -count=1 -timeout 20m ./test/reliability
-	CSI_PROXY_SOAK=$${SOAK:-60s} go test -count=1 -timeout 20m ./test/reliability
 
 .PHONY: test-clients
 test-clients: setup-clients ## run the clients in other languages against an agent on an emulated node

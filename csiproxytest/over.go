@@ -21,12 +21,13 @@ func Over(t testing.TB, a *agent.Agent) *Node {
 	t.Helper()
 	n := &Node{t: t, agent: a}
 	t.Cleanup(n.stop)
-	n.connect()
+	n.Reconnect()
 	return n
 }
 
-// connect gives the node its clients.
-func (n *Node) connect() {
+// Reconnect gives the node new clients, as a driver has them that starts again after a reboot. The first call of a client
+// that was connected before one may find its connection lost: UNAVAILABLE, like any call that a reboot cuts off.
+func (n *Node) Reconnect() {
 	n.t.Helper()
 	n.Disk = Client(n.t, n, disk.NewClientWithPipePath)
 	n.Filesystem = Client(n.t, n, filesystem.NewClientWithPipePath)

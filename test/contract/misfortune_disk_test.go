@@ -141,8 +141,10 @@ func TestReboot(t *testing.T) {
 			await(t, reached, staging)
 			node.Reboot()
 			wantOutcome(t, "the call that the reboot cut off", <-staging, codes.Unavailable)
+			d = newStager(t, node) // starts again with the node
 			wantStaged(t, node, d, "")
 			node.Reboot()
+			d = newStager(t, node)
 			if got := node.ReadFile(stagePath + `\data`); got != "new" {
 				t.Errorf("after a reboot the volume holds %q", got)
 			}

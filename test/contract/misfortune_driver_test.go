@@ -33,8 +33,13 @@ type stager struct {
 func startStager(t *testing.T) (*csiproxytest.Node, *stager, uint32) {
 	t.Helper()
 	node := csiproxytest.Start(t, csiproxytest.Options{})
-	d := &stager{csiproxytest.Client(t, node, disk.NewClientWithPipePath), csiproxytest.Client(t, node, volume.NewClientWithPipePath)}
-	return node, d, node.AttachDisk(csiproxytest.Disk{SizeBytes: gib, SerialNumber: serial})
+	return node, newStager(t, node), node.AttachDisk(csiproxytest.Disk{SizeBytes: gib, SerialNumber: serial})
+}
+
+// newStager starts the driver, which connects to the agent.
+func newStager(t *testing.T, node *csiproxytest.Node) *stager {
+	t.Helper()
+	return &stager{csiproxytest.Client(t, node, disk.NewClientWithPipePath), csiproxytest.Client(t, node, volume.NewClientWithPipePath)}
 }
 
 func (d *stager) find(ctx context.Context) (uint32, error) {

@@ -75,6 +75,7 @@ func TestRebootOfMapping(t *testing.T) {
 		}
 		node.WriteFile(mounts+`share\data`, "there")
 		node.Reboot()
+		node.Reconnect()
 	}
 }
 
@@ -166,6 +167,7 @@ func TestServiceStoppedAndSlow(t *testing.T) {
 	node.SetServiceStart("MSiSCSI", csiproxytest.StartDisabled)
 	node.StartClock()
 	node.Reboot()
+	node.Reconnect()
 	_, err = logIn(t.Context(), node)
 	wantOutcome(t, "a service that does not start with the node", err, codes.FailedPrecondition)
 	if now := node.Now(); now.IsZero() {

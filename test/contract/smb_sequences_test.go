@@ -255,12 +255,9 @@ func TestShareDriversInterrupted(t *testing.T) {
 	})
 }
 
-// Each kernel call of the agent fails once, before or after it took effect; sampled unless CSI_PROXY_EXHAUSTIVE=1.
+// Each kernel call of the agent fails once, before or after it took effect.
 func TestShareDriversWithKernelFaults(t *testing.T) {
-	every := 29
-	if os.Getenv("CSI_PROXY_EXHAUSTIVE") == "1" {
-		every = 1
-	}
+	const every = 29
 	forBothDrivers(t, func(t *testing.T, removesMapping bool) {
 		undisturbed := newShareDriver(t, removesMapping)
 		undisturbed.live()
@@ -268,7 +265,7 @@ func TestShareDriversWithKernelFaults(t *testing.T) {
 		for number, call := range calls {
 			smbCall := strings.Contains(call.Function, "SMB")
 			for i, late := range []bool{false, true} {
-				if !smbCall && (2*number+i)%every != 0 {
+				if !smbCall && !testnode.Sampled(2*number+i, 0, every) {
 					continue
 				}
 				fault := testnode.Fault{Function: call.Function, Code: call.Code, Skip: alike(calls[:number], call), Times: 1, Error: win32.ERROR_NOT_READY, After: late}

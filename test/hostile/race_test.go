@@ -21,7 +21,14 @@ import (
 
 // raceRounds is how many calls race with the attacker, for each kind of link: go test ./test/hostile -run Swapped
 // -race-rounds 20000 races for longer.
-var raceRounds = flag.Int("race-rounds", 400, "calls that race with the attacker, for each kind of link")
+var raceRounds = flag.Int("race-rounds", roundsOf(testnode.Long()), "calls that race with the attacker, for each kind of link")
+
+func roundsOf(long bool) int {
+	if long {
+		return 4000
+	}
+	return 60
+}
 
 // TestSwappedComponents calls through a directory of a volume while a workload replaces that directory by a link that
 // leads outside, and back, as fast as it can. Whatever the calls make of it, nothing outside changes.

@@ -3,11 +3,14 @@
 // Package reliability proves that nobody's data is lost, and that a driver's retry succeeds, whatever interrupts a call.
 //
 //   - crash kills the real agent again and again while drivers work, and compares what is left with what the agent had
-//     acknowledged. CSI_PROXY_CRASHES is the number of kills.
+//     acknowledged.
 //   - data compares disks byte by byte: a disk that holds data is neither partitioned nor formatted nor grown for another.
 //   - load has many drivers live at once on hundreds of disks, while kernel calls fail and are slow, the agent restarts
-//     and the node reboots, for as long as CSI_PROXY_SOAK says.
+//     and the node reboots.
 //   - sweep disturbs every kernel call of every method that changes something, one at a time and in every way. An example's
 //     undisturbed run shows which kernel calls there are, so a call that is added to an operation is disturbed without
-//     anybody writing it down. CSI_PROXY_SWEEP=N tries every N-th point only, 1 all of them.
+//     anybody writing it down.
+//
+// `make test-long` sets CSI_PROXY_LONG, which tries every point of the sweep instead of a sample, with more kills and a
+// longer load. CSI_PROXY_CRASHES and CSI_PROXY_SOAK set the number of kills and the duration of the load themselves.
 package reliability

@@ -15,6 +15,7 @@ import (
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 const (
@@ -28,7 +29,10 @@ func soak(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("CSI_PROXY_SOAK")
 	if text == "" {
-		return 4 * time.Second
+		if testnode.Long() {
+			return 20 * time.Second
+		}
+		return time.Second
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {

@@ -4,9 +4,7 @@ package reliability
 
 import (
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +22,7 @@ import (
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 func sweptCalls() []swept {
@@ -68,37 +67,25 @@ func TestEveryMethodIsSwept(t *testing.T) {
 	}
 }
 
-// every is the stride over the points.
-func every(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("CSI_PROXY_SWEEP")
-	if text == "" {
-		return 43
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		t.Fatalf("CSI_PROXY_SWEEP is %q, not a stride over the points", text)
-	}
-	return n
-}
+// every is the stride over the points of a run that is not a long one.
+const every = 151
 
 // TestSweep tries the disturbances at the kernel calls of each example.
 func TestSweep(t *testing.T) {
 	var total tally
-	stride := every(t)
 	t.Run("examples", func(t *testing.T) {
 		for i, e := range sweptCalls() {
 			t.Run(strings.ReplaceAll(e.method, "/", ".")+", "+e.when, func(t *testing.T) {
 				t.Parallel()
-				e.sweep(t, stride, i, &total)
+				e.sweep(t, i, &total)
 			})
 		}
 	})
 	t.Log(total.String())
 }
 
-// sweep tries the points of one example, every so-many-th beginning with the first-th.
-func (e swept) sweep(t *testing.T, stride, first int, total *tally) {
+// sweep tries the points of one example, the subject-th.
+func (e swept) sweep(t *testing.T, subject int, total *tally) {
 	t.Helper()
 	want := make(map[revival]state)
 	var calls []kernel.Call
@@ -109,13 +96,13 @@ func (e swept) sweep(t *testing.T, stride, first int, total *tally) {
 		t.Fatal("it makes no kernel call")
 	}
 	total.add("kernel calls", len(calls))
-	count := first
+	count := 0
 	for number, call := range calls {
 		for _, d := range disturbances() {
 			if d.disk && !e.disk || d.named && strings.HasPrefix(e.method, "Disk/") {
 				continue
 			}
-			if count++; count%stride != 0 {
+			if count++; !testnode.Sampled(count, subject, every) {
 				continue
 			}
 			p := point{swept: e, number: number, disturbance: d, name: fmt.Sprintf("call %d, %s %#x, %s", number, call.Function, call.Code, d.name)}

@@ -4,7 +4,6 @@ package sequences
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -14,16 +13,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// sampled keeps every so-many-th of the disturbances, beginning with another one for each subject, so that the subjects
-// together try most of them. With CSI_PROXY_EXHAUSTIVE=1 it keeps all.
-func sampled(disturbance, subject, every int) bool {
-	return os.Getenv("CSI_PROXY_EXHAUSTIVE") == "1" || disturbance%every == subject%every
-}
-
 // TestInterrupted repeats each driver's life with one of its steps failing, before it is made or after it took effect,
 // or with the driver's process ending there, and the operation retried.
 func TestInterrupted(t *testing.T) {
-	const every = 31
+	const every = 61
 	for subject, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -32,7 +25,7 @@ func TestInterrupted(t *testing.T) {
 				for _, m := range []moment{before, after, killed} {
 					// Where drivers leave something behind, and what, is always tried.
 					telling := s.disk == 2 && m != killed && step.operation == nth("NodeUnstage", 1)
-					if !telling && !sampled(3*number+int(m), subject, every) {
+					if !telling && !testnode.Sampled(3*number+int(m), subject, every) {
 						continue
 					}
 					t.Run(fmt.Sprintf("%03d %s, %s", number, step, m), func(t *testing.T) {
@@ -48,14 +41,14 @@ func TestInterrupted(t *testing.T) {
 // TestKernelFaults repeats each driver's life with one kernel call of the agent failing for once, before or after it
 // took effect, and the operation retried.
 func TestKernelFaults(t *testing.T) {
-	const every = 299
+	const every = 599
 	for subject, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			want := s.undisturbed(t)
 			for number, call := range want.kernel {
 				for i, late := range []bool{false, true} {
-					if !sampled(2*number+i, 31*subject, every) {
+					if !testnode.Sampled(2*number+i, 31*subject, every) {
 						continue
 					}
 					fault := testnode.Fault{

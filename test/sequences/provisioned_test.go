@@ -179,7 +179,7 @@ func TestLocalProvisionerInterrupted(t *testing.T) {
 	undisturbed.live()
 	for number, step := range undisturbed.calls.taken {
 		for _, m := range []moment{before, after, killed} {
-			if !sampled(3*number+int(m), 0, 7) {
+			if !testnode.Sampled(3*number+int(m), 0, 7) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%03d %s, %s", number, step, m), func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestLocalProvisionerWithKernelFaults(t *testing.T) {
 	undisturbed := newLocalLife(t, disturbance{})
 	undisturbed.live()
 	for number, call := range undisturbed.kernel {
-		if !sampled(number, 0, 23) {
+		if !testnode.Sampled(number, 0, 23) {
 			continue
 		}
 		fault := testnode.Fault{

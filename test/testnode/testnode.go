@@ -68,6 +68,12 @@ func Start(t testing.TB, o Options) *Node {
 	return n
 }
 
+// Reboot reboots the node; the clients are new ones afterwards, as a driver's would be.
+func (n *Node) Reboot() {
+	n.Node.Reboot()
+	n.Reconnect()
+}
+
 // Admin connects to the node's admin endpoint, until the test ends.
 func (n *Node) Admin(t testing.TB) *adminclient.Client {
 	t.Helper()
