@@ -80,10 +80,14 @@ func between(s benchmath.Summary, unit func(float64) string) string {
 func times(v float64) string { return fmt.Sprintf("%.2f", v) }
 func mib(v float64) string   { return fmt.Sprintf("%.1f MiB", v) }
 func millis(v float64) string {
-	if v < 1 {
+	switch {
+	case v < 1:
 		return fmt.Sprintf("%.0f µs", v*1e3)
+	case v < 100:
+		return fmt.Sprintf("%.3g ms", v)
+	default:
+		return fmt.Sprintf("%.0f ms", v)
 	}
-	return fmt.Sprintf("%.3g ms", v)
 }
 
 // repeat goes on until every figure is narrow. The rounds have a limit: on a busy machine some never are. It does not look

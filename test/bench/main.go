@@ -18,7 +18,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
@@ -188,27 +187,14 @@ func (b *bench) binary(name string) string {
 	return filepath.Join(b.programs, name)
 }
 
-// diskBytes is the size of each data disk; the images are sparse.
-const diskBytes = 64 << 20
-
 // emulated makes an emulated node with data disks, each partitioned and formatted, and returns the agent on it.
 func (b *bench) emulated(ctx context.Context, disks uint32) (program, error) {
-	const perTarget = 200 // a target has at most 256 units
-	scenario := "disks:\n"
-	for i := range disks {
-		scenario += fmt.Sprintf("- {size: %d, content: formatted, serial: bench-%d, target: %d, identifiers: [{type: naa, hex: \"60022480%024x\"}]}\n", diskBytes, i, 1+i/perTarget, i)
-	}
 	dir := filepath.Join(b.dir, fmt.Sprint(disks))
-	if err := os.WriteFile(dir+".yaml", []byte(scenario), 0o600); err != nil {
-		return program{}, err
-	}
 	p := program{
 		name: fmt.Sprintf("agent, emulated node with %d disks", disks), sockets: filepath.Join(dir, "run"),
 		command: []string{b.binary("csi-proxy"), "-host=emulated", "-state-dir=" + dir},
 	}
-	first := p
-	first.command = append(slices.Clip(p.command), "-scenario="+dir+".yaml") // which only a new node takes
-	err := with(ctx, first, func(int, float64) (err error) {
+	err := with(ctx, p, func(int, float64) (err error) {
 		n := connect(ctx, p)
 		defer n.close()
 		p.at, err = n.prepare(ctx, disks)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -21,6 +22,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
+
+// diskBytes is the size of each data disk; the images are sparse.
+const diskBytes = 64 << 20
 
 // The paths on a node.
 const (
@@ -71,9 +75,27 @@ func (n node) call(ctx context.Context, group, method string, request, response 
 	return s.Invoke(ctx, "/"+s.name+"/"+method, request, response)
 }
 
-// prepare mounts the volume of an emulated node's last disk, and makes a directory in it and a link to it.
-func (n node) prepare(ctx context.Context, lastDisk uint32) (place, error) {
-	at := place{disk: lastDisk, link: linkPath, inside: insidePath, service: "MSiSCSI"}
+// prepare gives a new emulated node data disks in place of its own, each partitioned and formatted. It mounts the volume of
+// the last one, and makes a directory in it and a link to it.
+func (n node) prepare(ctx context.Context, disks uint32) (place, error) {
+	at := place{link: linkPath, inside: insidePath, service: "MSiSCSI"}
+	for _, own := range []uint32{2, 1} {
+		if err := n.call(ctx, "emulated", "DetachDisk", &admin.DetachDiskRequest{DiskNumber: own}, &admin.DetachDiskResponse{}); err != nil {
+			return at, err
+		}
+	}
+	for i := range disks {
+		const perTarget = 200 // a target has at most 256 units
+		identifier := &admin.Identifier{CodeSet: 1, Type: 3, Identifier: binary.BigEndian.AppendUint64([]byte{0x60, 0x02, 0x24, 0x80, 0, 0, 0, 0}, uint64(i))}
+		var attached admin.AttachDiskResponse
+		err := n.call(ctx, "emulated", "AttachDisk", &admin.AttachDiskRequest{
+			SizeBytes: diskBytes, SerialNumber: fmt.Sprintf("bench-%d", i), Identifiers: []*admin.Identifier{identifier}, Target: 1 + i/perTarget, Formatted: true,
+		}, &attached)
+		if err != nil {
+			return at, err
+		}
+		at.disk = attached.GetDiskNumber()
+	}
 	var listed volume.ListVolumesOnDiskResponse
 	err := n.call(ctx, "volume", "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: at.disk}, &listed)
 	if err != nil || len(listed.GetVolumeIds()) != 1 {
