@@ -98,7 +98,7 @@ test-wine: ## run the Windows kernel's tests under Wine (root; the first time ma
 	hack/test-wine.sh
 
 .PHONY: bench
-bench: ## measure every read and a volume's life beside a bare gRPC echo, and write docs/performance.md
+bench: ## measure reads, a volume's life, the start and the memory, and write docs/performance.md
 	go run ./test/bench -o docs/performance.md
 
 .PHONY: bench-wine

@@ -3,22 +3,25 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"os"
-	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
-// TestMain lets the test's binary be the echo server, as the program is.
+// TestMain lets the test's binary be the echo, as the program is.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "echo" {
-		if err := serveEcho(os.Args[2], os.Stdin); err != nil {
+		if err := serveEcho(os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -27,159 +30,153 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestEverythingIsMeasured runs the program on small nodes for a moment. What the figures are is nothing to test.
+// TestEverythingIsMeasured runs the program for a moment. What the figures are is nothing to test.
 func TestEverythingIsMeasured(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("it measures through Unix sockets; and two agents of the program cannot serve the same pipes at once")
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("it builds and starts agents, and two of them cannot serve the same pipes at once")
 	}
-	if testing.Short() {
-		t.Skip("it builds and starts agents")
-	}
-	self, err := os.Executable()
+	dir, err := os.MkdirTemp("", "bench") //nolint:usetesting // its path is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := brief()
-	o.echo = []string{self, "echo"}
-	r, err := measure(t.Context(), o)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	b := &bench{options: options{Rounds: 1, Slice: time.Millisecond, Rest: time.Millisecond, Minute: time.Millisecond, Calls: 100, Disks: []uint32{1, 3}}, report: begin(), dir: dir}
+	if err := b.measure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	page, err := b.page()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.reads) < 12 || len(r.lives) != 4 {
-		t.Errorf("got %d reads and %d times of lives, want at least 12 and 4", len(r.reads), len(r.lives))
-	}
-	old := 0
-	for _, read := range r.reads {
-		old += len(read.routes)
-		if read.kernel[0] < 1 {
-			t.Errorf("%s: got %d kernel calls", read.key(), read.kernel[0])
-		}
-		if !read.all && read.kernel[0] > read.kernel[1] {
-			t.Errorf("%s: got %d kernel calls on the smaller node and %d on the larger one", read.key(), read.kernel[0], read.kernel[1])
-		}
-		for _, s := range read.shapes {
-			if want := o.rounds * s.callers; len(s.echo.latencies) < want || len(s.hub.latencies) < want {
-				t.Errorf("%s, %s: got too few calls, want at least %d of each", read.key(), s, want)
-			}
-		}
-	}
-	if old < 43 {
-		t.Errorf("got %d methods of old versions, want at least 43", old)
-	}
-	report := r.markdown()
-	for _, want := range []string{"## Targets", "| volume GetVolumeStats |", "| disk v1alpha1 GetDiskNumberByName | ListDiskIDs | alone |", "| disk PartitionDisk |"} {
-		if !strings.Contains(report, want) {
-			t.Errorf("the report has not got %q", want)
+	for _, want := range []string{"| empty Go program |", "| volume GetVolumeStats | 1 |", "| agent, emulated node with 3 disks |", "filesystem IsSymlink 17"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
 	}
 }
 
-func TestQuantile(t *testing.T) {
-	hundred := make([]float64, 100)
-	for i := range hundred {
-		hundred[i] = float64(100 - i)
+// around has an interval of a figure from low to high.
+func around(low, high float64) (f figure) {
+	for range leastRounds / 2 {
+		f = append(f, low, high)
 	}
+	return f
+}
+
+func TestNoiseDecidesNothing(t *testing.T) {
 	for _, test := range []struct {
-		name   string
-		values []float64
-		q      float64
-		want   float64
+		name string
+		f    figure
+		want goal
+		text string
 	}{
-		{"none", nil, .5, 0},
-		{"one", []float64{7}, .99, 7},
-		{"the middle of three", []float64{3, 1, 2}, .5, 2},
-		{"the lower middle of four", []float64{4, 3, 2, 1}, .5, 2},
-		{"99th of a hundred", hundred, .99, 99},
-		{"the largest", hundred, 1, 100},
+		{"below", around(1.2, 1.3), goal{Met: []string{"it 1.20 to 1.30"}}, "1.25 (1.20 to 1.30)"},
+		{"at the goal", around(1.4, 1.4), goal{Met: []string{"it 1.40"}}, "1.40 (1.40)"},
+		{"around it", around(1.35, 1.45), goal{Undecided: []string{"it 1.35 to 1.45"}}, "1.40 (1.35 to 1.45)"},
+		{"scatter", around(.5, 3), goal{Undecided: []string{"it 0.50 to 3.00"}}, "noise: 0.50 to 3.00"},
+		{"above", around(1.5, 3), goal{Missed: []string{"it 1.50 to 3.00"}}, "noise: 1.50 to 3.00"},
+		{"too few", around(1.2, 1.3)[4:], goal{Undecided: []string{"it -Inf to +Inf"}}, "noise: -Inf to +Inf"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := quantile(test.values, test.q); got != test.want {
-				t.Errorf("got %v, want %v", got, test.want)
+			var got goal
+			got.judge("it", test.f.summary(), 1.4, times)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if got := test.f.text(times); got != test.text {
+				t.Errorf("got %q, want %q", got, test.text)
 			}
 		})
 	}
 }
 
-// TestNoiseCancels compares two subjects whose machine gets ten times slower half way.
-func TestNoiseCancels(t *testing.T) {
-	var one, other series
-	for _, slowness := range []time.Duration{1, 1, 10, 10, 10} {
-		one.add(taken{[]time.Duration{3 * slowness, 3 * slowness}, 6 * slowness})
-		other.add(taken{[]time.Duration{2 * slowness, 2 * slowness, 2 * slowness}, 6 * slowness})
+// The machine gets ten times slower half way: no ratio changes.
+func TestDriftCancels(t *testing.T) {
+	slow := figure{1, 1, 1, 1, 10, 10, 10, 10}
+	one, other := slices.Clone(slow), slices.Clone(slow)
+	for i := range slow {
+		one[i], other[i] = 3*slow[i], 2*slow[i]
 	}
-	got := one.to(&other)
-	got.rate = math.Round(got.rate*100) / 100
-	if diff := cmp.Diff(comparison{1.5, 1.5, .67}, got, cmp.AllowUnexported(comparison{})); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+	if got := one.over(other).text(times); got != "1.50 (1.50)" {
+		t.Errorf("got %s", got)
 	}
 }
 
-func TestVerdicts(t *testing.T) {
-	equal := make([]shapeResult, 0, len(standard().shapes()))
-	for _, s := range standard().shapes() {
-		equal = append(equal, shapeResult{shape: s, toEcho: comparison{1.2, 1.2, .9}})
+func TestRepeat(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		low, high float64
+		want      int
+	}{{"narrow", 1, 1.05, leastRounds}, {"never narrow", 1, 2, 20}} {
+		var f figure
+		err := repeat(20, func(n int) error {
+			f = append(f, []float64{test.low, test.high}[n%2])
+			return nil
+		}, func() []figure { return []figure{f} })
+		if err != nil || len(f) != test.want {
+			t.Errorf("%s: got %d rounds and %v, want %d", test.name, len(f), err, test.want)
+		}
 	}
-	slow := make([]shapeResult, 0, len(standard().shapes()))
-	for _, s := range standard().shapes() {
-		slow = append(slow, shapeResult{shape: s, toEcho: comparison{1.5, 1.5, .5}})
+	broken := errors.New("broken")
+	if err := repeat(20, func(int) error { return broken }, nil); !errors.Is(err, broken) {
+		t.Errorf("got %v, want the round's error", err)
 	}
-	r := &results{options: standard(), reads: []readResult{
-		{read: read{method: "Good"}, kernel: [2]int{1, 1}, growth: comparison{1, 1, 1}, shapes: equal},
-		{read: read{method: "Slow"}, kernel: [2]int{1, 1}, growth: comparison{6, 6, .2}, shapes: slow},
-		{read: read{method: "MoreCalls"}, kernel: [2]int{2, 9}, growth: comparison{1, 1, 1}, shapes: equal},
-		{read: read{method: "All", all: true}, kernel: [2]int{2, 500}, growth: comparison{6, 6, .2}, shapes: slow},
+}
+
+func TestWindowsPage(t *testing.T) {
+	b := &bench{options: options{Rest: 3 * time.Second, Minute: time.Minute}, report: report{
+		Windows: true, System: "Wine 10.0", Begun: time.Now(), Megabytes: 15.8,
+		Starts: []startRow{
+			{"empty Go program", around(20, 21), around(13, 13)},
+			{"agent, -host=windows", around(30, 36), around(26, 26.2)},
+			{"upstream", nil, around(22, 22)},
+		},
+		Loads: []loadRow{{"agent, -host=windows", figure{90, 80, 85}, []figure{{80, 80, 80}, {50, 50, 50}, {40, 40, 40}, {34, 36, 35}}}},
+		Hosts: []host{{"agent, -host=windows", []readRow{
+			{Name: "disk ListDiskIDs", Failure: "Internal"},
+			{Name: "system GetService", One: around(3, 3), EchoOne: around(2, 2), Many: around(.3, .9), EchoMany: around(.2, .2)},
+		}, nil}},
 	}}
-	var got []string
-	for _, v := range r.judge() {
-		got = append(got, fmt.Sprint(v.holds, v.fails))
-	}
-	want := []string{
-		"[Good 1.20] [Slow 1.50]",
-		"[Good, one connection, 0.90 Good, own connections, 0.90] [Slow, one connection, 0.50 Slow, own connections, 0.50]",
-		"[Good 1.00] [Slow 6.00 MoreCalls 1.00]",
-		"[] []",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
-// TestOldMessages sees to it that each old version is asked about the same disk or volume as its hub.
-func TestOldMessages(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the program makes its calls through Unix sockets, and an agent has none there")
-	}
-	n, err := prepare(t.Context(), filepath.Join(shortDir(t), "n"), 1)
+	page, err := b.page()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]string{}
-	for _, read := range reads(n) {
-		routes, err := read.routes(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, route := range routes {
-			got[read.group+" "+route.version+" "+route.method] = fmt.Sprintf("%T", route.request) // its content is the mapping's, which has tests
-		}
-	}
-	for _, want := range [][2]string{
-		{"disk v1beta2 DiskStats", "*v1beta2.DiskStatsRequest"}, {"disk v1beta3 GetDiskStats", "*v1.GetDiskStatsRequest"},
-		{"disk v1alpha1 GetDiskNumberByName", "*v1alpha1.GetDiskNumberByNameRequest"}, {"filesystem v1alpha1 IsMountPoint", "*v1beta1.IsMountPointRequest"},
+	for _, want := range []string{
+		"# Performance as a Windows program\n",
+		"| size of csi-proxy.exe: ≤ 16 MB | 15.8 MB | – | – |\n",
+		"| start: ≤ 1.6 × the empty program's | – | 1.50 to 1.71 | – |\n",
+		"| started and idle: ≤ 14 MiB above the empty program | 13.0 MiB to 13.2 MiB | – | – |\n",
+		"| a minute after the calls: ≤ 22 MiB above the empty program | – | 21.0 MiB to 23.0 MiB | – |\n",
+		"| ever: ≤ 256 MiB, the chart's limit | 80.0 MiB to 90.0 MiB | – | – |\n",
+		"| upstream |  |  | 22.0 MiB (22.0 MiB) | 9.0 MiB (9.0 MiB) |\n",
+		"| | highest ever | 0s later | 10s later | 30s later | 1m0s later |\n",
+		"Under Wine a thread costs",
+		"| disk ListDiskIDs | fails here with Internal | | | |\n",
+		"| system GetService | 1.50 (1.50) | 3 ms (3 ms) | noise: 1.50 to 4.50 | noise: 300 µs to 900 µs |\n",
 	} {
-		if got[want[0]] != want[1] {
-			t.Errorf("%s: got %q, want %q", want[0], got[want[0]], want[1])
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
 	}
 }
 
-// shortDir is a directory whose path leaves room for a socket's name.
-func shortDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "bench") //nolint:usetesting // its path grows with the test's name
+func TestMemoryLimitIsTheCharts(t *testing.T) {
+	values, err := os.ReadFile("../../charts/csi-proxy/values.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
+	if want := fmt.Sprintf("\n  limits: {memory: %.0fMi}\n", mostMemory); !strings.Contains(string(values), want) {
+		t.Errorf("the chart has not got %q", want)
+	}
+}
+
+// BenchmarkRead is one read with client and agent in this process, for profiles and allocations.
+func BenchmarkRead(b *testing.B) {
+	n := csiproxytest.Start(b, csiproxytest.Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := n.Disk.GetDiskStats(b.Context(), &disk.GetDiskStatsRequest{DiskNumber: 1}); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Command bench measures the agent as a process and writes docs/performance.md, or on Windows docs/performance-windows.md.
+// Everything is compared within one run: calls with those of a bare gRPC echo, a program's start and memory with an empty
+// Go program's. What is compared takes turns, so that whatever else the machine does falls on both alike, and goes on until
+// the confidence interval is narrow.
+//
+// It is not a set of Go benchmarks read by benchstat: the testing package runs one benchmark to its end before the next,
+// so that the machine's drift looks like a difference, and does not know when a figure is good enough; benchstat compares
+// with another run and not with a goal. The statistics are benchstat's own, golang.org/x/perf/benchmath.
 package main
 
 import (
@@ -10,122 +18,187 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/dial"
 )
 
-// options say what is measured and for how long.
+// options are for how long and how often something is measured.
 type options struct {
-	agent  string        // the agent's binary; empty: it is built
-	echo   []string      // the command of the echo server; the socket is added
-	few    int           // data disks of the smaller node
-	many   int           // and of the larger one
-	slice  time.Duration // for which one server is called before it is the next one's turn
-	rounds int           // of turns
-	lives  int           // rounds of volume lifecycles
-
-	callers []int // at once, besides one
+	Rounds int           // at most
+	Slice  time.Duration // one call's turn
+	Rest   time.Duration // after a start, before memory is looked at
+	Minute time.Duration // after a load, until memory is last looked at
+	Calls  int64         // of a load
+	Disks  []uint32      // data disks of the emulated nodes
 }
 
-// standard takes less than three minutes on two cores, brief just shows that everything works.
-func standard() options {
-	return options{few: 2, many: 500, slice: 10 * time.Millisecond, rounds: 20, lives: 5, callers: []int{8, 64}}
-}
-
-func brief() options {
-	return options{few: 1, many: 4, slice: time.Millisecond, rounds: 1, lives: 1, callers: []int{2}}
+// A bench is one run.
+type bench struct {
+	options
+	dir      string // for what is built and written
+	programs string // where the binaries are
+	upstream string // another agent to measure; empty: none
+	report
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
-		stop()
-		os.Exit(1) //nolint:forbidigo,gocritic // this is main, and stop has been called
+		os.Exit(1) //nolint:forbidigo // this is main
 	}
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	if len(args) == 2 && args[0] == "echo" {
-		return serveEcho(args[1], os.Stdin)
+		return serveEcho(args[1])
+	}
+	b := &bench{
+		options: options{Rounds: 60, Slice: 10 * time.Millisecond, Rest: 3 * time.Second, Minute: time.Minute, Calls: 4000, Disks: []uint32{2, 500}},
+		report:  begin(),
+	}
+	flags := flag.NewFlagSet("bench", flag.ExitOnError)
+	flags.StringVar(&b.programs, "programs", "", "the `directory` with the binaries csi-proxy and empty (default: they are built)")
+	flags.StringVar(&b.upstream, "upstream", "", "on Windows another `csi-proxy.exe` to measure as well, which serves the same pipes")
+	flags.StringVar(&b.Load, "load", b.Load, "the machine's `load` when the run began, for the page")
+	flags.IntVar(&b.Rounds, "rounds", b.Rounds, "how often a figure is measured at most")
+	flags.DurationVar(&b.Minute, "minute", b.Minute, "how long memory is watched after a load")
+	out := flags.String("o", "", "the `file` to write the page to, besides standard output")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if b.dir, err = os.MkdirTemp("", "bench"); err != nil { // a short path: sockets are made in it
+		return err
+	}
+	defer func() { _ = os.RemoveAll(b.dir) }()
+	if err := b.measure(ctx); err != nil {
+		return err
+	}
+	page, err := b.page()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stdout.WriteString(page); err != nil || *out == "" {
+		return err
+	}
+	return os.WriteFile(*out, []byte(page), 0o644) //nolint:gosec // a document for everybody
+}
+
+// measure measures everything.
+func (b *bench) measure(ctx context.Context) error {
+	if b.programs == "" {
+		b.programs = filepath.Join(b.dir, "programs")
+		const module = "github.com/kubernetes-csi/csi-proxy/"
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", b.programs+"/", module+"cmd/csi-proxy", module+"test/bench/empty") //nolint:gosec // the path is ours
+		if text, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("building the programs: %w\n%s", err, text)
+		}
+	}
+	info, err := os.Stat(b.binary("csi-proxy"))
+	if err != nil {
+		return err
+	}
+	b.Megabytes = float64(info.Size()) / 1e6
+	agents, err := b.agents(ctx)
+	if err != nil {
+		return err
+	}
+	first := agents[:len(agents)-1] // the last one is there for its reads
+	empty := program{name: "empty Go program", command: []string{b.binary("empty")}}
+	if b.Starts, err = measureStarts(ctx, b.options, append([]program{empty}, first...)); err != nil {
+		return err
+	}
+	for _, p := range first {
+		row, err := measureLoad(ctx, b.options, p)
+		if err != nil {
+			return err
+		}
+		b.Loads = append(b.Loads, row)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	flags := flag.NewFlagSet("bench", flag.ExitOnError)
-	o := standard()
-	flags.StringVar(&o.agent, "agent", "", "the csi-proxy `binary` to measure (default: it is built)")
-	out := flags.String("o", "", "the `file` to write the report to, besides standard output")
-	short := flags.Bool("short", false, "a few calls of everything; the figures mean nothing")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if *short {
-		binary := o.agent
-		o = brief()
-		o.agent = binary
-	}
-	o.echo = []string{self, "echo"}
-	results, err := measure(ctx, o)
-	if err != nil {
-		return err
-	}
-	report := results.markdown()
-	if _, err := os.Stdout.WriteString(report); err != nil || *out == "" {
-		return err
-	}
-	return os.WriteFile(*out, []byte(report), 0o644) //nolint:gosec // a document for everybody
+	address := echoAddress(b.dir)
+	err = with(ctx, program{name: "echo", command: []string{self, "echo", address}}, func(int, float64) error {
+		for _, p := range agents {
+			if err := with(ctx, p, func(int, float64) error { return b.call(ctx, p, address) }); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
+		return nil
+	})
+	b.Took = time.Since(b.Begun).Round(time.Second)
+	return err
 }
 
-// measure prepares the nodes, starts the servers and measures everything.
-func measure(ctx context.Context, o options) (*results, error) {
-	dir, err := os.MkdirTemp("", "bench") // a short path: sockets are made in it
+// call measures the calls of an agent that runs.
+func (b *bench) call(ctx context.Context, p program, address string) (err error) {
+	echo, err := dial.Open(ctx, address, dial.Options{})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	if o.agent == "" {
-		o.agent = filepath.Join(dir, "csi-proxy")
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", o.agent, "github.com/kubernetes-csi/csi-proxy/cmd/csi-proxy") //nolint:gosec // the path is ours
-		if text, err := build.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("building the agent: %w\n%s", err, text)
+	defer echo.Close()
+	n := connect(ctx, p)
+	defer n.close()
+	h := host{Name: p.name}
+	if h.Reads, err = measureReads(ctx, b.options, p.at, n, echo); err != nil {
+		return err
+	}
+	if !b.Windows {
+		h.Life, err = measureLife(ctx, b.options, n)
+	}
+	b.Hosts = append(b.Hosts, h)
+	return err
+}
+
+// agents are on Windows the agent on the machine itself, another one if there is, and the agent on an emulated node; elsewhere
+// it on emulated nodes with few and with many disks.
+func (b *bench) agents(ctx context.Context) (agents []program, err error) {
+	disks := b.Disks
+	if b.Windows {
+		disks = disks[:1]
+		at := place{link: plugins, inside: plugins, service: "Spooler"}
+		agents = append(agents, program{name: "agent, -host=windows", command: []string{b.binary("csi-proxy"), "-host=windows"}, at: at})
+		if b.upstream != "" {
+			agents = append(agents, program{name: "upstream", command: []string{b.upstream}, at: at, silent: true})
+		}
+		if err := os.MkdirAll(plugins, 0o750); err != nil {
+			return nil, err
 		}
 	}
-	r := &results{options: o, begun: time.Now(), load: load()}
-	few, stopFew, err := startNode(ctx, o.agent, filepath.Join(dir, "few"), o.few)
-	if err != nil {
-		return nil, err
+	for _, count := range disks {
+		p, err := b.emulated(ctx, count)
+		if err != nil {
+			return nil, err
+		}
+		agents = append(agents, p)
 	}
-	defer stopFew()
-	many, stopMany, err := startNode(ctx, o.agent, filepath.Join(dir, "many"), o.many)
-	if err != nil {
-		return nil, err
-	}
-	defer stopMany()
-	socket := filepath.Join(dir, "echo.sock")
-	stop, err := startEcho(ctx, o.echo, socket)
-	if err != nil {
-		return nil, err
-	}
-	defer stop()
-	if err := r.measureReads(ctx, few, many, socket); err != nil {
-		return nil, err
-	}
-	if err := r.measureLives(ctx, few, many, socket); err != nil {
-		return nil, err
-	}
-	r.took = time.Since(r.begun)
-	return r, nil
+	return agents, nil
 }
 
-// startNode prepares a node and starts an agent on it.
-func startNode(ctx context.Context, binary, dir string, disks int) (*target, func(), error) {
-	n, err := prepare(ctx, dir, disks)
-	if err != nil {
-		return nil, nil, fmt.Errorf("preparing a node with %d disks: %w", disks, err)
+func (b *bench) binary(name string) string {
+	if b.Windows {
+		name += ".exe"
 	}
-	stop, err := startAgent(ctx, binary, dir)
-	return n, stop, err
+	return filepath.Join(b.programs, name)
+}
+
+// emulated makes an emulated node with data disks, each partitioned and formatted, and returns the agent on it.
+func (b *bench) emulated(ctx context.Context, disks uint32) (program, error) {
+	dir := filepath.Join(b.dir, fmt.Sprint(disks))
+	p := program{
+		name: fmt.Sprintf("agent, emulated node with %d disks", disks), sockets: filepath.Join(dir, "run"),
+		command: []string{b.binary("csi-proxy"), "-host=emulated", "-state-dir=" + dir},
+	}
+	err := with(ctx, p, func(int, float64) (err error) {
+		n := connect(ctx, p)
+		defer n.close()
+		p.at, err = n.prepare(ctx, disks)
+		return err
+	})
+	return p, err
 }

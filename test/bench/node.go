@@ -4,142 +4,205 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
-	"sync/atomic"
+	"os"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/dial"
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
 // diskBytes is the size of each data disk; the images are sparse.
 const diskBytes = 64 << 20
 
-// target is a prepared node and what the calls ask about on it: the last of its data disks, whose volume is mounted.
-type target struct {
-	dir    string
-	disk   uint32
-	page83 string
-	volume string
-
-	served  map[string]bool // the endpoints' names
-	kernel  map[string]int  // kernel calls of each method of a hub, by "group method"
-	answers map[string]proto.Message
-}
-
-// The paths on the node, which are the same on all.
+// The paths on a node.
 const (
-	mountPath  = agent.KubeletDir + `\plugins\bench.example\mount`
+	plugins    = `C:\var\lib\kubelet\plugins`
+	mountPath  = plugins + `\bench.example\mount`
 	insidePath = mountPath + `\data`
-	linkDir    = agent.KubeletDir + `\pods\bench`
+	linkDir    = `C:\var\lib\kubelet\pods\bench`
 	linkPath   = linkDir + `\mount`
 )
 
-func (t *target) socket(group, version string) string {
-	return filepath.Join(t.dir, "run", endpointName(group, version)+".sock")
+// A node is what clients see of one agent, by the names of the API's groups: of each the hub, which is the version that all
+// others lead to. Two more are the services of the admin endpoint.
+type node map[string]service
+
+type service struct {
+	*grpc.ClientConn
+	name string
 }
 
-func endpointName(group, version string) string { return "csi-proxy-" + group + "-" + version }
-
-// prepare makes a node with its system disk and data disks that are partitioned and formatted, and counts how many
-// kernel calls each read-only method of the hubs takes there. It does so in this process, where kernel calls can be
-// counted and need not reach the host's disk.
-func prepare(ctx context.Context, dir string, disks int) (_ *target, err error) {
-	var calls atomic.Int64
-	counting := func(_ context.Context, _ kernel.Call, do func() error) error {
-		calls.Add(1)
-		return do()
-	}
-	a, err := agent.Start(ctx, agent.Config{StateDir: dir, Emulated: emulated.Options{NoSync: true}, Interceptor: counting})
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		if stopErr := a.Stop(patience); err == nil {
-			err = stopErr
-		}
-	}()
-	t := &target{dir: dir, served: map[string]bool{}, kernel: map[string]int{}, answers: map[string]proto.Message{}}
-	sockets, err := filepath.Glob(filepath.Join(a.SocketDir(), "*.sock"))
-	if err != nil {
-		return nil, err
-	}
-	for _, socket := range sockets {
-		t.served[strings.TrimSuffix(filepath.Base(socket), ".sock")] = true
-	}
-	for _, scenarioDisk := range []uint32{2, 1} {
-		if _, err := a.Emulated().DetachDisk(scenarioDisk); err != nil {
-			return nil, err
+// connect connects to the endpoints of an agent that is ready. What it does not serve is left out.
+func connect(ctx context.Context, p program) node {
+	n := node{}
+	open := func(key, endpoint, name string) {
+		if conn, err := dial.Open(ctx, `\\.\pipe\`+endpoint, dial.Options{SocketDir: p.sockets}); err == nil {
+			n[key] = service{conn, name}
 		}
 	}
-	c, err := dialHubs(t)
-	if err != nil {
-		return nil, err
+	for _, g := range versions.Groups() {
+		open(g.Name, "csi-proxy-"+g.Name+"-"+g.Hub, g.ServiceName(g.Hub))
 	}
-	defer c.close()
-	if err := t.attach(ctx, a.Emulated(), c, disks); err != nil {
-		return nil, err
-	}
-	if err := c.mount(ctx, t.volume); err != nil {
-		return nil, err
-	}
-	for _, r := range reads(t) {
-		if !t.served[endpointName(r.group, r.hub)] {
-			continue
-		}
-		s := r.subject(t)
-		if _, err := s.answer(ctx); err != nil { // what the agent remembers of its first call is no part of the others
-			return nil, err
-		}
-		before := calls.Load()
-		answer, err := s.answer(ctx)
-		if err != nil {
-			return nil, err
-		}
-		t.kernel[r.key()], t.answers[r.key()] = int(calls.Load()-before), answer
-	}
-	return t, nil
+	open("admin", "csiproxy-admin", "csiproxy.admin.v1alpha1.Admin")
+	open("emulated", "csiproxy-admin", "csiproxy.admin.v1alpha1.EmulatedNode")
+	return n
 }
 
-// attach attaches data disks with volumes, the last of which is the one that the calls ask about. Each disk is
-// partitioned and formatted while it is the only one, which is quicker than among hundreds, and pulled out again; then
-// all are attached.
-func (t *target) attach(ctx context.Context, n *emulated.Node, c *hubs, disks int) error {
-	specs := make([]emulated.DiskSpec, disks)
-	for i := range specs {
-		const perTarget = 200
-		identifier := []byte{0x60, 0x02, 0x24, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, byte(i >> 8), byte(i)}
-		t.page83 = fmt.Sprintf("%x", identifier)
-		specs[i] = emulated.DiskSpec{
-			SizeBytes: diskBytes, SerialNumber: fmt.Sprintf("vol-bench-%09d", i),
-			Identifiers: []win32.StorageIdentifier{{CodeSet: win32.StorageIdCodeSetBinary, Type: win32.StorageIdTypeFCPHName, Identifier: identifier}},
-			Target:      uint8(1 + i/perTarget), LUN: uint8(i % perTarget),
+func (n node) close() {
+	for _, s := range n {
+		_ = s.Close()
+	}
+}
+
+// call calls a method as the generated clients do.
+func (n node) call(ctx context.Context, group, method string, request, response proto.Message) error {
+	s := n[group]
+	if s.ClientConn == nil {
+		return status.Error(codes.Unimplemented, group+" is not served")
+	}
+	return s.Invoke(ctx, "/"+s.name+"/"+method, request, response)
+}
+
+// prepare gives a new emulated node data disks in place of its own, each partitioned and formatted. It mounts the volume of
+// the last one, and makes a directory in it and a link to it.
+func (n node) prepare(ctx context.Context, disks uint32) (place, error) {
+	at := place{link: linkPath, inside: insidePath, service: "MSiSCSI"}
+	for _, own := range []uint32{2, 1} {
+		if err := n.call(ctx, "emulated", "DetachDisk", &admin.DetachDiskRequest{DiskNumber: own}, &admin.DetachDiskResponse{}); err != nil {
+			return at, err
 		}
-		number, err := n.AttachDisk(specs[i])
+	}
+	for i := range disks {
+		const perTarget = 200 // a target has at most 256 units
+		identifier := &admin.Identifier{CodeSet: 1, Type: 3, Identifier: binary.BigEndian.AppendUint64([]byte{0x60, 0x02, 0x24, 0x80, 0, 0, 0, 0}, uint64(i))}
+		var attached admin.AttachDiskResponse
+		err := n.call(ctx, "emulated", "AttachDisk", &admin.AttachDiskRequest{
+			SizeBytes: diskBytes, SerialNumber: fmt.Sprintf("bench-%d", i), Identifiers: []*admin.Identifier{identifier}, Target: 1 + i/perTarget, Formatted: true,
+		}, &attached)
 		if err != nil {
-			return err
+			return at, err
 		}
-		if t.volume, err = c.makeVolume(ctx, number); err != nil {
-			return err
-		}
-		if specs[i].Image, err = n.DetachDisk(number); err != nil {
-			return err
-		}
-		specs[i].SizeBytes = 0 // the image has it
+		at.disk = attached.GetDiskNumber()
 	}
-	for _, spec := range specs {
-		var err error
-		if t.disk, err = n.AttachDisk(spec); err != nil {
-			return err
+	var listed volume.ListVolumesOnDiskResponse
+	err := n.call(ctx, "volume", "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: at.disk}, &listed)
+	if err != nil || len(listed.GetVolumeIds()) != 1 {
+		return at, fmt.Errorf("disk %d has the volumes %v: %w", at.disk, listed.GetVolumeIds(), err)
+	}
+	at.volume = listed.GetVolumeIds()[0]
+	err = n.call(ctx, "volume", "MountVolume", &volume.MountVolumeRequest{VolumeId: at.volume, TargetPath: mountPath}, &volume.MountVolumeResponse{})
+	for _, dir := range []string{insidePath, linkDir} {
+		err = errors.Join(err, n.call(ctx, "filesystem", "Mkdir", &filesystem.MkdirRequest{Path: dir}, &filesystem.MkdirResponse{}))
+	}
+	return at, errors.Join(err, n.call(ctx, "filesystem", "CreateSymlink", &filesystem.CreateSymlinkRequest{SourcePath: mountPath, TargetPath: linkPath}, &filesystem.CreateSymlinkResponse{}))
+}
+
+// kernelCalls counts the kernel calls that a call takes, which an emulated node's journal shows: unlike a time, that is
+// exact. Other nodes keep no journal, and the count is 0.
+func (n node) kernelCalls(ctx context.Context, c call) (count int, err error) {
+	var page admin.ListJournalResponse
+	list := func(after uint64) error {
+		return n.call(ctx, "admin", "ListJournal", &admin.ListJournalRequest{After: after}, &page)
+	}
+	if err := c(ctx); err != nil { // the agent remembers things of a first call
+		return 0, err
+	}
+	if list(0) != nil {
+		return 0, nil //nolint:nilerr // there is no journal
+	}
+	after := page.GetNewest()
+	if err := c(ctx); err != nil {
+		return 0, err
+	}
+	for {
+		if err := list(after); err != nil {
+			return 0, err
+		}
+		for _, entry := range page.GetEntries() {
+			if entry.GetKernel() != nil {
+				count++
+			}
+		}
+		if after = page.GetSearched(); after >= page.GetNewest() {
+			return count, nil
 		}
 	}
-	return nil
+}
+
+// measureLife has a volume live, again and again, and returns the milliseconds of each life.
+func measureLife(ctx context.Context, o options, n node) (lives figure, err error) {
+	err = repeat(o.Rounds/2, func(round int) error {
+		took, err := n.live(ctx, fmt.Sprintf("life-%d", round))
+		lives = append(lives, took)
+		return err
+	}, func() []figure { return []figure{lives} })
+	return lives, err
+}
+
+// live makes the calls of a driver that stages, publishes, grows, unpublishes and unstages a volume, on a disk that is
+// attached for it. It returns what they took together.
+func (n node) live(ctx context.Context, name string) (took float64, err error) {
+	const adapter = 7 // where no other disk is
+	var (
+		attached admin.AttachDiskResponse
+		detached admin.DetachDiskResponse
+		volumes  volume.ListVolumesOnDiskResponse
+	)
+	err = n.call(ctx, "emulated", "AttachDisk", &admin.AttachDiskRequest{SizeBytes: diskBytes, Adapter: adapter, SerialNumber: name}, &attached)
+	if err != nil {
+		return 0, err
+	}
+	number := attached.GetDiskNumber()
+	do := func(group, method string, request, response proto.Message) {
+		if err != nil {
+			return
+		}
+		begin := time.Now()
+		if err = n.call(ctx, group, method, request, response); err != nil {
+			err = fmt.Errorf("%s %s: %w", group, method, err)
+		}
+		took += since(begin)
+	}
+	mount, link := plugins+`\bench.example\`+name, linkDir+`\`+name
+	do("disk", "Rescan", &disk.RescanRequest{}, &disk.RescanResponse{})
+	do("disk", "ListDiskIDs", &disk.ListDiskIDsRequest{}, &disk.ListDiskIDsResponse{})
+	do("disk", "PartitionDisk", &disk.PartitionDiskRequest{DiskNumber: number}, &disk.PartitionDiskResponse{})
+	do("volume", "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: number}, &volumes)
+	id := append(volumes.GetVolumeIds(), "")[0]
+	do("volume", "IsVolumeFormatted", &volume.IsVolumeFormattedRequest{VolumeId: id}, &volume.IsVolumeFormattedResponse{})
+	do("volume", "FormatVolume", &volume.FormatVolumeRequest{VolumeId: id}, &volume.FormatVolumeResponse{})
+	do("filesystem", "Mkdir", &filesystem.MkdirRequest{Path: mount}, &filesystem.MkdirResponse{})
+	do("volume", "MountVolume", &volume.MountVolumeRequest{VolumeId: id, TargetPath: mount}, &volume.MountVolumeResponse{})
+	do("filesystem", "CreateSymlink", &filesystem.CreateSymlinkRequest{SourcePath: mount, TargetPath: link}, &filesystem.CreateSymlinkResponse{})
+	do("filesystem", "IsSymlink", &filesystem.IsSymlinkRequest{Path: link}, &filesystem.IsSymlinkResponse{})
+	do("volume", "GetVolumeIDFromTargetPath", &volume.GetVolumeIDFromTargetPathRequest{TargetPath: link}, &volume.GetVolumeIDFromTargetPathResponse{})
+	do("volume", "GetVolumeStats", &volume.GetVolumeStatsRequest{VolumeId: id}, &volume.GetVolumeStatsResponse{})
+	if err == nil { // the cloud's part, which is not measured
+		err = n.call(ctx, "emulated", "GrowDisk", &admin.GrowDiskRequest{DiskNumber: number, SizeBytes: 2 * diskBytes}, &admin.GrowDiskResponse{})
+	}
+	do("volume", "ResizeVolume", &volume.ResizeVolumeRequest{VolumeId: id}, &volume.ResizeVolumeResponse{})
+	do("filesystem", "Rmdir", &filesystem.RmdirRequest{Path: link}, &filesystem.RmdirResponse{})
+	do("volume", "UnmountVolume", &volume.UnmountVolumeRequest{VolumeId: id, TargetPath: mount}, &volume.UnmountVolumeResponse{})
+	do("filesystem", "Rmdir", &filesystem.RmdirRequest{Path: mount}, &filesystem.RmdirResponse{})
+	do("volume", "GetDiskNumberFromVolumeID", &volume.GetDiskNumberFromVolumeIDRequest{VolumeId: id}, &volume.GetDiskNumberFromVolumeIDResponse{})
+	do("disk", "SetDiskState", &disk.SetDiskStateRequest{DiskNumber: number}, &disk.SetDiskStateResponse{})
+	if err == nil {
+		err = n.call(ctx, "emulated", "DetachDisk", &admin.DetachDiskRequest{DiskNumber: number}, &detached)
+	}
+	if err == nil {
+		err = os.Remove(detached.GetImagePath())
+	}
+	return took, err
 }

@@ -5,116 +5,106 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// startLimit is how long a server may take to accept calls.
+// startLimit is how long a program may take to be ready, on a machine that does much else.
 const startLimit = time.Minute
 
-// startAgent starts the agent as an administrator would, without flags that make it faster, and waits until it serves.
-func startAgent(ctx context.Context, binary, dir string) (stop func(), err error) {
-	log, err := os.Create(filepath.Join(dir, "agent.log"))
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	cmd := exec.CommandContext(ctx, binary, "-host=emulated", "-state-dir="+dir) //nolint:gosec // the binary that is to be measured
-	cmd.Stderr = log
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	stop = func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // or it is gone already
-		_ = cmd.Wait()
-	}
-	late := time.AfterFunc(startLimit, func() { _ = cmd.Process.Kill() })
-	defer late.Stop()
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil || !strings.HasPrefix(line, "ready ") {
-		stop()
-		text, _ := os.ReadFile(log.Name())
-		return nil, fmt.Errorf("the agent is not ready: %q, %w\n%s", line, err, text)
-	}
-	return stop, nil
+// A program is started and called.
+type program struct {
+	name    string
+	command []string
+	silent  bool   // it does not say when it is ready
+	sockets string // the directory of an agent's endpoints, where they are not pipes
+	at      place  // what an agent's reads ask about
 }
 
-// startEcho starts the echo server and waits until it accepts.
-func startEcho(ctx context.Context, command []string, socket string) (stop func(), err error) {
-	cmd := exec.CommandContext(ctx, command[0], append(command[1:], socket)...) //nolint:gosec // this very program
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
+// with starts a program, and kills it when something is done with it. The agent prints a line when its last endpoint is
+// open, the empty program at once; to ask for the endpoints meanwhile would take the processor from what is measured.
+func with(ctx context.Context, p program, do func(pid int, took float64) error) error {
+	command := exec.CommandContext(ctx, p.command[0], p.command[1:]...) //nolint:gosec // the binaries that are to be measured
+	var log strings.Builder
+	command.Stderr = &log
+	stdout, err := command.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
+	if _, err := command.StdinPipe(); err != nil { // the empty program and the echo end with it
+		return err
 	}
-	stop = func() {
-		_ = stdin.Close()
-		_ = cmd.Wait()
+	begin := time.Now()
+	if err := command.Start(); err != nil {
+		return err
 	}
-	conns, err := connect(socket, 1)
+	defer func() {
+		_ = command.Process.Kill()
+		_ = command.Wait() // its error says that it was killed
+	}()
+	if p.silent {
+		err = pause(ctx, 5*time.Second)
+	} else {
+		late := time.AfterFunc(startLimit, func() { _ = command.Process.Kill() })
+		_, err = bufio.NewReader(stdout).ReadString('\n')
+		late.Stop()
+	}
+	took := since(begin)
 	if err != nil {
-		stop()
-		return nil, err
+		_ = command.Wait() // its log is complete then
+		return fmt.Errorf("%s is not ready: %w\n%s", p.name, err, log.String())
 	}
-	defer conns.close()
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
-	defer cancel()
-	s := subject{path: echoPath}.withEmptyMessages()
-	if err := s.call(ctx, conns[0], grpc.WaitForReady(true)); err != nil {
-		stop()
-		return nil, errors.Join(errors.New("the echo server does not answer"), err)
-	}
-	return stop, nil
+	return do(command.Process.Pid, took)
 }
 
-// connections are some to one socket.
-type connections []*grpc.ClientConn
-
-func connect(socket string, n int) (connections, error) {
-	var conns connections
-	for range n {
-		conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		if err != nil {
-			conns.close()
-			return nil, err
-		}
-		conns = append(conns, conn)
+// pause waits, for as long as the context lasts.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return conns, nil
 }
 
-// ready waits until all are connected, so that no call waits for that.
-func (c connections) ready(ctx context.Context) error {
-	for _, conn := range c {
-		conn.Connect()
-		for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
-			if !conn.WaitForStateChange(ctx, state) {
-				return ctx.Err()
-			}
-		}
+// serveEcho is a gRPC server without options or interceptors. It ends with its standard input, as the process does that
+// started it.
+func serveEcho(address string) error {
+	l, err := listen(address)
+	if err != nil {
+		return err
 	}
-	return nil
+	s := grpc.NewServer()
+	s.RegisterService(&grpc.ServiceDesc{ServiceName: "bench.Echo", Methods: []grpc.MethodDesc{{
+		MethodName: "Echo",
+		Handler: func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+			message := new(wrapperspb.BytesValue)
+			return message, decode(message)
+		},
+	}}}, nil)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		s.Stop()
+	}()
+	if _, err := os.Stdout.WriteString("ready\n"); err != nil {
+		return err
+	}
+	return s.Serve(l)
 }
 
-func (c connections) close() {
-	for _, conn := range c {
-		_ = conn.Close()
+// echoOf is an echo whose request and response together have as many bytes as those of another call.
+func echoOf(conn *grpc.ClientConn, request, response proto.Message) call {
+	const overhead = 2 // tag and length of the field
+	message := wrapperspb.Bytes(make([]byte, max((proto.Size(request)+proto.Size(response))/2-overhead, 0)))
+	return func(ctx context.Context) error {
+		return conn.Invoke(ctx, "/bench.Echo/Echo", message, new(wrapperspb.BytesValue))
 	}
 }

@@ -3,133 +3,102 @@
 package main
 
 import (
-	"errors"
-	"fmt"
+	"context"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	oldestdisk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1alpha1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
-	system "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
+	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
-// A read is a method of a group's hub that changes nothing, with its messages.
+// A place is what the reads ask about on a node.
+type place struct {
+	disk         uint32
+	volume       string // empty: none is known
+	link, inside string // paths
+	service      string
+}
+
+// A read is a call that changes nothing.
 type read struct {
-	group, service, hub string
-	method              string
-	request, response   proto.Message
-	all                 bool // it answers about all disks, so more disks are more work
+	group, method     string
+	request, response proto.Message
+	all               bool // it answers about all disks, so more disks are more work
 }
 
-// reads are the read-only methods of all hubs.
-func reads(t *target) []read {
-	d := func(method string, request, response proto.Message, all bool) read {
-		return read{"disk", "Disk", "v1", method, request, response, all}
+// reads are the read-only methods.
+func reads(at place) []read {
+	all := []read{
+		{"disk", "ListDiskLocations", &disk.ListDiskLocationsRequest{}, &disk.ListDiskLocationsResponse{}, true},
+		{"disk", "ListDiskIDs", &disk.ListDiskIDsRequest{}, &disk.ListDiskIDsResponse{}, true},
+		{"disk", "GetDiskStats", &disk.GetDiskStatsRequest{DiskNumber: at.disk}, &disk.GetDiskStatsResponse{}, false},
+		{"disk", "GetDiskState", &disk.GetDiskStateRequest{DiskNumber: at.disk}, &disk.GetDiskStateResponse{}, false},
+		{"filesystem", "PathExists", &filesystem.PathExistsRequest{Path: at.link}, &filesystem.PathExistsResponse{}, false},
+		{"filesystem", "IsSymlink", &filesystem.IsSymlinkRequest{Path: at.link}, &filesystem.IsSymlinkResponse{}, false},
+		{"volume", "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: at.disk}, &volume.ListVolumesOnDiskResponse{}, false},
+		{"volume", "GetVolumeIDFromTargetPath", &volume.GetVolumeIDFromTargetPathRequest{TargetPath: at.link}, &volume.GetVolumeIDFromTargetPathResponse{}, false},
+		{"volume", "GetClosestVolumeIDFromTargetPath", &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: at.inside}, &volume.GetClosestVolumeIDFromTargetPathResponse{}, false},
+		{"iscsi", "ListTargetPortals", &iscsi.ListTargetPortalsRequest{}, &iscsi.ListTargetPortalsResponse{}, false},
+		{"system", "GetBIOSSerialNumber", &systemapi.GetBIOSSerialNumberRequest{}, &systemapi.GetBIOSSerialNumberResponse{}, false},
+		{"system", "GetService", &systemapi.GetServiceRequest{Name: at.service}, &systemapi.GetServiceResponse{}, false},
 	}
-	f := func(method string, request, response proto.Message) read {
-		return read{"filesystem", "Filesystem", "v2alpha1", method, request, response, false}
+	if at.volume == "" {
+		return all
 	}
-	v := func(method string, request, response proto.Message) read {
-		return read{"volume", "Volume", "v2alpha1", method, request, response, false}
-	}
-	s := func(method string, request, response proto.Message) read {
-		return read{"system", "System", "v1alpha1", method, request, response, false}
-	}
-	return []read{
-		d("ListDiskLocations", &disk.ListDiskLocationsRequest{}, &disk.ListDiskLocationsResponse{}, true),
-		d("ListDiskIDs", &disk.ListDiskIDsRequest{}, &disk.ListDiskIDsResponse{}, true),
-		d("GetDiskStats", &disk.GetDiskStatsRequest{DiskNumber: t.disk}, &disk.GetDiskStatsResponse{}, false),
-		d("GetDiskState", &disk.GetDiskStateRequest{DiskNumber: t.disk}, &disk.GetDiskStateResponse{}, false),
-		f("PathExists", &filesystem.PathExistsRequest{Path: linkPath}, &filesystem.PathExistsResponse{}),
-		f("IsSymlink", &filesystem.IsSymlinkRequest{Path: linkPath}, &filesystem.IsSymlinkResponse{}),
-		v("ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: t.disk}, &volume.ListVolumesOnDiskResponse{}),
-		v("IsVolumeFormatted", &volume.IsVolumeFormattedRequest{VolumeId: t.volume}, &volume.IsVolumeFormattedResponse{}),
-		v("GetVolumeStats", &volume.GetVolumeStatsRequest{VolumeId: t.volume}, &volume.GetVolumeStatsResponse{}),
-		v("GetDiskNumberFromVolumeID", &volume.GetDiskNumberFromVolumeIDRequest{VolumeId: t.volume}, &volume.GetDiskNumberFromVolumeIDResponse{}),
-		v("GetVolumeIDFromTargetPath", &volume.GetVolumeIDFromTargetPathRequest{TargetPath: linkPath}, &volume.GetVolumeIDFromTargetPathResponse{}),
-		v("GetClosestVolumeIDFromTargetPath", &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: insidePath}, &volume.GetClosestVolumeIDFromTargetPathResponse{}),
-		{"iscsi", "Iscsi", "v1alpha2", "ListTargetPortals", &iscsi.ListTargetPortalsRequest{}, &iscsi.ListTargetPortalsResponse{}, false},
-		s("GetBIOSSerialNumber", &system.GetBIOSSerialNumberRequest{}, &system.GetBIOSSerialNumberResponse{}),
-		s("GetService", &system.GetServiceRequest{Name: "MSiSCSI"}, &system.GetServiceResponse{}),
-	}
+	return append(all,
+		read{"volume", "IsVolumeFormatted", &volume.IsVolumeFormattedRequest{VolumeId: at.volume}, &volume.IsVolumeFormattedResponse{}, false},
+		read{"volume", "GetVolumeStats", &volume.GetVolumeStatsRequest{VolumeId: at.volume}, &volume.GetVolumeStatsResponse{}, false},
+		read{"volume", "GetDiskNumberFromVolumeID", &volume.GetDiskNumberFromVolumeIDRequest{VolumeId: at.volume}, &volume.GetDiskNumberFromVolumeIDResponse{}, false})
 }
 
-func (r read) key() string { return r.group + " " + r.method }
-
-func (r read) subject(t *target) subject {
-	return subject{
-		name: r.hub, socket: t.socket(r.group, r.hub), path: "/" + r.hub + "." + r.service + "/" + r.method,
-		request: r.request, response: r.response.ProtoReflect().Type(),
+// on is the read as a call of one node.
+func (r read) on(n node) call {
+	return func(ctx context.Context) error {
+		return n.call(ctx, r.group, r.method, r.request, r.response.ProtoReflect().New().Interface())
 	}
 }
 
-// A route is an old version's way to a read.
-type route struct {
-	subject
-	version, method string
-	kind            versions.Kind
+// A readRow is what was measured of one read and of the echo beside it: kernel calls, and milliseconds.
+type readRow struct {
+	Name           string
+	Failure        string // why it was not measured
+	All            bool   // it answers about all disks
+	Kernel         int    // 0: not known
+	One, EchoOne   figure
+	Many, EchoMany figure
 }
 
-// routes are the old versions' ways to a read, with the messages that they have there.
-func (r read) routes(t *target) ([]route, error) {
-	var found []route
-	for _, g := range versions.Groups() {
-		if g.Name != r.group {
+// callers are how many call at once, besides one.
+const callers = 64
+
+// measureReads measures all reads of a node beside the echo.
+func measureReads(ctx context.Context, o options, at place, n node, echo *grpc.ClientConn) (rows []readRow, err error) {
+	for _, r := range reads(at) {
+		row := readRow{Name: r.group + " " + r.method, All: r.all}
+		if err := n.call(ctx, r.group, r.method, r.request, r.response); err != nil {
+			row.Failure = status.Code(err).String()
+			rows = append(rows, row)
 			continue
 		}
-		for _, version := range g.Versions() {
-			for _, row := range g.Of(version) {
-				if row.Hub != r.method || !t.served[endpointName(r.group, version)] {
-					continue
-				}
-				s := r.subject(t)
-				if row.Mapping != nil {
-					if err := down(row.Mapping, &s); err != nil {
-						return nil, fmt.Errorf("%s %s %s: %w", r.group, version, row.Method, err)
-					}
-				}
-				s.name, s.socket, s.path = version, t.socket(r.group, version), "/"+g.ServiceName(version)+"/"+row.Method
-				found = append(found, route{s, version, row.Method, row.Kind})
-			}
+		if row.Kernel, err = n.kernelCalls(ctx, r.on(n)); err != nil {
+			return nil, err
 		}
-	}
-	return append(found, r.alone(t)...), nil
-}
-
-// down makes the messages of a hub's subject those of an old version.
-func down(m *versions.Mapping, s *subject) error {
-	made := errors.New("the messages are made")
-	err := m.Call(s.request, s.response.New().Interface(), func(request, response any) error {
-		old, ok := request.(proto.Message)
-		answer, also := response.(proto.Message)
-		if !ok || !also {
-			return errors.New("a mapping of something else than messages")
+		calls := [2]call{r.on(n), echoOf(echo, r.request, r.response)}
+		one, err := inTurns(ctx, o, 1, calls)
+		if err != nil {
+			return nil, err
 		}
-		s.request, s.response = old, answer.ProtoReflect().Type()
-		return made
-	})
-	if errors.Is(err, made) {
-		return nil
+		many, err := inTurns(ctx, o, callers, calls)
+		if err != nil {
+			return nil, err
+		}
+		row.One, row.EchoOne, row.Many, row.EchoMany = one[0], one[1], many[0], many[1]
+		rows = append(rows, row)
 	}
-	return err
-}
-
-// alone is the one read of an old version that no hub has. It looks at all disks' names as ListDiskIDs does.
-func (r read) alone(t *target) []route {
-	const version, method = "v1alpha1", "GetDiskNumberByName"
-	if r.key() != "disk ListDiskIDs" || !t.served[endpointName(r.group, version)] {
-		return nil
-	}
-	return []route{{
-		subject: subject{
-			name: version, socket: t.socket(r.group, version), path: "/" + version + ".Disk/" + method,
-			request:  &oldestdisk.GetDiskNumberByNameRequest{DiskName: t.page83},
-			response: (&oldestdisk.GetDiskNumberByNameResponse{}).ProtoReflect().Type(),
-		},
-		version: version, method: method, kind: versions.Alone,
-	}}
+	return rows, nil
 }

@@ -3,133 +3,128 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
+	"os"
 	"runtime"
-	"slices"
 	"strings"
+	"text/template"
 	"time"
 
+	"golang.org/x/perf/benchmath"
 	"google.golang.org/grpc"
 )
 
-// markdown is the report.
-func (r *results) markdown() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `# Performance
+// What the goals are. Those of reads hold where somebody can feel them: a volume's life has some twenty calls, and a call
+// that takes a millisecond more than it might is felt by nobody.
+const (
+	mostMegabytes = 16.  // of the released csi-proxy.exe
+	mostStart     = 1.6  // times the empty program's
+	mostIdle      = 14.  // MiB above the empty program
+	mostAfterLoad = 22.  // MiB above the empty program, a minute after the calls
+	mostMemory    = 256. // MiB, the chart's limit
+	mostOne       = 1.4  // times the echo, one caller
+	mostMany      = 1.18 // times the echo, many callers: 0.85 of its calls a second
+	felt          = 1.   // ms
+)
 
-What the agent adds to a gRPC call, measured by `+"`go run ./test/bench -o docs/performance.md`"+`, which wrote this page. Its size,
-start, memory and latency as a Windows program are in [performance-windows.md](performance-windows.md).
-
-The agent is the real csi-proxy with every interceptor on, on emulated nodes with %d and with %d data disks besides the
-system disk, each partitioned and formatted. *Echo* is a gRPC server of the same library version without options or
-interceptors that sends back what it gets, with messages of the same size.
-All are processes of their own behind unix sockets, and one client process calls them in turns of %v, %d rounds
-of them, so that what else the machine does falls on all of them. A ratio of medians or of rates is the median over the
-rounds of the ratio within a round; a ratio of 99th percentiles is over all rounds. Unless a table says otherwise there
-are %d data disks. Calls that are so slow that the rounds of one table cell take more than %v get fewer rounds.
-
-The ratios carry over to other machines; the microseconds do not, and say nothing about a Windows node, where the kernel
-calls themselves take most of the time. That is why the tables count them.
-
-| | |
-|---|---|
-| date | %s |
-| machine | %s/%s, %d cores |
-| load when the run began | %s |
-| Go, gRPC | %s, %s |
-| the run took | %v |
-
-`, r.options.few, r.options.many, r.options.slice, r.options.rounds, r.options.few, enough,
-		r.begun.UTC().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.load, runtime.Version(), grpc.Version, r.took.Round(time.Second))
-	r.verdicts(&b)
-	r.hubTable(&b)
-	r.shapeTable(&b)
-	r.routeTable(&b)
-	r.lifeTables(&b)
-	return b.String()
+// A report is what a page tells.
+type report struct {
+	Windows   bool
+	System    string
+	Begun     time.Time
+	Took      time.Duration
+	Load      string
+	Megabytes float64 // of the agent's binary
+	Starts    []startRow
+	Loads     []loadRow
+	Hosts     []host
 }
 
-// hubTable is one line for each read of a hub, for one caller.
-func (r *results) hubTable(b *strings.Builder) {
-	fmt.Fprintf(b, `## Reads, one caller
-
-Ratios to the echo, the ratio of the larger node to the smaller one, kernel calls, and the latencies behind them.
-
-| method of the hub | median ÷ echo | p99 ÷ echo | with %[1]d disks, median ÷ echo | %[1]d ÷ %[2]d disks | kernel calls, %[2]d disks | %[1]d disks | echo, median | median | p99 |
-|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
-`, r.options.many, r.options.few)
-	for _, read := range r.reads {
-		s := read.shapes[0]
-		fmt.Fprintf(b, "| %s | %.2f | %.2f | %.2f | %.2f | %d | %d | %s | %s | %s |\n", read.key(), s.toEcho.median, s.toEcho.p99, read.larger.median, read.growth.median,
-			read.kernel[0], read.kernel[1], micros(s.echo.median()), micros(s.hub.median()), micros(s.hub.p99()))
-	}
+// A host has the calls of one agent.
+type host struct {
+	Name  string
+	Reads []readRow
+	Life  figure // of a volume
 }
 
-// shapeTable is one column for each shape.
-func (r *results) shapeTable(b *strings.Builder) {
-	b.WriteString(`
-## Reads, many callers
-
-Each cell: median ÷ echo, p99 ÷ echo, calls a second ÷ echo, for the same callers on the same kind of connections.
-
-| method of the hub |`)
-	for _, s := range r.options.shapes() {
-		fmt.Fprintf(b, " %s |", s)
+// begin looks at the machine.
+func begin() report {
+	r := report{Windows: runtime.GOOS == "windows", System: system(), Begun: time.Now(), Load: "unknown"}
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		r.Load, _, _ = strings.Cut(string(text), " ")
 	}
-	b.WriteString("\n|---|" + strings.Repeat("--:|", len(r.options.shapes())) + "\n")
-	for _, read := range r.reads {
-		fmt.Fprintf(b, "| %s |", read.key())
-		for _, s := range read.shapes {
-			fmt.Fprintf(b, " %.2f, %.2f, %.2f |", s.toEcho.median, s.toEcho.p99, s.toEcho.rate)
+	return r
+}
+
+//go:embed page.md.tmpl
+var pageText string
+
+// page is the document for this system.
+func (b *bench) page() (string, error) {
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"list": listed, "ms": func(f figure) string { return f.text(millis) }, "MiB": func(f figure) string { return f.text(mib) },
+		"over":  func(f, other figure) string { return f.over(other).text(times) },
+		"minus": func(f, other figure) string { return f.minus(other).text(mib) },
+		"span":  func(f figure) string { return between(f.span(), mib) },
+	}).Parse(pageText)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	err = t.Execute(&text, map[string]any{
+		"Report": b.report, "Options": b.options, "Goals": b.goals(), "Arch": runtime.GOARCH, "CPUs": runtime.NumCPU(),
+		"Go": runtime.Version(), "GRPC": grpc.Version, "Callers": callers, "Loads": loads,
+		"Confidence": confidence * 100, "Precision": precision * 100 / 2,
+	})
+	return text.String(), err
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "–"
+	}
+	return strings.Join(names, "; ")
+}
+
+// goals judges what was measured.
+func (r *report) goals() []goal {
+	if r.Windows {
+		return r.windowsGoals()
+	}
+	one := goal{Text: fmt.Sprintf("a read of one kernel call, one caller: ≤ %.2f × the echo, or %.0f ms more", mostOne, felt)}
+	many := goal{Text: fmt.Sprintf("the same, %d callers: ≥ %.2f of the echo's calls a second, or %.0f ms more a call", callers, 1/mostMany, felt)}
+	same := goal{Text: "a read about one disk, volume or path: as many kernel calls with many disks as with two"}
+	few, larger := r.Hosts[0].Reads, r.Hosts[1].Reads
+	for i, row := range few {
+		if row.Failure != "" || row.All {
+			continue
 		}
-		b.WriteString("\n")
-	}
-	b.WriteString("\nThe latencies and rates of the echo and of one read:\n\n| |")
-	for _, s := range r.options.shapes() {
-		fmt.Fprintf(b, " %s |", s)
-	}
-	b.WriteString("\n|---|" + strings.Repeat("--:|", len(r.options.shapes())) + "\n")
-	read := r.reads[slices.IndexFunc(r.reads, func(read readResult) bool { return read.method == "GetVolumeStats" })]
-	r.latencies(b, "echo", read.shapes, func(s *shapeResult) *series { return &s.echo })
-	r.latencies(b, read.key(), read.shapes, func(s *shapeResult) *series { return &s.hub })
-}
-
-func (r *results) latencies(b *strings.Builder, name string, shapes []shapeResult, of func(*shapeResult) *series) {
-	fmt.Fprintf(b, "| %s |", name)
-	for i := range shapes {
-		s := of(&shapes[i])
-		fmt.Fprintf(b, " %s, p99 %s, %.0f/s |", micros(s.median()), micros(s.p99()), quantile(s.rates, .5))
-	}
-	b.WriteString("\n")
-}
-
-// routeTable is one line for each old version's method.
-func (r *results) routeTable(b *strings.Builder) {
-	b.WriteString(`
-## Old versions
-
-Ratios to the method of the hub that the old method leads to, called in the same rounds; for each shape the median, and
-for the first the p99 too.
-
-| old method | leads to | how | p99, 1 caller |`)
-	for _, s := range r.options.shapes() {
-		fmt.Fprintf(b, " %s |", s)
-	}
-	b.WriteString("\n|---|---|---|" + strings.Repeat("--:|", len(r.options.shapes())+1) + "\n")
-	for _, read := range r.reads {
-		for i, route := range read.routes {
-			fmt.Fprintf(b, "| %s %s %s | %s | %s | %.2f |", read.group, route.version, route.method, read.method, route.kind, read.shapes[0].routes[i].p99)
-			for _, s := range read.shapes {
-				fmt.Fprintf(b, " %.2f |", s.routes[i].median)
-			}
-			b.WriteString("\n")
+		same.judge(row.Name, exactly(float64(larger[i].Kernel)), float64(row.Kernel), func(v float64) string { return fmt.Sprintf("%.0f", v) })
+		if row.Kernel == 1 {
+			one.judge(row.Name, row.One.over(row.EchoOne).summary(), max(mostOne, 1+felt/row.EchoOne.summary().Center), times)
+			many.judge(row.Name, row.Many.over(row.EchoMany).summary(), max(mostMany, 1+felt/callers/row.EchoMany.summary().Center), times)
 		}
 	}
+	return []goal{one, many, same}
 }
 
-func micros(d time.Duration) string {
-	if d >= 10*time.Millisecond {
-		return fmt.Sprintf("%.1f ms", float64(d)/1e6)
-	}
-	return fmt.Sprintf("%.0f µs", float64(d)/1e3)
+func exactly(v float64) benchmath.Summary { return figure{v}.span() }
+
+// windowsGoals are about the agent on the machine itself, the first after the empty program.
+func (r *report) windowsGoals() []goal {
+	empty, agent, load := r.Starts[0], r.Starts[1], r.Loads[0]
+	size := goal{Text: fmt.Sprintf("size of csi-proxy.exe: ≤ %.0f MB", mostMegabytes)}
+	size.judge("", exactly(r.Megabytes), mostMegabytes, func(v float64) string { return fmt.Sprintf("%.1f MB", v) })
+	took := goal{Text: fmt.Sprintf("start: ≤ %.1f × the empty program's", mostStart)}
+	took.judge("", agent.Took.over(empty.Took).summary(), mostStart, times)
+	idle := goal{Text: fmt.Sprintf("started and idle: ≤ %.0f MiB above the empty program", mostIdle)}
+	idle.judge("", agent.Idle.minus(empty.Idle).summary(), mostIdle, mib)
+	later := load.After[len(load.After)-1].span()
+	base := empty.Idle.summary().Center
+	after := goal{Text: fmt.Sprintf("a minute after the calls: ≤ %.0f MiB above the empty program", mostAfterLoad)}
+	after.judge("", benchmath.Summary{Lo: later.Lo - base, Hi: later.Hi - base}, mostAfterLoad, mib)
+	peak := goal{Text: fmt.Sprintf("ever: ≤ %.0f MiB, the chart's limit", mostMemory)}
+	peak.judge("", load.Peak.span(), mostMemory, mib)
+	return []goal{size, took, idle, after, peak}
 }

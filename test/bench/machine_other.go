@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !windows
+
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+)
+
+// echoAddress is a socket in a directory.
+func echoAddress(dir string) string { return filepath.Join(dir, "echo.sock") }
+
+func listen(address string) (net.Listener, error) { return net.Listen("unix", address) }
+
+func system() string { return runtime.GOOS }
+
+var residentLine = regexp.MustCompile(`Vm(HWM|RSS):\s*(\d+) kB`)
+
+// memoryOf returns what a process has in memory, now and at its peak, in MiB, as Linux counts it.
+func memoryOf(pid int) (now, peak float64, err error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		return 0, 0, err
+	}
+	kB := map[string]float64{}
+	for _, line := range residentLine.FindAllStringSubmatch(string(text), -1) {
+		if kB[line[1]], err = strconv.ParseFloat(line[2], 64); err != nil {
+			return 0, 0, fmt.Errorf("the memory of process %d: %w", pid, err)
+		}
+	}
+	return kB["RSS"] / 1024, kB["HWM"] / 1024, nil
+}
