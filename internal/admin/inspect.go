@@ -26,30 +26,35 @@ func inspect(ctx context.Context, a Agent) (*api.InspectResponse, error) {
 	for _, o := range n.Running() {
 		response.Operations = append(response.Operations, &api.Operation{Name: o.Name, Age: durationpb.New(o.Age), Waiting: o.Waiting})
 	}
-	for _, part := range []struct {
-		what string
-		look func(context.Context, *node.Node, *api.InspectResponse) error
-	}{
-		{"mount points and links that lead nowhere", inspectLinks},
-		{"SMB mappings", inspectMappings},
-		{"iSCSI sessions", inspectSessions},
-	} {
+	look := func(what string, part func(context.Context) error) {
 		limited, cancel := context.WithTimeout(ctx, inspectPatience)
-		err := part.look(limited, n, response)
-		cancel()
-		if err != nil {
-			response.Missing = append(response.Missing, part.what+": "+err.Error())
+		defer cancel()
+		if err := part(limited); err != nil {
+			response.Missing = append(response.Missing, what+": "+err.Error())
 		}
 	}
+	look("mount points and links that lead nowhere", func(ctx context.Context) error {
+		found, err := n.Filesystem.Dangling(ctx)
+		for _, d := range found {
+			response.Dangling = append(response.Dangling, &api.Dangling{Path: d.Path, Target: d.Target, Kind: danglingKind(d.Kind)})
+		}
+		return err
+	})
+	look("SMB mappings", func(ctx context.Context) error {
+		mappings, err := n.SMB.Mappings(ctx)
+		for _, m := range mappings {
+			response.SmbMappings = append(response.SmbMappings, &api.SMBMapping{RemotePath: m.RemotePath, Status: m.Status})
+		}
+		return err
+	})
+	look("iSCSI sessions", func(ctx context.Context) error {
+		sessions, err := n.ISCSI.Sessions(ctx)
+		for _, s := range sessions {
+			response.IscsiSessions = append(response.IscsiSessions, &api.ISCSISession{Target: s.Target, Connected: s.Connected})
+		}
+		return err
+	})
 	return response, nil
-}
-
-func inspectLinks(ctx context.Context, n *node.Node, response *api.InspectResponse) error {
-	found, err := n.Filesystem.Dangling(ctx)
-	for _, d := range found {
-		response.Dangling = append(response.Dangling, &api.Dangling{Path: d.Path, Target: d.Target, Kind: danglingKind(d.Kind)})
-	}
-	return err
 }
 
 func danglingKind(kind node.DanglingKind) api.DanglingKind {
@@ -61,20 +66,4 @@ func danglingKind(kind node.DanglingKind) api.DanglingKind {
 	default:
 		return api.DanglingKind_DANGLING_KIND_LINK
 	}
-}
-
-func inspectMappings(ctx context.Context, n *node.Node, response *api.InspectResponse) error {
-	mappings, err := n.SMB.Mappings(ctx)
-	for _, m := range mappings {
-		response.SmbMappings = append(response.SmbMappings, &api.SMBMapping{RemotePath: m.RemotePath, Status: m.Status})
-	}
-	return err
-}
-
-func inspectSessions(ctx context.Context, n *node.Node, response *api.InspectResponse) error {
-	sessions, err := n.ISCSI.Sessions(ctx)
-	for _, s := range sessions {
-		response.IscsiSessions = append(response.IscsiSessions, &api.ISCSISession{Target: s.Target, Connected: s.Connected})
-	}
-	return err
 }

@@ -6,8 +6,6 @@ import (
 	"context"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
@@ -24,24 +22,7 @@ func (e Emulation) Record(c server.RecordedCall) server.CallRecord {
 	if c.Method == api.Admin_ListJournal_FullMethodName {
 		return nil
 	}
-	return callRecord{e.Journal.BeginAPI(c.RequestID, c.Endpoint, c.Method)}
-}
-
-// callRecord is the journal's entry of a call that runs, as the server fills it.
-type callRecord struct{ *journal.APICall }
-
-func (c callRecord) Request(request any) {
-	if message, ok := request.(proto.Message); ok {
-		c.APICall.Request(message)
-	}
-}
-
-func (c callRecord) End(response any, err error) {
-	message, _ := response.(proto.Message)
-	if err != nil {
-		message = nil
-	}
-	c.APICall.End(message, err)
+	return e.Journal.BeginAPI(c.RequestID, c.Endpoint, c.Method)
 }
 
 func (e Emulation) listJournal(ctx context.Context, r *api.ListJournalRequest) (*api.ListJournalResponse, error) {

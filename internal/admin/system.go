@@ -62,23 +62,19 @@ func systemMethods(n *emulated.Node) []server.Method {
 // serviceChange is the change that a request asks for.
 func serviceChange(r *api.SetServiceRequest) (c emulated.ServiceChange, err error) {
 	if r.GetState() != api.ServiceState_SERVICE_STATE_UNSPECIFIED {
-		state := uint32(r.GetState())
-		c.State = &state
+		c.State = new(uint32(r.GetState()))
 	}
 	if r.GetStart() != api.ServiceStart_SERVICE_START_UNSPECIFIED {
-		start := uint32(r.GetStart() - 1)
-		c.StartType = &start
+		c.StartType = new(uint32(r.GetStart() - 1))
 	}
 	if r.PendingQueries != nil {
-		queries := int(r.GetPendingQueries())
-		c.PendingQueries = &queries
+		c.PendingQueries = new(int(r.GetPendingQueries()))
 	}
 	if d := r.GetPendingTime(); d != nil {
 		if err := d.CheckValid(); err != nil {
 			return c, invalid("the pending time is no duration: %v", err)
 		}
-		pending := d.AsDuration()
-		c.PendingTime = &pending
+		c.PendingTime = new(d.AsDuration())
 	}
 	return c, nil
 }

@@ -42,8 +42,8 @@ func Dial(ctx context.Context, socketDir string) (*Client, error) {
 	return open(ctx, pipe, dial.Options{SocketDir: socketDir})
 }
 
-// CheckPlace tells whether it is known where to look for the agent: on Windows always, elsewhere in a socket directory,
-// given or in CSI_PROXY_SOCKET_DIR.
+// CheckPlace returns an error unless it is known where to look for the agent: on Windows always, elsewhere in a socket
+// directory, given or in CSI_PROXY_SOCKET_DIR.
 func CheckPlace(socketDir string) error {
 	switch {
 	case runtime.GOOS == "windows" && socketDir != "":
@@ -68,16 +68,20 @@ func open(ctx context.Context, target string, o dial.Options) (*Client, error) {
 	return &Client{AdminClient: admin.NewAdminClient(conn), EmulatedNodeClient: admin.NewEmulatedNodeClient(conn), conn: conn}, nil
 }
 
-// unreachable says what a failed connection means to an administrator.
+// unreachable returns a failed connection's error with what it means to an administrator.
 func unreachable(err error) error {
+	orElse, admitted := ", or give the --socket-dir of the one that runs", "the user that runs the agent"
+	if runtime.GOOS == "windows" {
+		orElse, admitted = "", "administrators and SYSTEM"
+	}
 	at := (*dial.Error)(nil)
 	switch {
 	case !errors.As(err, &at):
 		return err
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return &Error{Text: fmt.Sprintf("no agent is running: nothing answers at %s; start one with csi-proxy%s", at.Address, orElse()), Err: err}
+		return &Error{Text: fmt.Sprintf("no agent is running: nothing answers at %s; start one with csi-proxy%s", at.Address, orElse), Err: err}
 	case errors.Is(err, fs.ErrPermission):
-		return &Error{Text: fmt.Sprintf("not allowed to use %s: only %s may", at.Address, admitted()), Err: err}
+		return &Error{Text: fmt.Sprintf("not allowed to use %s: only %s may", at.Address, admitted), Err: err}
 	default:
 		return &Error{Text: fmt.Sprintf("cannot reach the agent at %s: %v", at.Address, at.Err), Err: err}
 	}
@@ -95,22 +99,6 @@ func (e *Error) Error() string { return e.Text }
 
 // Unwrap gives what went wrong.
 func (e *Error) Unwrap() error { return e.Err }
-
-// orElse is what else may help when no agent is found.
-func orElse() string {
-	if runtime.GOOS == "windows" {
-		return ""
-	}
-	return ", or give the --socket-dir of the one that runs"
-}
-
-// admitted says who may use the admin endpoint.
-func admitted() string {
-	if runtime.GOOS == "windows" {
-		return "administrators and SYSTEM"
-	}
-	return "the user that runs the agent"
-}
 
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }

@@ -30,31 +30,21 @@ type Limits struct {
 	Wait time.Duration
 }
 
-// The defaults. A driver has a connection to each of a few endpoints and a few dozen calls at a time when a node drains;
-// some drivers open a connection for each call and leave it to their garbage collector. So the limits are far beyond what
-// a driver needs, and low enough that a client who uses them up costs some hundred megabytes and leaves three quarters of
-// the places to others. Probes and grpcurl have one stream open; who lets gRPC watch the health of its connections has
-// one for each of the agent's two dozen endpoints at most. A stream costs some 20 KiB.
-const (
-	defaultCalls             = 1024
-	defaultClientCalls       = 256
-	defaultClientWaiting     = 4096
-	defaultConnections       = 8192
-	defaultClientConnections = 4096
-	defaultStreams           = 2048
-	defaultClientStreams     = 32
-	defaultWait              = 10 * time.Second
-)
-
+// complete returns the limits with the defaults filled in. A driver has a connection to each of a few endpoints and a few
+// dozen calls at a time when a node drains; some drivers open a connection for each call and leave it to their garbage
+// collector. So the limits are far beyond what a driver needs, and low enough that a client who uses them up costs some
+// hundred megabytes and leaves three quarters of the places to others. Probes and grpcurl have one stream open; a client that
+// has gRPC watch the health of its connections has one for each of the agent's two dozen endpoints at most. A stream costs
+// some 20 KiB.
 func (l Limits) complete() Limits {
 	return Limits{
-		Calls:             cmp.Or(l.Calls, defaultCalls),
-		ClientCalls:       cmp.Or(l.ClientCalls, defaultClientCalls),
-		ClientWaiting:     cmp.Or(l.ClientWaiting, defaultClientWaiting),
-		Connections:       cmp.Or(l.Connections, defaultConnections),
-		ClientConnections: cmp.Or(l.ClientConnections, defaultClientConnections),
-		Streams:           cmp.Or(l.Streams, defaultStreams),
-		ClientStreams:     cmp.Or(l.ClientStreams, defaultClientStreams),
-		Wait:              cmp.Or(l.Wait, defaultWait),
+		Calls:             cmp.Or(l.Calls, 1024),
+		ClientCalls:       cmp.Or(l.ClientCalls, 256),
+		ClientWaiting:     cmp.Or(l.ClientWaiting, 4096),
+		Connections:       cmp.Or(l.Connections, 8192),
+		ClientConnections: cmp.Or(l.ClientConnections, 4096),
+		Streams:           cmp.Or(l.Streams, 2048),
+		ClientStreams:     cmp.Or(l.ClientStreams, 32),
+		Wait:              cmp.Or(l.Wait, 10*time.Second),
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// OpenStream counts a stream of the client that is no call of the API, or returns an error that says that it is one too
+// OpenStream counts a stream of the client that is not a call of the API, or returns an error when it is one too
 // many. None waits: whoever has so many open does not end them soon.
 func (c *Client) OpenStream() error {
 	cs := c.all

@@ -12,14 +12,18 @@ import (
 )
 
 // counting is what counts the agent's work. The zero value counts nothing, and calls pay nothing for it.
-type counting struct{ metrics *metrics.Metrics }
+type counting struct {
+	metrics    *metrics.Metrics
+	calls      *server.Metrics // what the server counts with
+	operations node.Observer   // what the node counts with
+}
 
 // count sets up the counting, if it is asked for.
 func (a *Agent) count() {
 	if !a.config.Metrics {
 		return
 	}
-	a.counting.metrics = metrics.New(metrics.Watched{
+	m := metrics.New(metrics.Watched{
 		Node: func() *node.Node {
 			n, _ := a.Node()
 			return n
@@ -32,27 +36,12 @@ func (a *Agent) count() {
 			return nil
 		},
 	}, a.config.Logger)
-	a.config.Interceptor = kernel.Chain(a.counting.metrics.Kernel.Intercept, a.config.Interceptor)
+	a.counting = counting{metrics: m, calls: m.Calls, operations: m.Operations.Observe}
+	a.config.Interceptor = kernel.Chain(m.Kernel.Intercept, a.config.Interceptor)
 }
 
 // Metrics returns the metrics and the health of the agent, nil unless Config asks for them.
 func (a *Agent) Metrics() *metrics.Metrics { return a.counting.metrics }
-
-// calls is what the server counts with.
-func (c counting) calls() *server.Metrics {
-	if c.metrics == nil {
-		return nil
-	}
-	return c.metrics.Calls
-}
-
-// operations is what the node counts with.
-func (c counting) operations() node.Observer {
-	if c.metrics == nil {
-		return nil
-	}
-	return c.metrics.Operations.Observe
-}
 
 // endpointStates are the endpoints that should be served, also while the node reboots, and the admin endpoint.
 func (a *Agent) endpointStates() []metrics.Endpoint {

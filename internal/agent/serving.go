@@ -23,7 +23,7 @@ type serving struct {
 func (a *Agent) serve() error {
 	n, err := node.New(a.config.Kernel, node.Config{
 		WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor, RequirePrivacy: a.config.RequirePrivacy,
-		Observer: a.counting.operations(), Hold: server.Hold,
+		Observer: a.counting.operations, Hold: server.Hold,
 	})
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (a *Agent) serve() error {
 	all := apis.All(n)
 	selected := a.config.APIs.Apply(all)
 	o := server.Options{
-		Metrics: a.counting.calls(), Failed: a.fail, Logger: a.config.Logger, Records: a.records(),
+		Metrics: a.counting.calls, Failed: a.fail, Logger: a.config.Logger, Records: a.records(),
 		Limits: a.config.Limits, CallTimeout: a.config.CallTimeout,
 	}
 	if a.emulation.Node != nil {

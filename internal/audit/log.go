@@ -82,11 +82,7 @@ type record struct {
 }
 
 // Request takes the request, masked.
-func (r *record) Request(message any) {
-	request, ok := message.(proto.Message)
-	if !ok {
-		return
-	}
+func (r *record) Request(request proto.Message) {
 	kept, tooLarge := redact.Mask(request)
 	if r.line.Bytes = tooLarge; tooLarge > 0 {
 		return
@@ -97,7 +93,7 @@ func (r *record) Request(message any) {
 }
 
 // End writes the line.
-func (r *record) End(_ any, err error) {
+func (r *record) End(_ proto.Message, err error) {
 	s := status.Convert(err)
 	r.line.Code, r.line.Message = s.Code().String(), clip(s.Message())
 	for _, detail := range s.Details() {

@@ -7,7 +7,6 @@ import (
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/proto" // registers the codec that is wrapped
 	"google.golang.org/grpc/mem"
-	"google.golang.org/grpc/status"
 )
 
 // codec is gRPC's own but for requests that are no messages: gRPC answers these with INTERNAL, before anybody else is
@@ -29,7 +28,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, to any) error {
 		return c.CodecV2.Unmarshal(data, to)
 	}
 	if err := c.CodecV2.Unmarshal(data, in.message); err != nil {
-		in.problem = withReason(status.New(codes.InvalidArgument, clip("the request is no message of this method: "+err.Error())), "MALFORMED_REQUEST", nil)
+		in.problem = withReason(codes.InvalidArgument, "the request is no message of this method: "+err.Error(), "MALFORMED_REQUEST", nil)
 	}
 	return nil
 }

@@ -36,12 +36,3 @@ func (p *passage) deadline(ctx context.Context, call *tap.Info) (context.Context
 	context.AfterFunc(ctx, cancel) // gRPC ends its context as soon as the call has been answered, and the timer goes with it
 	return timed, nil
 }
-
-// bounded is the context of a call that did not come over a socket.
-func (p *passage) bounded(ctx context.Context, method string) (context.Context, context.CancelFunc) {
-	limit := p.limits[method]
-	if at, ok := ctx.Deadline(); ok && time.Until(at) <= limit {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, limit)
-}

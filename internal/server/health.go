@@ -28,7 +28,7 @@ func healthDescription(h *health.Server) *grpc.ServiceDesc {
 	return desc
 }
 
-// isHealth tells whether a path on the wire is one of the health service.
+// isHealth reports whether a path on the wire is one of the health service.
 func isHealth(path string) bool {
 	return strings.HasPrefix(path, "/"+healthpb.Health_ServiceDesc.ServiceName+"/")
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"k8s.io/klog/v2"
 )
 
@@ -40,7 +41,7 @@ func newPassage(e Endpoint, o Options) *passage {
 // they tell what the caller sees.
 func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	begin := time.Now()
-	ctx, cancel := p.bounded(ctx, info.FullMethod)
+	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod]) // a call over a socket has it already, see deadline
 	defer cancel()
 	ctx, c := begun(ctx, p.Logger)
 	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod, Client: c.client()})
@@ -55,8 +56,9 @@ func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerI
 		_ = grpc.SetHeader(ctx, metadata.Pairs(requestIDHeader, c.id)) // fails only when headers were sent already
 		p.report(ctx, c, info.FullMethod, took, err)
 	}
+	answer, _ := response.(proto.Message)
 	for _, r := range c.records {
-		r.End(response, err)
+		r.End(answer, err)
 	}
 	return response, err
 }

@@ -5,6 +5,8 @@ package server
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
@@ -23,9 +25,9 @@ type RecordedCall struct {
 type CallRecord interface {
 	// Request is told of the request, unless it could not be read: the message that was decoded, which is that of the
 	// version that was called where it is mapped, otherwise that of the newest one. Nobody changes it any more.
-	Request(message any)
+	Request(message proto.Message)
 	// End is told of the outcome, once. The response is nil after an error; nobody changes it any more.
-	End(response any, err error)
+	End(response proto.Message, err error)
 }
 
 // record tells those who record calls of one that begins.
@@ -44,9 +46,9 @@ func telling(ctx context.Context, decode func(any) error) func(any) error {
 		if err := decode(request); err != nil {
 			return err
 		}
-		if c := callOf(ctx); c != nil {
-			for _, r := range c.records {
-				r.Request(request)
+		if message, ok := request.(proto.Message); ok {
+			for _, r := range callOf(ctx).records {
+				r.Request(message)
 			}
 		}
 		return nil

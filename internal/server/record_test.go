@@ -31,11 +31,11 @@ type event struct {
 	Codes    []codes.Code    // one for each time that the call's end was told
 }
 
-func (e *event) Request(message any) { e.Messages = append(e.Messages, message.(proto.Message)) }
+func (e *event) Request(message proto.Message) { e.Messages = append(e.Messages, message) }
 
-func (e *event) End(response any, err error) {
+func (e *event) End(response proto.Message, err error) {
 	if response != nil {
-		e.Messages = append(e.Messages, response.(proto.Message))
+		e.Messages = append(e.Messages, response)
 	}
 	e.Codes = append(e.Codes, status.Code(err))
 }

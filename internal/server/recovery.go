@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"k8s.io/klog/v2"
 )
 
@@ -21,7 +20,7 @@ func panicked(ctx context.Context, method string, cause any) error {
 		text = e.Error()
 	}
 	klog.FromContext(ctx).Error(nil, "panic in a call", "method", method, "panic", text, "stack", stack())
-	return withReason(status.New(codes.Internal, "the agent failed unexpectedly; its log has the details under this call's "+requestIDHeader), "PANIC", nil)
+	return withReason(codes.Internal, "the agent failed unexpectedly; its log has the details under this call's "+requestIDHeader, "PANIC", nil)
 }
 
 // stack lists the functions and lines of the panicking goroutine.

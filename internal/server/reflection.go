@@ -27,25 +27,21 @@ func reflect(g *grpc.Server) {
 type descriptors struct{}
 
 func (descriptors) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
-	file, err := protoregistry.GlobalFiles.FindFileByPath(path)
-	if !errors.Is(err, protoregistry.NotFound) {
-		return file, err
-	}
-	files, err := api.Descriptors()
-	if err != nil {
-		return nil, err
-	}
-	return files.FindFileByPath(path)
+	return find(path, (*protoregistry.Files).FindFileByPath)
 }
 
 func (descriptors) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
-	descriptor, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
+	return find(name, (*protoregistry.Files).FindDescriptorByName)
+}
+
+func find[Name, Found any](name Name, in func(*protoregistry.Files, Name) (Found, error)) (Found, error) {
+	found, err := in(protoregistry.GlobalFiles, name)
 	if !errors.Is(err, protoregistry.NotFound) {
-		return descriptor, err
+		return found, err
 	}
 	files, err := api.Descriptors()
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	return files.FindDescriptorByName(name)
+	return in(files, name)
 }

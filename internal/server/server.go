@@ -36,12 +36,14 @@ const (
 
 // A Server serves a set of endpoints, each with its own listener and gRPC server.
 type Server struct {
-	place    transport.Place
-	clients  *admission.Clients
-	draining chan struct{}
-	running  []*running
-	serving  sync.WaitGroup // the endpoints' accepting goroutines
-	stop     sync.Once
+	place     transport.Place
+	endpoints []Endpoint
+	clients   *admission.Clients
+	draining  context.Context //nolint:containedctx // ends when the server begins to stop
+	drain     context.CancelFunc
+	running   []*running
+	serving   sync.WaitGroup // the endpoints' accepting goroutines
+	stop      sync.Once
 }
 
 // running is one endpoint whose listener is open.
@@ -77,10 +79,12 @@ func (o Options) complete() Options {
 // accepts; when it fails none is left open.
 func Start(place transport.Place, endpoints []Endpoint, o Options) (*Server, error) {
 	o = o.complete()
-	s := &Server{place: place, clients: admission.New(o.Limits, o.Logger, o.Metrics.ofClients()), draining: make(chan struct{})}
+	s := &Server{place: place, endpoints: slices.Clone(endpoints), clients: admission.New(o.Limits, o.Logger, o.Metrics.ofClients())}
+	s.draining, s.drain = context.WithCancel(context.Background())
 	for _, e := range endpoints {
 		l, err := place.Listen(e.Name, e.Private)
 		if err != nil {
+			s.drain()
 			s.unlisten()
 			return nil, err
 		}
@@ -139,13 +143,7 @@ func (peerCredentials) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthIn
 }
 
 // Endpoints returns the endpoints that are served, in the order in which they were opened.
-func (s *Server) Endpoints() []Endpoint {
-	endpoints := make([]Endpoint, 0, len(s.running))
-	for _, r := range s.running {
-		endpoints = append(endpoints, r.endpoint)
-	}
-	return endpoints
-}
+func (s *Server) Endpoints() []Endpoint { return slices.Clone(s.endpoints) }
 
 // Accepts reports whether the endpoint of a name is served and its listener lives.
 func (s *Server) Accepts(name string) bool {
@@ -168,7 +166,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 	for _, r := range s.running {
 		r.health.Shutdown()
 	}
-	close(s.draining)
+	s.drain()
 	s.clients.Close()
 	done := make(chan struct{})
 	go func() { s.each((*grpc.Server).GracefulStop); close(done) }()

@@ -53,27 +53,27 @@ func toStatus(err error) error {
 	if call := (*kernel.Error)(nil); errors.As(err, &call) {
 		metadata["function"] = call.Function
 	}
-	if e := (*node.Error)(nil); errors.As(err, &e) {
-		return withReason(status.New(cmp.Or(codeOf[e.Class], codes.Internal), clip(err.Error())), e.Reason, metadata)
-	}
-	if argument := (*versions.ArgumentError)(nil); errors.As(err, &argument) {
-		return withReason(status.New(codes.InvalidArgument, clip(err.Error())), "INVALID_ARGUMENT", metadata)
-	}
-	if _, already := status.FromError(err); already {
-		return err
-	}
+	e, argument := (*node.Error)(nil), (*versions.ArgumentError)(nil)
+	code, reason := codes.Internal, "INTERNAL"
+	_, already := status.FromError(err)
 	switch {
+	case errors.As(err, &e):
+		code, reason = cmp.Or(codeOf[e.Class], codes.Internal), e.Reason
+	case errors.As(err, &argument):
+		code, reason = codes.InvalidArgument, "INVALID_ARGUMENT"
+	case already:
+		return err
 	case errors.Is(err, context.DeadlineExceeded):
-		return withReason(status.New(codes.DeadlineExceeded, clip(err.Error())), "DEADLINE_EXCEEDED", metadata)
+		code, reason = codes.DeadlineExceeded, "DEADLINE_EXCEEDED"
 	case errors.Is(err, context.Canceled):
-		return withReason(status.New(codes.Canceled, clip(err.Error())), "CANCELED", metadata)
-	default:
-		return withReason(status.New(codes.Internal, clip(err.Error())), "INTERNAL", metadata)
+		code, reason = codes.Canceled, "CANCELED"
 	}
+	return withReason(code, err.Error(), reason, metadata)
 }
 
-// withReason attaches the ErrorInfo.
-func withReason(s *status.Status, reason string, metadata map[string]string) error {
+// withReason returns a status with an ErrorInfo.
+func withReason(code codes.Code, text, reason string, metadata map[string]string) error {
+	s := status.New(code, clip(text))
 	detailed, err := s.WithDetails(&errdetails.ErrorInfo{Domain: Domain, Reason: reason, Metadata: metadata})
 	if err != nil {
 		return s.Err()

@@ -18,7 +18,7 @@ import (
 // They are counted here and not in gRPC's tap handle, which comes a little earlier: a stream that is refused there keeps
 // the timer of the deadline that its client chose, for as long as that is. Here the place is that of the handler's
 // goroutine, whatever becomes of the stream.
-func (p *passage) stream(draining <-chan struct{}) grpc.StreamServerInterceptor {
+func (p *passage) stream(draining context.Context) grpc.StreamServerInterceptor {
 	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
 		ctx, cancel := context.WithCancel(stream.Context())
 		defer cancel()
@@ -37,22 +37,15 @@ func (p *passage) stream(draining <-chan struct{}) grpc.StreamServerInterceptor 
 			return toStatus(err)
 		}
 		defer client.CloseStream()
-		go func() {
-			select {
-			case <-draining:
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
-		return next(srv, &drainedStream{ServerStream: stream, ctx: ctx, draining: draining})
+		defer context.AfterFunc(draining, cancel)()
+		return next(srv, &drainedStream{stream, ctx})
 	}
 }
 
 // drainedStream is a stream whose context ends and whose receiving fails when the server drains.
 type drainedStream struct {
 	grpc.ServerStream
-	ctx      context.Context //nolint:containedctx // a ServerStream is asked for its context
-	draining <-chan struct{}
+	ctx context.Context //nolint:containedctx // a ServerStream is asked for its context
 }
 
 func (s *drainedStream) Context() context.Context { return s.ctx }
@@ -64,7 +57,7 @@ func (s *drainedStream) RecvMsg(message any) error {
 	select {
 	case err := <-received:
 		return err
-	case <-s.draining:
+	case <-s.ctx.Done():
 		return status.Error(codes.Unavailable, "the agent is stopping")
 	}
 }

@@ -14,15 +14,9 @@ import (
 // A client that keeps its end open keeps a pipe's name in the world after its server is gone. Nobody can connect then, and
 // nobody can make the name: without more, whoever may open a pipe could keep the agent from ever starting again.
 
-// abandoned tells that a name exists which nobody serves: the pipe file system then says to clients that it does not.
+// abandoned reports whether a name exists that nobody serves: the pipe file system then says to clients that it does not.
 func abandoned(path string) bool {
-	name, err := windows.UTF16PtrFromString(path)
-	if err != nil {
-		return false
-	}
-	// Anonymous, or whoever holds the pipe could act as this process.
-	h, err := windows.CreateFile(name, windows.GENERIC_READ, 0, nil, windows.OPEN_EXISTING,
-		windows.SECURITY_SQOS_PRESENT|windows.SECURITY_ANONYMOUS, 0)
+	h, err := openAnonymously(path)
 	if err == nil {
 		_ = windows.CloseHandle(h)
 	}

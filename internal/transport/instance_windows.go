@@ -70,15 +70,15 @@ func (i *instance) await(event windows.Handle) error {
 	return nil
 }
 
-// ready tells that a client is there, or that none will come any more.
+// ready reports whether a client is there, or none will come any more.
 func (i *instance) ready() bool {
 	return atomic.LoadUintptr(&i.overlapped.Internal) != uintptr(windows.STATUS_PENDING)
 }
 
-// connected tells, of an instance that is ready, that it has a client.
+// connected reports, of an instance that is ready, whether it has a client.
 func (i *instance) connected() bool { return atomic.LoadUintptr(&i.overlapped.Internal) == 0 }
 
-// cancelled tells, of an instance that is ready, that nobody waits for its client any more. One may come all the same.
+// cancelled reports, of an instance that is ready, whether nobody waits for its client any more. One may come all the same.
 func (i *instance) cancelled() bool {
 	return atomic.LoadUintptr(&i.overlapped.Internal) == uintptr(windows.STATUS_CANCELLED)
 }

@@ -38,10 +38,8 @@ type pipeListener struct {
 	free    []*instance // the goroutine's own, once it has begun
 	failing bool        // likewise: the last instance could not be made
 
-	arrived chan struct{} // one element: there may be clients
-	closed  chan struct{}
-
 	mu      sync.Mutex
+	changed sync.Cond        // what stands below
 	clients []windows.Handle // connected, not yet accepted
 	starved bool             // no instance is free, as so many wait
 	over    bool
@@ -60,10 +58,9 @@ func newPipeListener(p *pipes, path, security string) (*pipeListener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the security of the pipe %s: %w", path, err)
 	}
-	return &pipeListener{
-		pipes: p, path: path, name: nt, security: descriptor,
-		arrived: make(chan struct{}, 1), closed: make(chan struct{}),
-	}, nil
+	l := &pipeListener{pipes: p, path: path, name: nt, security: descriptor}
+	l.changed.L = &l.mu
+	return l, nil
 }
 
 // open makes the first instances, to which clients can connect at once. It runs in its caller's goroutine, so that opening
@@ -117,7 +114,7 @@ func explain(err error, path string, first bool) error {
 }
 
 // collect replaces the instances that got a client, and then hands the clients to Accept: whoever accepted one knows
-// that there are free instances again. It tells whether it made or took any: the caller then has to look again.
+// that there are free instances again. It reports whether it made or took any: the caller then looks again.
 func (l *pipeListener) collect() (changed bool) {
 	waiting, done := []*instance(nil), []*instance(nil)
 	for _, i := range l.free {
@@ -151,10 +148,10 @@ func (l *pipeListener) collect() (changed bool) {
 	return changed || made || len(done) > 0
 }
 
-// errTaken says that the pipe's last instance went, and somebody else made the name since.
+// errTaken means that the pipe's last instance went, and somebody else made the name since.
 var errTaken = errors.New("the pipe's name has been taken by somebody else")
 
-// replenish makes instances until there are enough. What fails is tried again soon. It tells whether it made any.
+// replenish makes instances until there are enough. What fails is tried again soon. It reports whether it made any.
 func (l *pipeListener) replenish() (made bool, err error) {
 	for len(l.free) < spares && !l.full() {
 		i, err := l.another()
@@ -195,7 +192,7 @@ func (l *pipeListener) another() (*instance, error) {
 	return i, nil
 }
 
-// full tells that so many clients wait for Accept that no more may come. When none is free then, the last of them waits until
+// full reports whether so many clients wait for Accept that no more may come. When none is free then, the last of them waits until
 // one is again: the pipe's name lives by its instances.
 func (l *pipeListener) full() bool {
 	l.mu.Lock()
@@ -212,7 +209,7 @@ func (l *pipeListener) fed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.starved = false
-	l.wake()
+	l.changed.Broadcast()
 }
 
 // deliver gives a connected handle to Accept.
@@ -220,45 +217,35 @@ func (l *pipeListener) deliver(h windows.Handle) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.clients = append(l.clients, h)
-	l.wake()
-}
-
-func (l *pipeListener) wake() {
-	select {
-	case l.arrived <- struct{}{}:
-	default:
-	}
+	l.changed.Broadcast()
 }
 
 // Accept returns the next client's connection, and net.ErrClosed after Close.
 func (l *pipeListener) Accept() (net.Conn, error) {
-	for {
-		if h, ok := l.next(); ok {
-			return &Conn{Conn: pipeConn{os.NewFile(uintptr(h), l.path), l.Addr()}, Peer: peerOf(h)}, nil
-		}
-		select {
-		case <-l.arrived:
-		case <-l.closed:
-			return nil, net.ErrClosed
-		}
+	h, err := l.next()
+	if err != nil {
+		return nil, err
 	}
+	peer := peerOf(h)
+	return &Conn{Conn: pipeConn{os.NewFile(uintptr(h), l.path), l.Addr()}, Peer: peer}, nil
 }
 
-func (l *pipeListener) next() (windows.Handle, bool) {
+// next waits for the next client.
+func (l *pipeListener) next() (windows.Handle, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over || len(l.clients) == 0 || len(l.clients) == 1 && l.starved {
-		return 0, false
+	for !l.over && (len(l.clients) == 0 || len(l.clients) == 1 && l.starved) {
+		l.changed.Wait()
+	}
+	if l.over {
+		return 0, net.ErrClosed
 	}
 	h := l.clients[0]
 	l.clients = l.clients[1:]
 	if len(l.clients) == backlog-1 {
 		_ = windows.SetEvent(l.pipes.tasks) // it is open: the place closes its listeners first
 	}
-	if len(l.clients) > 0 {
-		l.wake() // another Accept may wait
-	}
-	return h, true
+	return h, nil
 }
 
 // Close stops listening: the free instances go, and with the last connection the pipe's name. Clients that nobody
@@ -280,7 +267,7 @@ func (l *pipeListener) close() {
 		_ = windows.CloseHandle(h)
 	}
 	l.clients = nil
-	close(l.closed)
+	l.changed.Broadcast()
 }
 
 // Addr is the pipe's path.

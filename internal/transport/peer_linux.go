@@ -19,6 +19,5 @@ func peerOf(c *net.UnixConn) Peer {
 	}); ctrl != nil || err != nil {
 		return Peer{}
 	}
-	uid := int(credentials.Uid)
-	return Peer{PID: uint32(credentials.Pid), UID: &uid}
+	return Peer{PID: uint32(credentials.Pid), UID: new(int(credentials.Uid))}
 }

@@ -39,13 +39,7 @@ func imageOf(pid uint32) string {
 // https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-getnamedpipeserverprocessid
 func holder(path string) string {
 	const unknown = "it exists already: another csi-proxy, or a program that took its name, serves it"
-	name, err := windows.UTF16PtrFromString(path)
-	if err != nil {
-		return unknown
-	}
-	// Anonymous, or whoever holds the pipe could act as this process.
-	h, err := windows.CreateFile(name, windows.GENERIC_READ, 0, nil, windows.OPEN_EXISTING,
-		windows.SECURITY_SQOS_PRESENT|windows.SECURITY_ANONYMOUS, 0)
+	h, err := openAnonymously(path)
 	if err != nil {
 		return unknown
 	}
@@ -55,4 +49,14 @@ func holder(path string) string {
 		return unknown
 	}
 	return "it exists already, served by " + Peer{PID: pid, Image: imageOf(pid)}.String() + "; two agents cannot serve one node"
+}
+
+// openAnonymously opens a client's end of a pipe whose holder cannot act as this process by it.
+func openAnonymously(path string) (windows.Handle, error) {
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return 0, err
+	}
+	return windows.CreateFile(name, windows.GENERIC_READ, 0, nil, windows.OPEN_EXISTING,
+		windows.SECURITY_SQOS_PRESENT|windows.SECURITY_ANONYMOUS, 0)
 }

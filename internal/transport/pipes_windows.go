@@ -138,8 +138,12 @@ func (p *pipes) serve() {
 			}
 			return
 		}
-		if p.collect() {
-			continue // what it started reset the event; tasks come first, however many clients do
+		changed := false
+		for l := range p.listeners {
+			changed = l.collect() || changed
+		}
+		if changed {
+			continue // what it started reset the event, so there may be more clients; tasks come first, however many there are
 		}
 		_, _ = windows.WaitForMultipleObjects(p.events[:], false, p.patience())
 	}
@@ -151,15 +155,6 @@ func (p *pipes) take() (tasks []func(), over bool) {
 	defer p.mu.Unlock()
 	tasks, p.todo = p.todo, nil
 	return tasks, p.over
-}
-
-// collect takes in the clients that came. It reports whether there were any, or anything was started: then there may be
-// more.
-func (p *pipes) collect() (changed bool) {
-	for l := range p.listeners {
-		changed = l.collect() || changed
-	}
-	return changed
 }
 
 // patience is how long, in milliseconds, the goroutine may sleep when nothing happens.
