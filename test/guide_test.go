@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 const guide = "../docs/emulated-node.md"
@@ -88,7 +90,8 @@ func newSession(t *testing.T) *session {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	s := &session{t: t, dir: dir, env: append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))}
+	path := strings.Join([]string{filepath.Join(dir, "bin"), filepath.Dir(testnode.Command(t, "csi-proxy")), os.Getenv("PATH")}, ":")
+	s := &session{t: t, dir: dir, env: append(os.Environ(), "PATH="+path)}
 	t.Cleanup(func() {
 		if s.job != nil {
 			_ = s.job.Process.Kill()

@@ -19,33 +19,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestMain builds the commands once, as users have them, and puts them on the scripts' PATH.
-func TestMain(m *testing.M) {
-	os.Exit(withCommands(m.Run))
-}
-
-func withCommands(run func() int) int {
-	bin, err := os.MkdirTemp("", "csi-proxy-bin")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = os.RemoveAll(bin) }()
-	build := exec.Command("go", "build", "-o", bin, "../cmd/csi-proxy", "../cmd/csi-proxyctl")
-	build.Stdout, build.Stderr = os.Stderr, os.Stderr
-	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "building the commands:", err)
-		return 1
-	}
-	if err := os.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return run()
-}
+func TestMain(m *testing.M) { os.Exit(testnode.Main(m)) }
 
 // TestScripts runs the scripts. With UPDATE_SCRIPTS=1 in the environment they are rewritten to what the commands print.
 func TestScripts(t *testing.T) {
+	bin := filepath.Dir(testnode.Command(t, "csi-proxy"))
 	testscript.Run(t, testscript.Params{
 		Dir:                 "scripts",
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
@@ -57,9 +35,12 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			e.Defer(func() { _ = os.RemoveAll(dir) })
+			e.Setenv("BIN", bin)
+			e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
 			e.Setenv("STATE", filepath.Join(dir, "s"))
 			e.Setenv("CSI_PROXY_SOCKET_DIR", filepath.Join(dir, "s", "run"))
 			e.Setenv("PODS", `C:\var\lib\kubelet\pods`)
+			e.Setenv("STAGING", `\var\lib\kubelet\plugins\kubernetes.io\csi\driver\abc\globalmount`)
 			e.Setenv("ENDPOINTS", fmt.Sprint(len(testnode.Released(t))))
 			e.Values[agentsKey{}] = map[string]*runningAgent{}
 			return nil
@@ -71,6 +52,11 @@ func TestScripts(t *testing.T) {
 			"exits":  exits,
 			"clean":  clean,
 			"save":   save,
+
+			"formatted": formatted,
+			"staged":    staged,
+			"write":     write,
+			"holds":     holds,
 		},
 	})
 }
@@ -103,7 +89,7 @@ func startAgent(ts *testscript.TestScript, neg bool, args []string) {
 	name := args[0]
 	stderr, err := os.Create(ts.MkAbs(name + ".err"))
 	ts.Check(err)
-	command := exec.Command("csi-proxy", append([]string{"-host=emulated", "-state-dir=" + ts.Getenv("STATE")}, args[1:]...)...)
+	command := exec.Command(filepath.Join(ts.Getenv("BIN"), "csi-proxy"), append([]string{"-host=emulated", "-state-dir=" + ts.Getenv("STATE")}, args[1:]...)...)
 	command.Dir = ts.MkAbs(".")
 	command.Stderr = stderr
 	stdout, err := command.StdoutPipe()

@@ -35,7 +35,7 @@ func windowsSite(t testing.TB) site {
 	if c, err := adminclient.Dial(t.Context(), ""); err == nil {
 		_ = c.Close() // the agent of the test that this one is a part of
 	} else {
-		windows.StartAgent(t, "-host=windows", "-v=4")
+		testnode.Launch(t, "-host=windows", "-v=4")
 	}
 	return &onWindows{disks: map[uint32]*windows.VirtualDisk{}}
 }

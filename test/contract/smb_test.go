@@ -114,28 +114,6 @@ func TestSMBMapping(t *testing.T) {
 	}
 }
 
-func TestRule17UnmappingTwice(t *testing.T) {
-	n := startMapped(t)
-	for range 2 {
-		noError(t, unmapShare(t, n, share))
-	}
-	noError(t, unmapShare(t, n, otherShare))
-	noError(t, unmapShare(t, n, `\\no-such-server\share`))
-	n.Faults.Calls()
-	noError(t, rmdir(t, n, stagedShare, true)) // the driver's next call
-	for _, c := range n.Faults.Calls() {
-		if strings.Contains(c.Object, "UNC") || strings.Contains(c.Function, "SMB") {
-			t.Errorf("removing the link asked the network: %+v", c)
-		}
-	}
-	if exists(t, n, stagedShare) {
-		t.Error("the link is still there")
-	}
-	if _, err := os.Stat(shareFile(n, "share")); err != nil {
-		t.Error("removing the link reached the share")
-	}
-}
-
 func TestRule18LinkTargetIsPlain(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	for remote, want := range map[string]string{

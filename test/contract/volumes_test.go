@@ -30,47 +30,6 @@ func unmount(t *testing.T, n *testnode.Node, id, path string) error {
 	return err
 }
 
-func TestMountWantsAnEmptyDirectory(t *testing.T) {
-	n := testnode.Start(t, testnode.Options{})
-	id := formatted(t, n, 1)
-	mkdir(t, n, staging+`\sub`)
-	wantCode(t, mount(t, n, id, staging), codes.FailedPrecondition)
-	published(t, n)
-	wantCode(t, mount(t, n, id, publish), codes.FailedPrecondition)
-	wantCode(t, mount(t, n, id, `C:\var\lib\kubelet`), codes.FailedPrecondition)
-	wantCode(t, mount(t, n, id, ""), codes.InvalidArgument)
-	n.WriteFile(podsPath+`\file`, "")
-	wantCode(t, mount(t, n, id, podsPath+`\file`), codes.FailedPrecondition)
-	wantCode(t, mount(t, n, `\\?\Volume{00000000-0000-0000-0000-000000000001}\`, podsPath+`\new`), codes.NotFound)
-	if exists(t, n, podsPath+`\new`) {
-		t.Error("a directory was made for a volume that is not there")
-	}
-	noError(t, mount(t, n, id, podsPath+`\made\with\parents`))
-}
-
-func TestUnmount(t *testing.T) {
-	n := testnode.Start(t, testnode.Options{})
-	id := formatted(t, n, 1)
-	noError(t, unmount(t, n, id, staging)) // no such directory
-	mkdir(t, n, staging)
-	noError(t, unmount(t, n, id, staging)) // nothing mounted
-	noError(t, mount(t, n, id, staging))
-	published(t, n)
-	wantCode(t, unmount(t, n, id, publish), codes.FailedPrecondition) // a link
-
-	for _, code := range []win32.Errno{win32.ERROR_DISK_FULL, win32.ERROR_IO_DEVICE, win32.ERROR_NOT_READY, win32.ERROR_CRC} {
-		n.Faults.Add(testnode.Fault{Function: "Flush", Times: 1, Error: code})
-		if err := unmount(t, n, id, staging); err == nil || !isSymlink(t, n, staging) {
-			t.Errorf("a flush that failed with %v: %v, and mounted: %t", code, err, isSymlink(t, n, staging))
-		}
-	}
-	noError(t, unmount(t, n, id, staging))
-	if isSymlink(t, n, staging) || !exists(t, n, staging) {
-		t.Error("the empty directory did not stay")
-	}
-	noError(t, unmount(t, n, id, staging))
-}
-
 // TestUnmountOfARawVolume: where there is no file system and the device does not know how to flush, nothing is lost. Of a
 // formatted volume, and with any other code, it is an error.
 func TestUnmountOfARawVolume(t *testing.T) {

@@ -7,13 +7,15 @@ import (
 	"errors"
 	"os/exec"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // TestDoctorOnThisMachine: with an agent that works on the machine itself doctor comes to an end, finds the agent's
 // endpoints in order, and names what it could not look at, whatever the machine cannot do.
 func TestDoctorOnThisMachine(t *testing.T) {
-	launch(t, "-host=windows")
-	out, err := exec.CommandContext(t.Context(), command("csi-proxyctl"), "doctor", "-o", "json").Output()
+	testnode.Launch(t, "-host=windows")
+	out, err := exec.CommandContext(t.Context(), testnode.Command(t, "csi-proxyctl"), "doctor", "-o", "json").Output()
 	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
 		t.Fatalf("doctor: %v", err)
 	}

@@ -37,7 +37,7 @@ func TestEveryCallOnThisMachine(t *testing.T) {
 	if !onWine() {
 		t.Skip("require Wine: on Windows the lives of test/conformance are lived on the machine")
 	}
-	launch(t, "-host=windows", "-v=2")
+	testnode.Launch(t, "-host=windows", "-v=2")
 	volume, err := kernel.New().VolumeNameForMountPoint(`C:\`)
 	if err != nil {
 		t.Fatal(err)

@@ -14,12 +14,13 @@ import (
 	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/namedpipe"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // ctl runs csi-proxyctl and returns what it prints.
 func ctl(t *testing.T, args ...string) (output string, err error) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), command("csi-proxyctl"), args...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), testnode.Command(t, "csi-proxyctl"), args...).CombinedOutput()
 	return string(out), err
 }
 
@@ -33,7 +34,7 @@ func mustSay(t *testing.T, text string, parts ...string) {
 }
 
 func TestCtlControlsTheEmulatedNodeThroughItsPipe(t *testing.T) {
-	launch(t, "-host=emulated", "-state-dir="+filepath.Join(t.TempDir(), "node"))
+	testnode.Launch(t, "-host=emulated", "-state-dir="+filepath.Join(t.TempDir(), "node"))
 	for _, step := range []struct {
 		args []string
 		want []string // in the output
@@ -80,15 +81,15 @@ func TestCtlWithoutAnAgent(t *testing.T) {
 }
 
 func TestASecondAgentIsToldWhoServes(t *testing.T) {
-	first := launch(t, "-host=windows")
+	first := testnode.Launch(t, "-host=windows")
 	code, text := fails(t, "-host=emulated", "-state-dir="+t.TempDir())
 	if code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
-	mustSay(t, text, `\\.\pipe\csi-proxy-`, fmt.Sprintf("served by pid %d", first.command.Process.Pid), "csi-proxy.exe")
+	mustSay(t, text, `\\.\pipe\csi-proxy-`, fmt.Sprintf("served by pid %d", first.Command.Process.Pid), "csi-proxy.exe")
 	// A name is taken by whoever comes first, and given back with the process.
-	first.kill()
-	launch(t, "-host=emulated", "-state-dir="+t.TempDir())
+	first.Kill()
+	testnode.Launch(t, "-host=emulated", "-state-dir="+t.TempDir())
 }
 
 func TestFlagsOfTheEndpoints(t *testing.T) {
@@ -117,7 +118,7 @@ func TestFlagsOfTheEndpoints(t *testing.T) {
 // TestPipeSecurity reads what the pipes have. Users in containers are let in to the API and not to the admin endpoint.
 func TestPipeSecurity(t *testing.T) {
 	const more = namedpipe.Administrators + "(A;;GRGW;;;S-1-5-93-2-2)"
-	launch(t, "-host=windows", "-pipe-security="+more)
+	testnode.Launch(t, "-host=windows", "-pipe-security="+more)
 	for name, want := range map[string]string{"csi-proxy-disk-v1": more, "csi-proxy-system-v1alpha1": more, "csiproxy-admin": namedpipe.Administrators} {
 		if got := security(t, `\\.\pipe\`+name); got != want {
 			t.Errorf("%s has %s, want %s", name, got, want)
@@ -143,13 +144,13 @@ func security(t *testing.T, path string) string {
 
 // TestTheAuditLineNamesTheClient makes a call from this process.
 func TestTheAuditLineNamesTheClient(t *testing.T) {
-	a := launch(t, "-host=windows", "-v=2")
+	a := testnode.Launch(t, "-host=windows", "-v=2")
 	if out, err := ctl(t, "apis"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	a.kill()
+	a.Kill()
 	line := regexp.MustCompile(`"call served".* client="pid [0-9]+ [^"]*csi-proxyctl.exe"`)
-	if log := a.logged(t); !line.MatchString(log) {
+	if log := a.Logged(); !line.MatchString(log) {
 		t.Errorf("no line of the log names csi-proxyctl and its process:\n%s", log)
 	}
 }

@@ -9,21 +9,22 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // stops are the ways in which an agent ends: as a DaemonSet's or a service's does, and as one that crashes.
 func stops() []stop {
-	return []stop{{"stopped", true, (*agentProcess).terminate}, {"killed", false, (*agentProcess).kill}}
+	return []stop{{"stopped", true, terminate}, {"killed", false, (*testnode.Process).Kill}}
 }
 
 // terminate asks the agent to stop and returns when it is gone.
-func (a *agentProcess) terminate() {
-	_ = a.command.Process.Signal(syscall.SIGTERM)
-	<-a.ended
+func terminate(a *testnode.Process) {
+	_ = a.Command.Process.Signal(syscall.SIGTERM)
+	<-a.Ended
 }
 
 // meet lets this process's clients and the agents that it starts meet in one place.
 func meet(t *testing.T) {
 	t.Helper()
-	t.Setenv(dial.SocketDirVariable, shortDir(t))
+	t.Setenv(dial.SocketDirVariable, testnode.ShortDir(t))
 }

@@ -2,11 +2,15 @@
 
 package operation
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
 
 // stops are the ways in which an agent ends. A process without a console can only be killed; the service is stopped
 // through the Service Control Manager, which its own tests do.
-func stops() []stop { return []stop{{"killed", false, (*agentProcess).kill}} }
+func stops() []stop { return []stop{{"killed", false, (*testnode.Process).Kill}} }
 
 // meet does nothing: the pipes have the names that the clients know.
 func meet(t *testing.T) { t.Helper() }

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // A stop is a way in which an agent ends.
 type stop struct {
 	name     string
 	graceful bool // running calls are let finish
-	end      func(*agentProcess)
+	end      func(*testnode.Process)
 }
 
 // older is what an agent of an older release serves, as arguments: nothing newer than v1.
@@ -39,14 +40,14 @@ func TestUpgradeAndDowngradeUnderDrivers(t *testing.T) {
 	for _, s := range stops() {
 		t.Run(s.name, func(t *testing.T) {
 			meet(t)
-			state := shortDir(t)
-			a := launch(t, onNode(state, older()...)...)
+			state := testnode.ShortDir(t)
+			a := testnode.Launch(t, onNode(state, older()...)...)
 			team := newTeam(t, 2)
 			work := team.work(t)
 			work.turns(t)
 			for _, args := range [][]string{nil, older()} {
 				s.end(a)
-				a = launch(t, onNode(state, args...)...)
+				a = testnode.Launch(t, onNode(state, args...)...)
 				work.turns(t)
 			}
 			work.stop(t)

@@ -5,7 +5,6 @@
 package reliability
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -13,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,97 +22,24 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// build makes the agent's binary.
-func build(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "csi-proxy")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/kubernetes-csi/csi-proxy/cmd/csi-proxy").CombinedOutput()
-	if err != nil {
-		t.Fatalf("building the agent: %v\n%s", err, out)
-	}
-	return binary
-}
-
-// stateDir is a directory with a path short enough for the sockets in it.
-func stateDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // the test's name in it would make the path too long
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
-
 // process is a running agent.
 type process struct {
-	cmd   *exec.Cmd
-	log   string // the file that its standard error goes to
-	lines chan string
-	dir   string
+	*testnode.Process
+	dir string
 }
 
-// launch starts an agent and does not wait for it to be ready.
-func launch(t *testing.T, binary, dir string) *process {
+// begin starts an agent and does not wait for it to be ready.
+func begin(t *testing.T, dir string) *process {
 	t.Helper()
-	p := &process{dir: dir, log: filepath.Join(t.TempDir(), "log"), lines: make(chan string, 1)}
-	p.cmd = exec.Command(binary, "-host=emulated", "-state-dir="+dir, "-socket-dir="+filepath.Join(dir, "run"))
-	log, err := os.Create(p.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	p.cmd.Stderr = log
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(p.lines)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			p.lines <- lines.Text()
-		}
-	}()
-	t.Cleanup(p.kill)
+	return &process{testnode.Begin(t, "-host=emulated", "-state-dir="+dir, "-socket-dir="+filepath.Join(dir, "run")), dir}
+}
+
+// launch starts an agent and waits for it to be ready. One that does not come up after a kill is what these tests look for.
+func launch(t *testing.T, dir string) *process {
+	t.Helper()
+	p := begin(t, dir)
+	p.Ready()
 	return p
-}
-
-// kill is kill -9. It returns when the process is gone; what it had printed is lost.
-func (p *process) kill() {
-	if p.cmd.ProcessState != nil {
-		return
-	}
-	_ = p.cmd.Process.Kill() // it may have gone already
-	for range p.lines {      // or waiting would cut off the reader
-	}
-	_ = p.cmd.Wait() // its error says that it was killed
-}
-
-// ready waits for the agent's line. An agent that does not come up after a kill is what these tests look for.
-func (p *process) ready(t *testing.T) {
-	t.Helper()
-	late := time.NewTimer(patience)
-	defer late.Stop()
-	select {
-	case line, ok := <-p.lines:
-		count, isReady := strings.CutPrefix(line, "ready ")
-		if n, err := strconv.Atoi(count); !ok || !isReady || err != nil || n == 0 {
-			t.Fatalf("the agent says %q instead of being ready; its log:\n%s", line, p.logged())
-		}
-	case <-late.C:
-		t.Fatalf("the agent is not ready after %v; its log:\n%s", patience, p.logged())
-	}
-}
-
-func (p *process) logged() string {
-	text, err := os.ReadFile(p.log)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
 }
 
 // crashClients are connections to one run of the agent, as a driver and an administrator have them.
@@ -143,7 +68,7 @@ func (p *process) dial(t *testing.T) *crashClients {
 		c.admin, err = adminclient.Dial(context.Background(), filepath.Join(p.dir, "run"))
 	}
 	if err != nil {
-		t.Fatalf("dialling the agent: %v; its log:\n%s", err, p.logged())
+		t.Fatalf("dialling the agent: %v", err)
 	}
 	t.Cleanup(func() { _ = c.admin.Close() })
 	return c

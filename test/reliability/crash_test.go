@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // crashDrivers work at the same time, each on a disk of its own.
@@ -97,9 +98,8 @@ func (d *crashDriver) interrupted(r *rand.Rand) {
 
 func TestKilledAgentLosesNothingAcknowledged(t *testing.T) {
 	need(t, "sgdisk", "file")
-	binary, dir, r := build(t), stateDir(t), chance(t)
-	p := launch(t, binary, dir)
-	p.ready(t)
+	dir, r := testnode.ShortDir(t), chance(t)
+	p := launch(t, dir)
 	c := p.dial(t)
 
 	team := make([]*crashDriver, crashDrivers)
@@ -112,10 +112,9 @@ func TestKilledAgentLosesNothingAcknowledged(t *testing.T) {
 	}
 	for kill := range crashes(t) {
 		if err := killAtWork(t, p, c, team, upTo(r, longestRun)); err != nil {
-			t.Fatalf("kill %d: %v; the agent's log:\n%s", kill, err, p.logged())
+			t.Fatalf("kill %d: %v", kill, err)
 		}
-		p = launch(t, binary, dir)
-		p.ready(t)
+		p = launch(t, dir)
 		c = p.dial(t)
 		for _, d := range team {
 			if err := d.life.intact(t.Context(), c); err != nil {
@@ -171,7 +170,7 @@ func killAtWork(t *testing.T, p *process, c *crashClients, team []*crashDriver, 
 	case <-trouble:
 	}
 	killed.Store(true)
-	p.kill()
+	p.Kill()
 	working.Wait()
 	for _, err := range failures {
 		if err != nil {
@@ -185,28 +184,26 @@ func killAtWork(t *testing.T, p *process, c *crashClients, team []*crashDriver, 
 // is the one that it should be.
 func TestKilledWhileBooting(t *testing.T) {
 	need(t, "sgdisk", "file")
-	binary, r := build(t), chance(t)
-	begin := time.Now()
-	undisturbed := launch(t, binary, stateDir(t))
-	undisturbed.ready(t)
-	boot := time.Since(begin)
+	r := chance(t)
+	start := time.Now()
+	undisturbed := launch(t, testnode.ShortDir(t))
+	boot := time.Since(start)
 	want := crashScenario(t, undisturbed.dial(t))
-	undisturbed.kill()
+	undisturbed.Kill()
 
 	for range crashes(t) {
-		dir := stateDir(t)
+		dir := testnode.ShortDir(t)
 		for range 1 + r.IntN(3) {
-			p := launch(t, binary, dir)
+			p := begin(t, dir)
 			moment := time.NewTimer(upTo(r, boot))
 			<-moment.C
-			p.kill()
+			p.Kill()
 		}
-		p := launch(t, binary, dir)
-		p.ready(t)
+		p := launch(t, dir)
 		if diff := cmp.Diff(want, crashScenario(t, p.dial(t))); diff != "" {
 			t.Errorf("a node whose first start was interrupted differs (-undisturbed +interrupted):\n%s", diff)
 		}
-		p.kill()
+		p.Kill()
 		checkImages(t, dir, nil)
 	}
 }

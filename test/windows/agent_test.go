@@ -4,7 +4,6 @@ package windows
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -16,21 +15,14 @@ import (
 
 // The process of an agent is started and spoken to as on Windows; here the node is emulated.
 func TestAgentProcess(t *testing.T) {
-	if commands := os.Getenv("CSI_PROXY_BIN"); onWine() { // where there is no go to build with
-		t.Setenv(AgentVariable, filepath.Join(commands, "csi-proxy.exe"))
-	}
-	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // the test's name in it would make the sockets' paths too long
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := testnode.ShortDir(t)
 	args, sockets := []string{"-host=emulated", "-state-dir=" + dir}, filepath.Join(dir, "run")
 	if runtime.GOOS == "windows" {
 		sockets = "" // it serves pipes
 	} else {
 		args = append(args, "-socket-dir="+sockets)
 	}
-	if got, want := StartAgent(t, args...), fmt.Sprintf("ready %d", len(testnode.Released(t))); got != want {
+	if got, want := testnode.Launch(t, args...).Ready(), fmt.Sprintf("ready %d", len(testnode.Released(t))); got != want {
 		t.Errorf("the agent says %q, want %q", got, want)
 	}
 	client, err := adminclient.Dial(t.Context(), sockets)

@@ -44,10 +44,9 @@ func (s step) String() string {
 
 // steps are all steps, in their order. On a machine that is Windows the suites work on the machine itself.
 func steps(out string, onWindows bool) []step {
-	binary := filepath.Join(out, "bin", "csi-proxy")
-	machine := []string{"CSI_PROXY_ANSWERS=" + filepath.Join(out, "answers.json"), "CSI_PROXY_AGENT=" + binary}
+	bin := filepath.Join(out, "bin")
+	machine := []string{"CSI_PROXY_ANSWERS=" + filepath.Join(out, "answers.json"), "CSI_PROXY_BIN=" + bin}
 	if onWindows {
-		machine[1] += ".exe"
 		machine = append(machine, "CSI_PROXY_TEST_NODE=windows")
 	}
 	alone := []string{"GOWORK=off"}
@@ -57,14 +56,14 @@ func steps(out string, onWindows bool) []step {
 		pipes = append(pipes, "./"+p)
 	}
 	all := []step{
-		{name: "build", dir: ".", args: []string{"go", "build", "-trimpath", "-o", filepath.Join(out, "bin") + string(filepath.Separator), "./cmd/csi-proxy", "./cmd/csi-proxyctl"}, env: alone},
+		{name: "build", dir: ".", args: []string{"go", "build", "-trimpath", "-o", bin + string(filepath.Separator), "./cmd/csi-proxy", "./cmd/csi-proxyctl"}, env: alone},
 		// The limits are each package's. The workflow's is 120 minutes for all steps.
 		{name: "unit", dir: ".", args: test("-timeout=20m"), env: alone, allBut: onMachinePipes},
 		{name: "pipes", dir: ".", args: test(append([]string{"-timeout=15m", "-p=1"}, pipes...)...), env: alone},
 		{name: "client", dir: "client", args: test("-timeout=5m", "./..."), env: alone},
 	}
 	if onWindows {
-		all = append(all, serviceSteps(binary+".exe", test, alone)...)
+		all = append(all, serviceSteps(filepath.Join(bin, "csi-proxy.exe"), test, alone)...)
 	}
 	return append(
 		all,

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package test_test
+
+import (
+	"os"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// ctl runs csi-proxyctl and returns what it prints.
+func ctl(ts *testscript.TestScript, args ...string) string {
+	ts.Check(ts.Exec("csi-proxyctl", args...))
+	return strings.TrimSpace(ts.ReadFile("stdout"))
+}
+
+// formatted DISK gives a blank disk a formatted volume, and sets the environment variable VOLUME to its id.
+func formatted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: formatted DISK")
+	}
+	ctl(ts, "disk", "partition", args[0], "--yes")
+	id := ctl(ts, "volume", "list", args[0])
+	ctl(ts, "volume", "format", id, "--yes")
+	ts.Setenv("VOLUME", id)
+}
+
+// staged DISK is formatted DISK, with the volume mounted at $STAGING.
+func staged(ts *testscript.TestScript, neg bool, args []string) {
+	formatted(ts, neg, args)
+	ctl(ts, "volume", "mount", ts.Getenv("VOLUME"), ts.Getenv("STAGING"))
+}
+
+// write PATH TEXT writes a file of the node as a workload on it would.
+func write(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: write PATH TEXT")
+	}
+	ts.Check(os.WriteFile(ctl(ts, "node", "path", args[0]), []byte(args[1]), 0o600))
+}
+
+// holds PATH TEXT fails unless a file of the node holds that text.
+func holds(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: holds PATH TEXT")
+	}
+	content, err := os.ReadFile(ctl(ts, "node", "path", args[0]))
+	ts.Check(err)
+	if string(content) != args[1] {
+		ts.Fatalf("%s holds %q, want %q", args[0], content, args[1])
+	}
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package testnode
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// startLimit is how long an agent may take until it is ready, on a machine that does much else.
+const startLimit = 2 * time.Minute
+
+// Process is an agent as a process of its own, killed when its test ends. Its log is part of a test that failed.
+type Process struct {
+	Command *exec.Cmd
+	Ended   chan struct{} // closed when the process is gone
+
+	t     testing.TB
+	log   string
+	first chan string
+}
+
+// Launch starts csi-proxy and waits until it is ready.
+func Launch(t testing.TB, args ...string) *Process {
+	t.Helper()
+	p := Begin(t, args...)
+	p.Ready()
+	return p
+}
+
+// Begin starts csi-proxy and does not wait for it.
+func Begin(t testing.TB, args ...string) *Process {
+	t.Helper()
+	p := &Process{
+		Command: exec.Command(Command(t, "csi-proxy"), args...), //nolint:gosec // the test says which
+		Ended:   make(chan struct{}), t: t, log: filepath.Join(t.TempDir(), "log"), first: make(chan string, 1),
+	}
+	log, err := os.Create(p.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Command.Stderr = log
+	stdout, err := p.Command.StdoutPipe()
+	if err == nil {
+		err = p.Command.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		reader := bufio.NewReader(stdout)
+		line, _ := reader.ReadString('\n')
+		p.first <- strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		_, _ = io.Copy(io.Discard, reader) // Wait must come after the last read
+		_ = p.Command.Wait()               // ProcessState has how it ended
+		_ = log.Close()
+		close(p.Ended)
+	}()
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("the log of process %d:\n%s", p.Command.Process.Pid, p.Logged())
+		}
+	})
+	return p
+}
+
+// Ready waits until the agent is ready, and returns the line that says so.
+func (p *Process) Ready() string {
+	p.t.Helper()
+	late := time.NewTimer(startLimit)
+	defer late.Stop()
+	select {
+	case line := <-p.first:
+		p.first <- line // for whoever asks again
+		if !strings.HasPrefix(line, "ready ") || line == "ready 0" {
+			p.t.Fatalf("the agent says %q instead of being ready", line)
+		}
+		return line
+	case <-late.C:
+		p.t.Fatalf("the agent is not ready after %v", startLimit)
+	}
+	return ""
+}
+
+// Kill ends the agent without a chance to do anything, and returns when it is gone.
+func (p *Process) Kill() {
+	_ = p.Command.Process.Kill() // it may have gone already
+	<-p.Ended
+}
+
+// Logged returns what the agent has written to standard error so far.
+func (p *Process) Logged() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"os"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+func TestMain(m *testing.M) { os.Exit(testnode.Main(m)) }
