@@ -111,7 +111,7 @@ func (p page) families() map[string]map[string]bool {
 func (w *watched) until(t *testing.T, line string) page {
 	t.Helper()
 	i := strings.LastIndexByte(line, ' ')
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute)
 	for {
 		p := w.scrape(t)
 		got, ok := p.value(line[:i])
