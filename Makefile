@@ -25,12 +25,13 @@ build: ## build the commands into bin/, for GOOS and GOARCH: VERSION=vX.Y.Z is w
 	hack/build.sh bin $(VERSION)
 
 .PHONY: test
-test: setup-test ## vet, and everything that tests quickly, with the race detector: what takes long is sampled
-	@for module in $(MODULES); do (cd $$module && GOWORK=off go test -race -vet=all -timeout 20m ./...); done
+test: setup-test build ## vet, and everything that tests quickly, with the race detector: what takes long is sampled
+	@export GOWORK=off CSI_PROXY_BIN=$(CURDIR)/bin; \
+		for module in $(MODULES); do (cd $$module && go test -race -vet=all -timeout 20m ./...); done
 
 .PHONY: test-long
-test-long: setup-test ## what `make test` samples, in full: every disturbed call and interruption, 200 kills, races and loads
-	CSI_PROXY_LONG=1 go test -count=1 -timeout 40m ./test/contract ./test/hostile ./test/reliability ./test/sequences
+test-long: setup-test build ## what `make test` samples, in full: every disturbed call and interruption, 200 kills, races, loads
+	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -count=1 -timeout 40m ./test/contract ./test/hostile ./test/reliability ./test/sequences
 
 .PHONY: lint
 lint: ## golangci-lint for Linux and Windows, buf lint, buf breaking, shell syntax

@@ -184,7 +184,7 @@ func reason(err error) string {
 
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); runtime.Gosched() {
+	for deadline := time.Now().Add(5 * time.Minute); !done(); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never comes that %s", what)
 		}

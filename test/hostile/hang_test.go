@@ -163,7 +163,7 @@ func TestPanickingKernelCalls(t *testing.T) {
 // nothing about calls that have not ended; its goroutines do.
 func waiting(t *testing.T, calls int) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute)
 	buffer := make([]byte, 4<<20)
 	for strings.Count(string(buffer[:runtime.Stack(buffer, true)]), "/node.changeTo[...](") != calls {
 		if time.Now().After(deadline) {
@@ -177,7 +177,7 @@ func await(t *testing.T, done <-chan struct{}, what string) {
 	t.Helper()
 	select {
 	case <-done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Fatalf("%s was not reached", what)
 	}
 }

@@ -277,7 +277,7 @@ func TestCallersMakeNoSeries(t *testing.T) {
 	w := startWatched(t)
 	series := func() int { return strings.Count(string(w.scrape(t)), "\ncsi_proxy_") }
 	ask := func(name string) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, _ = w.System.GetService(ctx, &system.GetServiceRequest{Name: name})
 		_, _ = w.System.StartService(ctx, &system.StartServiceRequest{Name: name})

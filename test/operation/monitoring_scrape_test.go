@@ -24,6 +24,9 @@ type watched struct {
 
 func startWatched(t *testing.T) *watched {
 	t.Helper()
+	if testnode.OnWine() {
+		t.Skip("require Windows, or another system: this says nothing of Wine")
+	}
 	n := testnode.Start(t, testnode.Options{Metrics: true})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -111,7 +114,7 @@ func (p page) families() map[string]map[string]bool {
 func (w *watched) until(t *testing.T, line string) page {
 	t.Helper()
 	i := strings.LastIndexByte(line, ' ')
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute)
 	for {
 		p := w.scrape(t)
 		got, ok := p.value(line[:i])

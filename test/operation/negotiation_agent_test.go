@@ -16,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // place is where an emulated node lives and its agent listens, while agents come and go.
@@ -28,6 +29,9 @@ type place struct {
 // newPlace has a path that is short enough for sockets, whatever the test is called.
 func newPlace(t testing.TB) place {
 	t.Helper()
+	if testnode.OnWine() {
+		t.Skip("require Windows, or another system: this says nothing of Wine")
+	}
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has the test's name in it
 	if err != nil {
 		t.Fatal(err)
@@ -38,10 +42,10 @@ func newPlace(t testing.TB) place {
 
 // start starts an agent that serves what the values of -api leave, everything without any. The returned function stops
 // it; it is stopped with the test too.
-func (p place) start(choice ...string) (stop func()) {
+func (p place) start(selected ...string) (stop func()) {
 	p.t.Helper()
 	var selection apis.Selection
-	for _, value := range choice {
+	for _, value := range selected {
 		if err := selection.Set(value); err != nil {
 			p.t.Fatal(err)
 		}

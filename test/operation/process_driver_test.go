@@ -25,7 +25,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen; it is no expectation.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // again is how often a driver repeats a call before it says that something is wrong.
 const again = 20

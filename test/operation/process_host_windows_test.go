@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/windows"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -25,16 +24,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// onWine tells Wine, which has this function, from Windows.
-func onWine() bool {
-	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
-}
-
 // TestEveryCallOnThisMachine makes each of the calls of all versions once, to an agent that works on the machine itself,
 // and compares how it ends with what is known of Wine. It fails too when Wine has learned something: then take the row
 // out of answersOnWine, or put in what it gives now.
 func TestEveryCallOnThisMachine(t *testing.T) {
-	if !onWine() {
+	if !testnode.OnWine() {
 		t.Skip("require Wine: on Windows the lives of test/conformance are lived on the machine")
 	}
 	testnode.Launch(t, "-host=windows", "-v=2")

@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a condition may take on a slow machine before a test gives up.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // A loadDriver stages, publishes and gives up volumes on disks of its own, one after the other.
 type loadDriver struct {

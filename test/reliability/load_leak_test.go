@@ -54,7 +54,7 @@ func (p *place) wantNoMore(t *testing.T, before counts) {
 	t.Helper()
 	const heapSlack = 64 << 20 // the journal and the caches, which are bounded: 1173 lives and 2094 left the same 35 MiB
 	var now counts
-	for begin := time.Now(); time.Since(begin) < time.Minute; {
+	for begin := time.Now(); time.Since(begin) < patience; {
 		now = p.counts(t)
 		if now.goroutines <= before.goroutines && len(now.files) <= len(before.files) && now.heap <= before.heap+heapSlack {
 			t.Logf("held before and after: goroutines %d, %d; files and sockets %d, %d; heap %d KiB, %d KiB",

@@ -4,6 +4,8 @@ package sequences
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,11 +82,15 @@ func TestOpenQuestions(t *testing.T) {
 		"growing the partition refreshes":     func(s *emulated.Switches) { s.GrowPartitionRefreshes = true },
 		"the last sector does not count":      func(s *emulated.Switches) { s.ExtendOneSectorLess = true },
 	}
-	for _, s := range subjects() {
+	for subject, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			want := s.undisturbed(t)
-			for name, answer := range answers {
+			for number, name := range slices.Sorted(maps.Keys(answers)) {
+				if !testnode.Sampled(number, subject, 3) {
+					continue
+				}
+				answer := answers[name]
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					switches := emulated.DefaultSwitches()

@@ -16,14 +16,16 @@ import (
 // startLimit is how long an agent may take until it is ready, on a machine that does much else.
 const startLimit = 2 * time.Minute
 
-// Process is an agent as a process of its own, killed when its test ends. Its log is part of a test that failed.
+// Process is an agent as a process of its own, killed when its test ends. Its log is part of a test that failed, unless
+// the test had killed it.
 type Process struct {
 	Command *exec.Cmd
 	Ended   chan struct{} // closed when the process is gone
 
-	t     testing.TB
-	log   string
-	first chan string
+	t      testing.TB
+	log    string
+	first  chan string
+	killed bool
 }
 
 // Launch starts csi-proxy and waits until it is ready.
@@ -63,8 +65,9 @@ func Begin(t testing.TB, args ...string) *Process {
 		close(p.Ended)
 	}()
 	t.Cleanup(func() {
+		over := p.killed
 		p.Kill()
-		if t.Failed() {
+		if t.Failed() && !over {
 			t.Logf("the log of process %d:\n%s", p.Command.Process.Pid, p.Logged())
 		}
 	})
@@ -91,6 +94,7 @@ func (p *Process) Ready() string {
 
 // Kill ends the agent without a chance to do anything, and returns when it is gone.
 func (p *Process) Kill() {
+	p.killed = true
 	_ = p.Command.Process.Kill() // it may have gone already
 	<-p.Ended
 }

@@ -12,12 +12,13 @@ import (
 
 	kernel "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // onThisMachine skips a test that would change a machine whose owner has not said that it may be.
 func onThisMachine(t *testing.T) {
 	t.Helper()
-	if isWine() || os.Getenv("CSI_PROXY_TEST_NODE") != "windows" {
+	if testnode.OnWine() || os.Getenv("CSI_PROXY_TEST_NODE") != "windows" {
 		t.Skip("require CSI_PROXY_TEST_NODE=windows on a Windows machine that may be changed")
 	}
 }

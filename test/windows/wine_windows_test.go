@@ -9,11 +9,8 @@ import (
 	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
-
-func isWine() bool {
-	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
-}
 
 // TestBindings looks for the functions by which a machine is prepared; a call of one that is not there would end the
 // tests. Wine has them all by name, which is all that can be known of virtual disks there: it ends a process that calls
@@ -36,7 +33,7 @@ func TestBindings(t *testing.T) {
 
 // TestWineGaps pins what Wine makes of the calls that prepare a share. When a row fails, Wine has learned something.
 func TestWineGaps(t *testing.T) {
-	if !isWine() {
+	if !testnode.OnWine() {
 		t.Skip("require Wine: this lists where it is not like Windows")
 	}
 	const user, share = "csi-test", "csi-test"

@@ -19,7 +19,7 @@ const module = "github.com/kubernetes-csi/csi-proxy/"
 
 // onMachinePipes are the packages whose tests serve or call the pipes that a driver does, of which a machine has one set.
 var onMachinePipes = []string{
-	"csiproxytest", "examples/driver-switch", "test/bench", "test/conformance", "test/reliability", "test/operation", "test/operation", "test/windows",
+	"csiproxytest", "examples/driver-switch", "test/bench", "test/conformance", "test/operation", "test/reliability", "test/windows",
 }
 
 // A step is one command.

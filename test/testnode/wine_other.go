@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !windows
+
+package testnode
+
+// OnWine reports whether the tests run under Wine, which passes for Windows.
+func OnWine() bool { return false }
