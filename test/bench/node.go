@@ -130,7 +130,7 @@ func (t *target) attach(ctx context.Context, n *emulated.Node, c *hubs, disks in
 		if t.volume, err = c.makeVolume(ctx, number); err != nil {
 			return err
 		}
-		if specs[i].Image, err = n.DetachDisk(number); err != nil {
+		if specs[i].ImagePath, err = n.DetachDisk(number); err != nil {
 			return err
 		}
 		specs[i].SizeBytes = 0 // the image has it

@@ -125,7 +125,7 @@ func TestMediaThatHoldDataAreLeftAlone(t *testing.T) {
 		{"Storage Spaces without a table", medium{4096: "SPACEDB "}, refused, "Storage Spaces"},
 	} {
 		for _, offline := range []bool{false, true} {
-			number := attach(t, n, emulated.DiskSpec{Image: c.bytes.image(t), Offline: offline})
+			number := attach(t, n, emulated.DiskSpec{ImagePath: c.bytes.image(t), Offline: offline})
 			before := digest(t, n, number)
 
 			err := partition(t, n, number)

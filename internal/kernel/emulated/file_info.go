@@ -13,7 +13,7 @@ import (
 
 // Information implements kernel.Handle.
 func (h *fileHandle) Information(class uint32, out []byte) error {
-	err := h.using(false, func() error {
+	return h.using("GetFileInformationByHandleEx", false, func() error {
 		switch class {
 		case win32.FileAttributeTagInfo:
 			return h.attributeTag(out)
@@ -28,7 +28,6 @@ func (h *fileHandle) Information(class uint32, out []byte) error {
 		}
 		return win32.ERROR_INVALID_PARAMETER
 	})
-	return failed("GetFileInformationByHandleEx", h.object, err)
 }
 
 // fill copies a structure of fixed size; GetFileInformationByHandleEx wants room for all of it.
@@ -158,7 +157,7 @@ func (h *fileHandle) readListing() error {
 
 // SetInformation implements kernel.Handle: deletion, and whether a file is read-only.
 func (h *fileHandle) SetInformation(class uint32, in []byte) error {
-	err := h.using(true, func() error {
+	return h.using("SetFileInformationByHandle", true, func() error {
 		switch class {
 		case win32.FileBasicInfo:
 			basic, err := win32.ParseFileBasic(in)
@@ -181,7 +180,6 @@ func (h *fileHandle) SetInformation(class uint32, in []byte) error {
 		}
 		return win32.ERROR_INVALID_PARAMETER
 	})
-	return failed("SetFileInformationByHandle", h.object, err)
 }
 
 // setAttributes makes a file read-only or not; nothing else of FILE_BASIC_INFO is emulated. 0 leaves it as it is.
@@ -229,7 +227,7 @@ func (h *fileHandle) disposeAtClose(remove bool) error {
 }
 
 // finishDeletion deletes a marked file when its last handle is being closed; else whoever has it open still takes the
-// mark over. The caller has the content's mu.
+// mark over.
 func (h *fileHandle) finishDeletion() error {
 	if !h.pending || h.deleted {
 		return nil
@@ -287,15 +285,15 @@ func (h *fileHandle) dispose(flags uint32) error {
 }
 
 // FinalPath implements kernel.Handle.
-func (h *fileHandle) FinalPath(volumeName uint32) (string, error) {
-	final, err := h.finalPath(volumeName)
-	return final, failed("GetFinalPathNameByHandleW", h.object, err)
+func (h *fileHandle) FinalPath(form uint32) (final string, err error) {
+	err = h.using("GetFinalPathNameByHandleW", false, func() (err error) {
+		final, err = h.finalPath(form)
+		return err
+	})
+	return final, err
 }
 
 func (h *fileHandle) finalPath(form uint32) (string, error) {
-	if err := h.using(false, func() error { return nil }); err != nil {
-		return "", err
-	}
 	below := strings.Join(windowsNames(h.names), `\`)
 	if h.content.isShare() {
 		return h.content.share.finalPath(form, below)
@@ -304,7 +302,7 @@ func (h *fileHandle) finalPath(form uint32) (string, error) {
 	case win32.VOLUME_NAME_GUID:
 		return volumeName(h.content.id) + below, nil
 	case win32.VOLUME_NAME_DOS:
-		roots := h.content.node.pathNames(h.content.id)
+		roots := h.content.node.state.pathNames(h.content.id, nil)
 		if len(roots) == 0 {
 			return "", win32.ERROR_PATH_NOT_FOUND
 		}
@@ -324,11 +322,10 @@ func (h *fileHandle) ReadAt([]byte, int64) (int, error) {
 
 // Flush implements kernel.Handle: names are durable already, data is the host's.
 func (h *fileHandle) Flush() error {
-	err := h.using(false, func() error {
+	return h.using("FlushFileBuffers", false, func() error {
 		if !h.has(writeAccess) {
 			return win32.ERROR_ACCESS_DENIED
 		}
 		return nil
 	})
-	return failed("FlushFileBuffers", h.object, err)
 }

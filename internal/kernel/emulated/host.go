@@ -52,6 +52,15 @@ func (h *host) truncate(f *os.File, size int64) error {
 	return f.Truncate(size)
 }
 
+// resize gives a file another size, by its name.
+func (h *host) resize(name string, size int64) error {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.truncate(f, size), f.Close())
+}
+
 func (h *host) rename(from, to string) error {
 	if err := h.step("rename"); err != nil {
 		return err

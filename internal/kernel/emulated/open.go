@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/Microsoft/go-winio/pkg/guid"
 )
 
 // Options are how a node is opened.
@@ -59,8 +57,7 @@ func Open(stateDir string, o Options) (*Node, error) {
 	}
 	n := &Node{
 		dir: dir, host: &host{before: o.before, noSync: o.NoSync}, lock: lock,
-		disks: map[uint32]*disk{}, contents: map[guid.GUID]*content{}, shares: map[string]*content{},
-		arriving: map[uint64]int{},
+		disks: map[uint32]*disk{}, contents: map[string]*content{}, steps: map[string]int{}, arriving: map[uint64]int{},
 	}
 	if err := n.start(o); err != nil {
 		return nil, errors.Join(err, n.Close())
@@ -76,7 +73,7 @@ func (n *Node) start(o Options) error {
 	if err != nil {
 		return err
 	}
-	n.state.Store(&s)
+	n.state = s
 	if err := n.host.tidy(n.dir, s); err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,38 +14,26 @@ import (
 // again and again, and their files change without anybody telling the node. So this looks at all of them each time, but
 // with the system calls that it needs and no more: os.Root would make three times as many.
 func (c *content) fileBytes(cluster uint64) (uint64, error) {
-	top, err := c.directory()
-	if err != nil {
-		return 0, err
+	if c.dir == nil {
+		dir, err := c.root.Open(".") // it stays open until the content is retired, and is not to be read: its position is everybody's
+		if err != nil {
+			return 0, err
+		}
+		c.dir = dir
 	}
-	conn, err := top.SyscallConn()
+	conn, err := c.dir.SyscallConn()
 	if err != nil {
 		return 0, err
 	}
 	u := usage{cluster: cluster, buffer: make([]byte, 4096)}
+	c.node.mu.Unlock()
 	var walk error
-	if conn.Control(func(fd uintptr) { walk = u.directory(int(fd), ".") }) != nil {
-		_, walk = c.directory() // it was closed just now: why is known there
+	closed := conn.Control(func(fd uintptr) { walk = u.directory(int(fd), ".") })
+	c.node.mu.Lock()
+	if closed != nil {
+		return 0, c.gone
 	}
 	return u.bytes, walk
-}
-
-// directory is the root directory as a file. It stays open until the content is retired, and is not to be read: its
-// position is everybody's.
-func (c *content) directory() (*os.File, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone != nil {
-		return nil, c.gone
-	}
-	if c.dir == nil {
-		dir, err := c.root.Open(".")
-		if err != nil {
-			return nil, err
-		}
-		c.dir = dir
-	}
-	return c.dir, nil
 }
 
 // usage adds up the files of a directory tree.

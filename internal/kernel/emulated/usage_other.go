@@ -12,11 +12,13 @@ import (
 
 // fileBytes is what the files of a volume occupy in clusters of a size.
 func (c *content) fileBytes(cluster uint64) (used uint64, err error) {
-	root, err := c.openRoot()
+	root, err := c.root.OpenRoot(".")
 	if err != nil {
 		return 0, err
 	}
 	defer root.Close()
+	c.node.mu.Unlock()
+	defer c.node.mu.Lock()
 	err = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // deleted meanwhile
@@ -34,14 +36,4 @@ func (c *content) fileBytes(cluster uint64) (used uint64, err error) {
 		return err
 	})
 	return used, err
-}
-
-// openRoot opens the root directory once more.
-func (c *content) openRoot() (*os.Root, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone != nil {
-		return nil, c.gone
-	}
-	return c.root.OpenRoot(".")
 }

@@ -40,9 +40,5 @@ func (v *volume) mounted() error {
 	return nil
 }
 
-// readOnly tells whether writes to the volume fail with ERROR_WRITE_PROTECT.
-func (v *volume) readOnly() bool {
-	v.disk.mu.RLock()
-	defer v.disk.mu.RUnlock()
-	return v.disk.record.ReadOnly
-}
+// readOnly reports whether writes to the volume fail with ERROR_WRITE_PROTECT.
+func (v *volume) readOnly() bool { return v.disk.record.ReadOnly }
