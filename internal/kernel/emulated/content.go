@@ -22,8 +22,7 @@ type content struct {
 	path  string    // of the directory on the host
 
 	root  *os.Root
-	dir   *os.File // the root as a file, where and once somebody wanted it
-	gone  error    // why nothing works any more
+	gone  error // why nothing works any more
 	opens []*fileHandle
 }
 
@@ -88,9 +87,6 @@ func (n *Node) dismount(id guid.GUID) {
 func (c *content) retire(why error) {
 	c.gone = why
 	_ = c.root.Close() // nothing is lost: a directory handle holds no data
-	if c.dir != nil {
-		_ = c.dir.Close()
-	}
 	for _, h := range c.opens {
 		h.closed = true
 		_ = h.release()

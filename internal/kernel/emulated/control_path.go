@@ -53,7 +53,7 @@ func (n *Node) readlink(winPath string) (string, error) {
 	case at.entry == nil:
 		return "", win32.ERROR_FILE_NOT_FOUND
 	}
-	r, err := readReparse(at.dir, *at.entry)
+	r, err := at.entry.reparse()
 	switch {
 	case err != nil:
 		return "", err

@@ -123,7 +123,7 @@ func (p *place) open(object string, how kernel.OpenHow) (h *fileHandle, err erro
 			p.close()
 		}
 	}()
-	h = &fileHandle{content: c, object: object, access: how.Access, share: how.Share, parent: p.dir, above: slices.Clone(p.above)}
+	h = &fileHandle{content: c, object: object, access: how.Access, share: how.Share, parent: p.dir}
 	if p.dir == nil { // the root directory of the volume
 		return h, h.openRoot(how)
 	}
@@ -159,14 +159,15 @@ func (c *content) deleting(info os.FileInfo) bool {
 	return slices.ContainsFunc(c.opens, func(h *fileHandle) bool { return h.pending && os.SameFile(h.info, info) })
 }
 
-// find looks at what is at the place, and creates it when that is wanted.
+// find is what is at the place, created when that is wanted.
 func (p *place) find(how kernel.OpenHow) (entry, error) {
-	e, err := lookup(p.dir, p.name)
-	if err == nil && how.Disposition == win32.FILE_CREATE {
+	switch {
+	case p.entry != nil && how.Disposition == win32.FILE_CREATE:
 		return entry{}, win32.ERROR_ALREADY_EXISTS
-	}
-	if !errors.Is(err, fs.ErrNotExist) || how.Disposition == win32.FILE_OPEN {
-		return e, err
+	case p.entry != nil:
+		return *p.entry, nil
+	case how.Disposition == win32.FILE_OPEN:
+		return entry{}, fs.ErrNotExist
 	}
 	if isReserved(p.name) {
 		return entry{}, win32.ERROR_ACCESS_DENIED
@@ -175,6 +176,7 @@ func (p *place) find(how kernel.OpenHow) (entry, error) {
 		return entry{}, win32.ERROR_WRITE_PROTECT
 	}
 	host := p.content.node.host
+	err := error(nil)
 	if how.Options&win32.FILE_DIRECTORY_FILE != 0 {
 		err = host.mkdirIn(p.dir, hostName(p.name))
 	} else {
@@ -225,7 +227,6 @@ type fileHandle struct {
 	share   uint32
 
 	parent *os.Root // the directory that it is in; nil for the root directory of the volume
-	above  []string // names from the root to parent
 	name   string   // in parent, as on the host
 	names  []string // from the root to it
 	info   os.FileInfo

@@ -36,7 +36,7 @@ func (h *fileHandle) getReparse(out []byte) (int, error) {
 	if e.tag == 0 {
 		return 0, win32.ERROR_NOT_A_REPARSE_POINT
 	}
-	r, err := readReparse(h.parent, e)
+	r, err := e.reparse()
 	if err != nil {
 		return 0, err
 	}

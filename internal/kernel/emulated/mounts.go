@@ -131,7 +131,7 @@ func (h *fileHandle) mountedVolume() (guid.GUID, error) {
 	if e.tag == 0 {
 		return guid.GUID{}, win32.ERROR_NOT_A_REPARSE_POINT
 	}
-	r, err := readReparse(h.parent, e)
+	r, err := e.reparse()
 	if err != nil {
 		return guid.GUID{}, err
 	}

@@ -118,7 +118,7 @@ func (c *content) follow(at *place, e entry, p ntPath, i int) (*ntPath, error) {
 	if c.isShare() {
 		return nil, win32.ERROR_SYMLINK_CLASS_DISABLED // Windows' default for links on remote file systems
 	}
-	r, err := readReparse(at.dir, e)
+	r, err := e.reparse()
 	if err != nil {
 		return nil, err
 	}
