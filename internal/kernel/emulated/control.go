@@ -73,7 +73,8 @@ func (h *host) placeImage(dir string, record diskState) error {
 	if err := h.createImage(dir, record.Image, int64(record.SizeBytes)); err != nil || !bool(record.Formatted) {
 		return err
 	}
-	return h.createDataDisk(dir, record)
+	_, err := h.createNTFSDisk(dir, record)
+	return err
 }
 
 // DetachDisk pulls a disk, whatever is open or mounted. Its image is kept and its path returned; its volumes' files

@@ -198,20 +198,23 @@ func (h *fileHandle) setAttributes(attributes uint32) error {
 	return h.parent.Chmod(h.name, mode)
 }
 
-// disposeAtClose marks the file: it is deleted when the last handle is closed. Until then nobody else opens it.
-func (h *fileHandle) disposeAtClose(remove bool) error {
-	switch {
-	case !h.has(win32.DELETE):
-		return win32.ERROR_ACCESS_DENIED
-	case h.parent == nil:
-		return win32.ERROR_ACCESS_DENIED // a root directory
+// deletable returns what the handle may delete.
+func (h *fileHandle) deletable(evenReadOnly bool) (entry, error) {
+	if !h.has(win32.DELETE) || h.parent == nil { // nil: a root directory
+		return entry{}, win32.ERROR_ACCESS_DENIED
 	}
 	e, err := h.entry()
+	if err == nil && !evenReadOnly && e.attributes()&win32.FILE_ATTRIBUTE_READONLY != 0 {
+		err = win32.ERROR_ACCESS_DENIED
+	}
+	return e, err
+}
+
+// disposeAtClose marks the file: it is deleted when the last handle is closed. Until then nobody else opens it.
+func (h *fileHandle) disposeAtClose(remove bool) error {
+	e, err := h.deletable(!remove)
 	if err != nil {
 		return err
-	}
-	if remove && e.attributes()&win32.FILE_ATTRIBUTE_READONLY != 0 {
-		return win32.ERROR_ACCESS_DENIED
 	}
 	if remove && e.isDir() && e.tag == 0 {
 		empty, err := isEmpty(h.self)
@@ -239,17 +242,22 @@ func (h *fileHandle) finishDeletion() error {
 		}
 	}
 	e, err := h.entry()
-	if err == nil {
-		err = h.content.node.host.deleteEntry(h.parent, e)
-	}
 	if err != nil {
+		return err
+	}
+	return h.remove(e)
+}
+
+// remove deletes the file, whose name is free when this returns.
+func (h *fileHandle) remove(e entry) error {
+	if err := h.content.node.host.deleteEntry(h.parent, e); err != nil {
 		return err
 	}
 	h.deleted = true
 	return h.forgetMount(e)
 }
 
-// posixDelete tells whether the file system frees a name while others have the file open.
+// posixDelete reports whether the file system frees a name while others have the file open.
 func (h *fileHandle) posixDelete() bool {
 	v, ok := h.content.node.volume(h.content.id)
 	return !ok || v.boot.fileSystem == "NTFS" // a share's is the server's
@@ -263,25 +271,14 @@ func (h *fileHandle) dispose(flags uint32) error {
 		return win32.ERROR_INVALID_PARAMETER // FAT and exFAT do not know the class
 	case flags&win32.FILE_DISPOSITION_FLAG_DELETE == 0:
 		return nil
-	case !h.has(win32.DELETE):
-		return win32.ERROR_ACCESS_DENIED
 	case flags&win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS == 0:
 		return win32.ERROR_NOT_SUPPORTED
-	case h.parent == nil:
-		return win32.ERROR_ACCESS_DENIED // a root directory
 	}
-	e, err := h.entry()
+	e, err := h.deletable(flags&win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE != 0)
 	if err != nil {
 		return err
 	}
-	if e.attributes()&win32.FILE_ATTRIBUTE_READONLY != 0 && flags&win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE == 0 {
-		return win32.ERROR_ACCESS_DENIED
-	}
-	if err := h.content.node.host.deleteEntry(h.parent, e); err != nil {
-		return err
-	}
-	h.deleted = true
-	return h.forgetMount(e)
+	return h.remove(e)
 }
 
 // FinalPath implements kernel.Handle.

@@ -64,7 +64,7 @@ func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, c
 	return devices, count, err
 }
 
-// iscsiArrived tells whether the devices of a session have their numbers now, and counts the question.
+// iscsiArrived reports whether the devices of a session have their numbers now, and counts the question.
 func (n *Node) iscsiArrived(session uint64) bool {
 	if n.arriving[session] == 0 {
 		return true
@@ -153,7 +153,7 @@ func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 	})
 }
 
-// inUse tells whether a volume of the disk is mounted at a directory or open.
+// inUse reports whether a volume of the disk is mounted at a directory or open.
 func (n *Node) inUse(d *disk) bool {
 	return slices.ContainsFunc(d.volumes, func(v *volume) bool {
 		return d.open[v.id] != nil || n.filesOpen(v.id) ||

@@ -158,7 +158,7 @@ func openDir(parent *os.Root, e entry) (*os.Root, error) {
 	return dir, nil
 }
 
-// isEmpty tells whether Windows sees nothing in the directory.
+// isEmpty reports whether Windows sees nothing in the directory.
 func isEmpty(dir *os.Root) (bool, error) {
 	names, err := readNames(dir)
 	return len(names) == 0, err

@@ -32,8 +32,8 @@ func (n *Node) VolumePathNames(volumeName string) (names []string, err error) {
 		if !ok {
 			return win32.ERROR_INVALID_NAME
 		}
-		if _, ok := n.volume(id); !ok {
-			return win32.ERROR_FILE_NOT_FOUND
+		if _, err := n.volumeWith(id); err != nil {
+			return err
 		}
 		names = n.state.pathNames(id, nil)
 		return nil
@@ -157,8 +157,8 @@ func (n *Node) setMountPoint(path, name string) error {
 	if !ok {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	if _, ok := n.volume(id); !ok {
-		return win32.ERROR_FILE_NOT_FOUND
+	if _, err := n.volumeWith(id); err != nil {
+		return err
 	}
 	if len(p.names) == 0 {
 		return n.setLetter(p, id)
@@ -248,8 +248,8 @@ func (n *Node) deleteMountPoint(path string) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := n.volume(id); !ok {
-		return win32.ERROR_FILE_NOT_FOUND
+	if _, err := n.volumeWith(id); err != nil {
+		return err
 	}
 	if err := h.usable(true); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // Node is an emulated Windows node. It is safe for concurrent use.
@@ -82,6 +83,14 @@ func (n *Node) volume(id guid.GUID) (*volume, bool) {
 		}
 	}
 	return nil, false
+}
+
+// volumeWith is volume for a caller who named it: ERROR_FILE_NOT_FOUND.
+func (n *Node) volumeWith(id guid.GUID) (*volume, error) {
+	if v, ok := n.volume(id); ok {
+		return v, nil
+	}
+	return nil, win32.ERROR_FILE_NOT_FOUND
 }
 
 // retireGone ends what was open on volumes that are no longer there, or no longer what they were, and on shares that

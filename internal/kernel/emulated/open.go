@@ -25,7 +25,7 @@ type Options struct {
 	before func(change string) error
 }
 
-// Exists tells whether a state directory holds a node, so that Open would not make one. It is true as well when the
+// Exists reports whether a state directory holds a node, so that Open would not make one. It is true as well when the
 // node is damaged.
 func Exists(stateDir string) bool {
 	_, err := os.Lstat(filepath.Join(stateDir, creatingFile))

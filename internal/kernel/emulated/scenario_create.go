@@ -47,7 +47,7 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 			return state{}, fmt.Errorf("disk %d: %w", record.Number, err)
 		}
 	}
-	c, err := h.createSystemDisk(dir, made.Disks[0])
+	c, err := h.createNTFSDisk(dir, made.Disks[0])
 	if err != nil {
 		return state{}, fmt.Errorf("disk 0: %w", err)
 	}
@@ -75,30 +75,19 @@ type extent struct {
 	from, to uint64
 }
 
-// createSystemDisk writes the tables of disk 0 as Windows' set-up makes them, and the boot sector of drive C, whose
-// volume it returns.
-func (h *host) createSystemDisk(dir string, record diskState) (guid.GUID, error) {
-	const mib = 1 << 20
-	return h.createNTFSDisk(dir, record,
-		extent{win32.PartitionEFISystem, "EFI system partition", mib, 101 * mib},
-		extent{win32.PartitionMSR, msrName, 101 * mib, 117 * mib},
-	)
-}
-
 // minFormattedBytes leaves a volume on a disk after the reserved partition.
 const minFormattedBytes = 64 << 20
 
-// createDataDisk writes the tables of a disk that has been in use: the reserved partition and a volume with NTFS.
-func (h *host) createDataDisk(dir string, record diskState) error {
+// createNTFSDisk writes the tables of a disk that has been in use, or of disk 0 as Windows' set-up makes them: the
+// reserved partitions and, behind them, a basic data partition, which gets a boot sector and whose volume it returns.
+func (h *host) createNTFSDisk(dir string, record diskState) (guid.GUID, error) {
 	const mib = 1 << 20
-	_, err := h.createNTFSDisk(dir, record, extent{win32.PartitionMSR, msrName, mib, 16 * mib})
-	return err
-}
-
-// createNTFSDisk writes tables with the reserved partitions and, behind them, a basic data partition, which gets a boot sector and
-// whose volume it returns.
-func (h *host) createNTFSDisk(dir string, record diskState, reserved ...extent) (guid.GUID, error) {
-	const mib = 1 << 20
+	reserved := []extent{{win32.PartitionMSR, msrName, mib, 16 * mib}}
+	if record.System {
+		reserved = []extent{
+			{win32.PartitionEFISystem, "EFI system partition", mib, 101 * mib}, {win32.PartitionMSR, msrName, 101 * mib, 117 * mib},
+		}
+	}
 	im, err := h.openImage(dir, record.Image)
 	if err != nil {
 		return guid.GUID{}, err

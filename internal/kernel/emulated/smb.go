@@ -82,7 +82,7 @@ func (s *smbState) connect(serverName, shareName, userName string, password kern
 	return m, server.admits(user, shareName)
 }
 
-// reach tells whether the node gets at a share now: nil, or the code that opening a file there gives. Without a mapping
+// reach reports whether the node gets at a share now: nil, or the code that opening a file there gives. Without a mapping
 // the node itself logs on, by its computer's account, which the servers here do not know.
 // https://learn.microsoft.com/windows/win32/services/localsystem-account
 func (s *smbState) reach(serverName, shareName string) error {
@@ -101,7 +101,7 @@ func (s *smbState) reach(serverName, shareName string) error {
 	return server.admits(user, shareName)
 }
 
-// admits tells whether an account may use a share: nil, or why it may not.
+// admits reports whether an account may use a share: nil, or why it may not.
 func (s *SMBServerSpec) admits(u *smbUserState, shareName string) error {
 	share := s.share(shareName)
 	if share == nil {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 )
@@ -144,15 +145,8 @@ func (s *state) check() error {
 
 // isImageName accepts what newImageName makes: lower-case hexadecimal digits.
 func isImageName(name string) bool {
-	if len(name) != 16 {
-		return false
-	}
-	for _, c := range name {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	b, err := hex.DecodeString(name)
+	return err == nil && len(b) == 8 && strings.ToLower(name) == name
 }
 
 func (h *host) saveState(dir string, s state) error {

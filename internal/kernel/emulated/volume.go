@@ -19,7 +19,7 @@ type volume struct {
 	boot           bootSector
 }
 
-// formatted tells whether Windows would mount the volume.
+// formatted reports whether Windows would mount the volume.
 func (v *volume) formatted() bool { return v.boot.fileSystem != "" }
 
 // name is the volume name: \\?\Volume{GUID}\.

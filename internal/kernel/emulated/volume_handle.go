@@ -19,9 +19,9 @@ type volumeHandle struct {
 }
 
 func (n *Node) openVolume(base device, id guid.GUID) (kernel.Handle, error) {
-	v, ok := n.volume(id)
-	if !ok {
-		return nil, win32.ERROR_FILE_NOT_FOUND
+	v, err := n.volumeWith(id)
+	if err != nil {
+		return nil, err
 	}
 	h := &volumeHandle{device: base, disk: v.disk, id: id}
 	opens := h.opens()

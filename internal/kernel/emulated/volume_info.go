@@ -48,11 +48,7 @@ func (n *Node) VolumeInformation(root string) (info kernel.VolumeInformation, er
 // ERROR_FILE_NOT_FOUND by volume name and ERROR_PATH_NOT_FOUND by drive.
 func (n *Node) rootVolume(root string) (*volume, error) {
 	if id, ok := parseVolumeName(root); ok {
-		v, ok := n.volume(id)
-		if !ok {
-			return nil, win32.ERROR_FILE_NOT_FOUND
-		}
-		return v, nil
+		return n.volumeWith(id)
 	}
 	p, err := mountPoint(root)
 	if err != nil {
@@ -86,11 +82,7 @@ func (n *Node) DiskFreeSpace(root string) (total, free uint64, err error) {
 
 func (n *Node) volumeOfDirectory(path string) (*volume, error) {
 	if id, ok := parseVolumeName(path); ok {
-		v, ok := n.volume(id)
-		if !ok {
-			return nil, win32.ERROR_FILE_NOT_FOUND
-		}
-		return v, v.mounted()
+		return n.volumeWith(id) // space looks whether it is mounted
 	}
 	p, err := parseWin32(path)
 	if err != nil {
@@ -136,9 +128,9 @@ func (n *Node) format(name, fileSystem string) error {
 	if !ok {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	v, ok := n.volume(id)
-	if !ok {
-		return win32.ERROR_FILE_NOT_FOUND
+	v, err := n.volumeWith(id)
+	if err != nil {
+		return err
 	}
 	d, opens := v.disk, v.disk.open[id]
 	if d.record.System || opens != nil && opens.locked != nil {
