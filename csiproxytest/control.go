@@ -38,9 +38,9 @@ type Disk struct {
 func (n *Node) AttachDisk(d Disk) (number uint32) {
 	n.t.Helper()
 	spec := emulated.DiskSpec{
-		SizeBytes: d.SizeBytes, SerialNumber: d.SerialNumber, BusType: win32.BusTypeScsi,
+		SizeBytes: emulated.Size(d.SizeBytes), SerialNumber: d.SerialNumber, BusType: win32.BusTypeScsi,
 		Adapter: d.Adapter, Bus: d.Bus, Target: d.Target, LUNAuto: true, Offline: d.Offline,
-		ReadOnly: d.ReadOnly, Formatted: d.Formatted, Image: d.ImagePath,
+		ReadOnly: d.ReadOnly, Formatted: emulated.Formatted(d.Formatted), ImagePath: d.ImagePath,
 	}
 	if d.NVMe {
 		spec.BusType = win32.BusTypeNvme

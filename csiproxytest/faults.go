@@ -72,20 +72,10 @@ func (n *Node) CutAfter(calls Calls) (end func()) {
 	return end
 }
 
-// Delay lets calls wait before they take effect, for a duration from a uniform distribution.
+// Delay lets calls wait before they take effect, for a duration by chance between two ends.
 func (n *Node) Delay(calls Calls, least, most time.Duration) (end func()) {
 	n.t.Helper()
 	end, _ = n.disturb(calls, faults.Fault{Delay: faults.Delay{Min: least, Max: most}})
-	return end
-}
-
-// DelayBy is Delay with any distribution: "20ms", "10ms-2s" for a uniform one, "exp:100ms" for an exponential one with that
-// mean, "p50=10ms,p99=2s,max=5s" for one with these percentiles.
-func (n *Node) DelayBy(calls Calls, distribution string) (end func()) {
-	n.t.Helper()
-	delay, err := faults.ParseDelay(distribution)
-	n.must("disturbing calls", err)
-	end, _ = n.disturb(calls, faults.Fault{Delay: delay})
 	return end
 }
 

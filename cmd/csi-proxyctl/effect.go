@@ -34,11 +34,7 @@ func (e effectFlags) set(f *admin.Fault) error {
 		if err != nil {
 			return err
 		}
-		delay := &admin.Delay{Min: durationpb.New(d.Min), Max: durationpb.New(d.Max), Mean: durationpb.New(d.Mean)}
-		for _, q := range d.Quantiles {
-			delay.Quantiles = append(delay.Quantiles, &admin.Quantile{Share: q.Share, Delay: durationpb.New(q.At)})
-		}
-		f.Effect = &admin.Fault_Delay{Delay: delay}
+		f.Effect = &admin.Fault_Delay{Delay: &admin.Delay{Min: durationpb.New(d.Min), Max: durationpb.New(d.Max)}}
 	case e.status != "":
 		code, err := parseCode(e.status)
 		if err != nil {
@@ -94,7 +90,7 @@ func effectText(f *admin.Fault) string {
 	case *admin.Fault_Cut:
 		text, after = "cut", effect.Cut.GetAfter()
 	case *admin.Fault_Delay:
-		text = "delay " + delayText(effect.Delay)
+		text = "delay " + faults.Delay{Min: effect.Delay.GetMin().AsDuration(), Max: effect.Delay.GetMax().AsDuration()}.String()
 	case *admin.Fault_Hang:
 		text = "hang"
 	case *admin.Fault_Crash:
@@ -104,13 +100,4 @@ func effectText(f *admin.Fault) string {
 		text += " after"
 	}
 	return text
-}
-
-// delayText is a distribution as --delay takes it.
-func delayText(m *admin.Delay) string {
-	d := faults.Delay{Min: m.GetMin().AsDuration(), Max: m.GetMax().AsDuration(), Mean: m.GetMean().AsDuration()}
-	for _, q := range m.GetQuantiles() {
-		d.Quantiles = append(d.Quantiles, faults.Quantile{Share: q.GetShare(), At: q.GetDelay().AsDuration()})
-	}
-	return d.String()
 }

@@ -27,8 +27,7 @@ func addFaultCommand(a *connection) *cobra.Command {
 		Long: `Begin to disturb the calls of a kernel function, or of API methods; prints the fault's id.
 
 csi-proxyctl journal shows the functions by name, with their control codes. A method is GROUP, GROUP/METHOD, GROUP/VERSION
-or GROUP/VERSION/METHOD. A delay is a time, 20ms; a uniform distribution, 10ms-2s; an exponential one by its mean,
-exp:100ms; or one by percentiles, p50=10ms,p99=2s,max=5s.`,
+or GROUP/VERSION/METHOD. A delay is a time, 20ms, or two between which chance decides, 10ms-2s.`,
 		Example: `  csi-proxyctl node fault add --function SetVolumeMountPoint --fail ERROR_NOT_READY --times 1
   csi-proxyctl node fault add --function DeviceIoControl --code IOCTL_DISK_CREATE_DISK --crash --after-effect
   csi-proxyctl node fault add --function FormatVolume --delay 1s-5s
@@ -51,7 +50,7 @@ exp:100ms; or one by percentiles, p50=10ms,p99=2s,max=5s.`,
 	flags.StringVar(&e.message, "message", "injected", "message `text` of that error")
 	flags.StringVar(&e.reason, "reason", "", "reason in that error's ErrorInfo, a `word` (default: no ErrorInfo)")
 	flags.BoolVar(&e.cut, "cut", false, "cut the connection of the API call")
-	flags.StringVar(&e.delay, "delay", "", "wait first, for a `time` of a distribution")
+	flags.StringVar(&e.delay, "delay", "", "wait first, for a `time`")
 	flags.BoolVar(&e.hang, "hang", false, "wait until the fault is removed or the node reboots")
 	flags.BoolVar(&e.crash, "crash", false, "let the agent die as if it was killed")
 	flags.BoolVar(&e.after, "after-effect", false, "fail, cut or crash after the call took effect")

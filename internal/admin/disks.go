@@ -51,15 +51,13 @@ func diskMethods(n *emulated.Node) []server.Method {
 // diskSpec is the disk that a request describes.
 func diskSpec(r *api.AttachDiskRequest) (emulated.DiskSpec, error) {
 	spec := emulated.DiskSpec{
-		SizeBytes: r.GetSizeBytes(), SerialNumber: r.GetSerialNumber(), LUNAuto: r.Lun == nil,
+		SizeBytes: emulated.Size(r.GetSizeBytes()), SerialNumber: r.GetSerialNumber(), LUNAuto: r.Lun == nil,
 		Offline: r.GetOffline(), ReadOnly: r.GetReadOnly(), SectorSize: r.GetSectorSize(),
-		Image: r.GetImagePath(), Formatted: r.GetFormatted(),
+		ImagePath: r.GetImagePath(), Formatted: emulated.Formatted(r.GetFormatted()),
 	}
-	bus, ok := emulated.BusType(cmp.Or(r.GetBusType(), "scsi"))
-	if !ok {
-		return spec, invalid("there is no bus type %q; among others there are Scsi, Sas, Nvme, iScsi and Virtual", r.GetBusType())
+	if err := spec.BusType.Parse(cmp.Or(r.GetBusType(), "scsi")); err != nil {
+		return spec, invalid("%v", err)
 	}
-	spec.BusType = bus
 	for _, part := range []struct {
 		name string
 		from uint32

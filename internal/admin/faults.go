@@ -85,11 +85,7 @@ func delayOf(m *api.Delay) (d faults.Delay, err error) {
 			return d, fmt.Errorf("%w: a delay needs both of its ends: %w", faults.ErrInvalid, err)
 		}
 	}
-	d = faults.Delay{Min: m.GetMin().AsDuration(), Max: m.GetMax().AsDuration(), Mean: m.GetMean().AsDuration()}
-	for _, q := range m.GetQuantiles() {
-		d.Quantiles = append(d.Quantiles, faults.Quantile{Share: q.GetShare(), At: q.GetDelay().AsDuration()})
-	}
-	return d, nil
+	return faults.Delay{Min: m.GetMin().AsDuration(), Max: m.GetMax().AsDuration()}, nil
 }
 
 // faultMessage is a fault as the admin API sends it.
@@ -112,18 +108,7 @@ func faultMessage(f faults.Fault) *api.Fault {
 	case f.Crash:
 		m.Effect = &api.Fault_Crash{Crash: &api.Crash{After: f.After}}
 	case !f.Panic:
-		m.Effect = &api.Fault_Delay{Delay: delayMessage(f.Delay)}
-	}
-	return m
-}
-
-func delayMessage(d faults.Delay) *api.Delay {
-	m := &api.Delay{Min: durationpb.New(d.Min), Max: durationpb.New(d.Max)}
-	if d.Mean != 0 {
-		m.Mean = durationpb.New(d.Mean)
-	}
-	for _, q := range d.Quantiles {
-		m.Quantiles = append(m.Quantiles, &api.Quantile{Share: q.Share, Delay: durationpb.New(q.At)})
+		m.Effect = &api.Fault_Delay{Delay: &api.Delay{Min: durationpb.New(f.Delay.Min), Max: durationpb.New(f.Delay.Max)}}
 	}
 	return m
 }

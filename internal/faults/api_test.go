@@ -104,20 +104,17 @@ func TestAPICrash(t *testing.T) {
 func TestImpossibleAPIFaults(t *testing.T) {
 	s := apiSet(func() {})
 	for name, f := range map[string]faults.Fault{
-		"not served":          {Method: "disk/ListDiskIDs", Cut: true},
-		"no mask":             {Method: "a/b/c/d", Cut: true},
-		"both":                {Method: "disk", Function: "Flush", Hang: true},
-		"win32 code":          {Method: "disk", Error: 5},
-		"control code":        {Method: "disk", Hang: true, Code: 1},
-		"object":              {Method: "disk", Hang: true, Object: "x"},
-		"no error":            {Method: "disk", Status: faults.APIError{Message: "m"}},
-		"no code":             {Method: "disk", Status: faults.APIError{Code: 17}},
-		"status of a kernel":  {Function: "Flush", Status: faults.APIError{Code: 5}},
-		"cut of a kernel":     {Function: "Flush", Cut: true},
-		"delay after":         {Method: "disk", Delay: faults.Delay{Max: 1}, After: true},
-		"mean beyond the end": {Method: "disk", Delay: faults.Delay{Max: 1, Mean: 2}},
-		"falling quantiles":   {Method: "disk", Delay: faults.Delay{Max: 9, Quantiles: []faults.Quantile{{0.5, 5}, {0.9, 4}}}},
-		"share of all":        {Method: "disk", Delay: faults.Delay{Max: 9, Quantiles: []faults.Quantile{{1, 5}}}},
+		"not served":         {Method: "disk/ListDiskIDs", Cut: true},
+		"no mask":            {Method: "a/b/c/d", Cut: true},
+		"both":               {Method: "disk", Function: "Flush", Hang: true},
+		"win32 code":         {Method: "disk", Error: 5},
+		"control code":       {Method: "disk", Hang: true, Code: 1},
+		"object":             {Method: "disk", Hang: true, Object: "x"},
+		"no error":           {Method: "disk", Status: faults.APIError{Message: "m"}},
+		"no code":            {Method: "disk", Status: faults.APIError{Code: 17}},
+		"status of a kernel": {Function: "Flush", Status: faults.APIError{Code: 5}},
+		"cut of a kernel":    {Function: "Flush", Cut: true},
+		"delay after":        {Method: "disk", Delay: faults.Delay{Max: 1}, After: true},
 	} {
 		if _, _, err := s.Add(f); !errors.Is(err, faults.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)
@@ -172,7 +169,7 @@ func TestKernelFaultOnAnObject(t *testing.T) {
 }
 
 func TestDelayText(t *testing.T) {
-	for _, text := range []string{"20ms", "10ms-2s", "exp:100ms", "exp:100ms,5s", "p50=10ms,p99.9=2s,max=5s"} {
+	for _, text := range []string{"20ms", "10ms-2s"} {
 		d, err := faults.ParseDelay(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -182,20 +179,18 @@ func TestDelayText(t *testing.T) {
 			t.Errorf("%s is written %s: %v %s", text, d, err, diff)
 		}
 	}
-	for _, text := range []string{"", "-", "fast", "2s-1s", "-1s", "0s", "2h", "exp:", "exp:-1s", "exp:1s,1ms", "p50", "p50=1s,p40=2s", "p50=2s,p90=1s", "p100=1s", "max=1s,p50=1ms", "p0=1s", "pNaN=1s"} {
+	for _, text := range []string{"", "-", "fast", "2s-1s", "-1s", "0s", "2h", "1ms-", "1ms-2ms-3ms"} {
 		if d, err := faults.ParseDelay(text); err == nil {
 			t.Errorf("%q: got %+v", text, d)
 		}
 	}
 }
 
-// The delays are those of the distribution: its quantiles are met, none is outside.
-func TestDelayDistributions(t *testing.T) {
+// The delays are spread between their ends, none is outside.
+func TestDelaysAreSpread(t *testing.T) {
 	const calls = 2000
 	for text, share := range map[string]map[time.Duration]float64{ // which part is not longer
-		"10ms-20ms":                    {9 * time.Millisecond: 0, 15 * time.Millisecond: .5, 20 * time.Millisecond: 1},
-		"exp:100ms,10s":                {0: 0, 100 * time.Millisecond: .632, 300 * time.Millisecond: .95, 10 * time.Second: 1},
-		"p50=10ms,p90=100ms,max=500ms": {10 * time.Millisecond: .5, 100 * time.Millisecond: .9, 500 * time.Millisecond: 1},
+		"10ms-20ms": {9 * time.Millisecond: 0, 15 * time.Millisecond: .5, 20 * time.Millisecond: 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			delay, err := faults.ParseDelay(text)
@@ -224,7 +219,7 @@ func TestDelayDistributions(t *testing.T) {
 }
 
 func FuzzParseDelay(f *testing.F) {
-	for _, seed := range []string{"20ms", "10ms-2s", "exp:100ms,5s", "p50=10ms,p99.9=2s,max=5s", "p-1=NaN"} {
+	for _, seed := range []string{"20ms", "10ms-2s", "2s-10ms"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

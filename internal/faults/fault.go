@@ -79,7 +79,7 @@ func (f Fault) Check() error {
 
 func (f Fault) problem() string {
 	effects := 0
-	for _, set := range []bool{f.Error != 0, f.Panic, f.Status != APIError{}, f.Cut, f.Delay.set(), f.Hang, f.Crash} {
+	for _, set := range []bool{f.Error != 0, f.Panic, f.Status != APIError{}, f.Cut, f.Delay != Delay{}, f.Hang, f.Crash} {
 		if set {
 			effects++
 		}

@@ -214,7 +214,7 @@ func (s *Set) take(fits func(*active) bool) *active {
 func (a *active) spent() bool { return a.fault.Times > 0 && a.left == 0 && a.disturbed > 0 }
 
 // holds tells that calls wait.
-func (a *active) holds() bool { return a.fault.Hang || a.fault.Delay.set() }
+func (a *active) holds() bool { return a.fault.Hang || a.fault.Delay != Delay{} }
 
 // release is why a call waits no more.
 type release int

@@ -31,7 +31,7 @@ func setState(t *testing.T, n *testnode.Node, number uint32, online bool) error 
 
 func attach(t *testing.T, n *testnode.Node, spec emulated.DiskSpec) uint32 {
 	t.Helper()
-	if spec.SizeBytes == 0 && spec.Image == "" {
+	if spec.SizeBytes == 0 && spec.ImagePath == "" {
 		spec.SizeBytes = 1 << 30
 	}
 	spec.LUNAuto = true
@@ -192,7 +192,7 @@ func TestDiskNumbersAreReused(t *testing.T) {
 	if _, err := n.Disk.GetDiskState(t.Context(), &disk.GetDiskStateRequest{DiskNumber: 4}); err != nil {
 		t.Errorf("after the reboot disk 4 is gone: %v", err)
 	}
-	if again := attach(t, n, emulated.DiskSpec{Image: image}); again != 3 {
+	if again := attach(t, n, emulated.DiskSpec{ImagePath: image}); again != 3 {
 		t.Errorf("the disk came back as %d, want the free number 3", again)
 	}
 }
@@ -208,7 +208,7 @@ func TestCloneOfADisk(t *testing.T) {
 	noError(t, err)
 	copied := n.StateDir + "/clone.img"
 	noError(t, os.WriteFile(copied, content, 0o600))
-	number := attach(t, n, emulated.DiskSpec{Image: copied, Offline: true})
+	number := attach(t, n, emulated.DiskSpec{ImagePath: copied, Offline: true})
 	noError(t, setState(t, n, number, true))
 	volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
 	noError(t, err)

@@ -68,7 +68,7 @@ func TestOnlyNTFSIsGrown(t *testing.T) {
 	_, err = f.WriteAt([]byte("ReFS\x00\x00\x00\x00\x00\x00\x00\x00\x00FSRS"), parts[len(parts)-1].StartingOffset+3)
 	noError(t, err)
 	noError(t, f.Close())
-	number := attach(t, n, emulated.DiskSpec{Image: image})
+	number := attach(t, n, emulated.DiskSpec{ImagePath: image})
 	volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
 	noError(t, err)
 	noError(t, n.Emulated.GrowDisk(number, 11<<30))

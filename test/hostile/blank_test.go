@@ -111,8 +111,8 @@ func TestDisksThatHoldDataAreNotPartitioned(t *testing.T) {
 		{"a protective MBR alone", append(partitioned(0xee), mark{440, "\x00\x00\x00\x00"}), refused, "MBR"},
 	} {
 		for _, spec := range []emulated.DiskSpec{{SectorSize: 512}, {SectorSize: 4096, Offline: true}} {
-			spec.SizeBytes, spec.LUNAuto, spec.Image = diskBytes, true, filepath.Join(t.TempDir(), "image")
-			write(t, spec.Image, 0, diskBytes, c.marks)
+			spec.SizeBytes, spec.LUNAuto, spec.ImagePath = diskBytes, true, filepath.Join(t.TempDir(), "image")
+			write(t, spec.ImagePath, 0, diskBytes, c.marks)
 			g.partitionRefused(fmt.Sprintf("%s, sectors of %d bytes", c.name, spec.SectorSize), spec, c.want, c.found)
 		}
 	}
@@ -159,7 +159,7 @@ func TestDamagedGPTsAreNotPartitioned(t *testing.T) {
 		image, err := g.Emulated.DetachDisk(number)
 		noError(t, err)
 		write(t, image, 0, diskBytes, c.damage)
-		g.partitionRefused(name, emulated.DiskSpec{Image: image, LUNAuto: true}, c.want, c.found)
+		g.partitionRefused(name, emulated.DiskSpec{ImagePath: image, LUNAuto: true}, c.want, c.found)
 	}
 	g.alive()
 }
@@ -192,7 +192,7 @@ func TestVolumesThatHoldDataAreNotFormatted(t *testing.T) {
 		image, err := g.Emulated.DetachDisk(number)
 		noError(t, err)
 		write(t, image, offset, length, c.marks)
-		number, err = g.Emulated.AttachDisk(emulated.DiskSpec{Image: image, LUNAuto: true})
+		number, err = g.Emulated.AttachDisk(emulated.DiskSpec{ImagePath: image, LUNAuto: true})
 		noError(t, err)
 		id := g.volumes(number)[0]
 		_, err = g.Volume.GetVolumeStats(t.Context(), &volume.GetVolumeStatsRequest{VolumeId: id})
@@ -236,7 +236,7 @@ func TestDamagedNTFS(t *testing.T) {
 		image, err := g.Emulated.DetachDisk(number)
 		noError(t, err)
 		write(t, image, offset, length, append(ntfs(), damage...))
-		number, err = g.Emulated.AttachDisk(emulated.DiskSpec{Image: image, LUNAuto: true})
+		number, err = g.Emulated.AttachDisk(emulated.DiskSpec{ImagePath: image, LUNAuto: true})
 		noError(t, err)
 		id := g.volumes(number)[0]
 

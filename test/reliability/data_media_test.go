@@ -125,7 +125,7 @@ func TestMediaThatHoldDataAreLeftAlone(t *testing.T) {
 		{"Storage Spaces without a table", medium{4096: "SPACEDB "}, refused, "Storage Spaces"},
 	} {
 		for _, offline := range []bool{false, true} {
-			number := attachDisk(t, n, emulated.DiskSpec{Image: c.bytes.image(t), Offline: offline})
+			number := attachDisk(t, n, emulated.DiskSpec{ImagePath: c.bytes.image(t), Offline: offline})
 			before := n.DiskDigest(number)
 
 			err := partitionDisk(t, n, number)

@@ -40,7 +40,7 @@ func wantCode(t *testing.T, what string, err error, want codes.Code) {
 
 func attachDisk(t *testing.T, n *testnode.Node, spec emulated.DiskSpec) uint32 {
 	t.Helper()
-	if spec.Image == "" {
+	if spec.ImagePath == "" {
 		spec.SizeBytes = dataDiskBytes
 	}
 	spec.LUNAuto = true

@@ -63,7 +63,7 @@ type world struct {
 
 // theDiskSpec is the disk that examples work on; with its image it is that disk again, at its old address.
 func theDiskSpec(image string) emulated.DiskSpec {
-	spec := emulated.DiskSpec{SerialNumber: "the-disk", LUN: 1, Image: image}
+	spec := emulated.DiskSpec{SerialNumber: "the-disk", LUN: 1, ImagePath: image}
 	if image == "" {
 		spec.SizeBytes = diskBytes
 	}

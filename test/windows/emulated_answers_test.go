@@ -35,7 +35,7 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 			return Target{"192.0.2.10", 3260, "iqn.2026-01.emulated:chap", "csi-user", "chap-secret-123"}, nil
 		},
 		Attach: func(_ testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
-			d := &emulatedDisk{node: node, spec: emulated.DiskSpec{SizeBytes: bytes, SectorSize: sectorSize, LUNAuto: true}}
+			d := &emulatedDisk{node: node, spec: emulated.DiskSpec{SizeBytes: emulated.Size(bytes), SectorSize: sectorSize, LUNAuto: true}}
 			return d, d.Attach()
 		},
 	}
@@ -65,7 +65,7 @@ func (d *emulatedDisk) Write(offset int64, content []byte) error {
 }
 
 func (d *emulatedDisk) Detach() (err error) {
-	d.spec.Image, err = d.node.DetachDisk(d.number)
+	d.spec.ImagePath, err = d.node.DetachDisk(d.number)
 	return err
 }
 

@@ -408,18 +408,13 @@ func (x *Cut) GetAfter() bool {
 	return false
 }
 
-// Delay is a time before the call, of a distribution: uniform from min to max, exponential from min on when there is a
-// mean, or by quantiles.
+// Delay is a time before the call, by chance between two ends.
 type Delay struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At least this, not negative.
 	Min *durationpb.Duration `protobuf:"bytes,1,opt,name=min,proto3" json:"min,omitempty"`
 	// At most this, an hour or less. With both ends the same the delay is fixed.
-	Max *durationpb.Duration `protobuf:"bytes,2,opt,name=max,proto3" json:"max,omitempty"`
-	// The mean of an exponential distribution that begins at min; what is beyond max is max.
-	Mean *durationpb.Duration `protobuf:"bytes,3,opt,name=mean,proto3" json:"mean,omitempty"`
-	// Points of the distribution between min and max, by rising share; between them it is uniform.
-	Quantiles     []*Quantile `protobuf:"bytes,4,rep,name=quantiles,proto3" json:"quantiles,omitempty"`
+	Max           *durationpb.Duration `protobuf:"bytes,2,opt,name=max,proto3" json:"max,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -468,75 +463,6 @@ func (x *Delay) GetMax() *durationpb.Duration {
 	return nil
 }
 
-func (x *Delay) GetMean() *durationpb.Duration {
-	if x != nil {
-		return x.Mean
-	}
-	return nil
-}
-
-func (x *Delay) GetQuantiles() []*Quantile {
-	if x != nil {
-		return x.Quantiles
-	}
-	return nil
-}
-
-// Quantile says that a share of the delays is not longer than a duration.
-type Quantile struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Above 0 and below 1: 0.99 is the 99th percentile.
-	Share float64 `protobuf:"fixed64,1,opt,name=share,proto3" json:"share,omitempty"`
-	// The duration.
-	Delay         *durationpb.Duration `protobuf:"bytes,2,opt,name=delay,proto3" json:"delay,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Quantile) Reset() {
-	*x = Quantile{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Quantile) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Quantile) ProtoMessage() {}
-
-func (x *Quantile) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Quantile.ProtoReflect.Descriptor instead.
-func (*Quantile) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *Quantile) GetShare() float64 {
-	if x != nil {
-		return x.Share
-	}
-	return 0
-}
-
-func (x *Quantile) GetDelay() *durationpb.Duration {
-	if x != nil {
-		return x.Delay
-	}
-	return nil
-}
-
 // Hang is empty. An API call that hangs ends with its caller's deadline, or the agent's own, too, and takes no effect then.
 type Hang struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -546,7 +472,7 @@ type Hang struct {
 
 func (x *Hang) Reset() {
 	*x = Hang{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[6]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -558,7 +484,7 @@ func (x *Hang) String() string {
 func (*Hang) ProtoMessage() {}
 
 func (x *Hang) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[6]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -571,7 +497,7 @@ func (x *Hang) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hang.ProtoReflect.Descriptor instead.
 func (*Hang) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{6}
+	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{5}
 }
 
 // Crash is the end of the process, with exit code 137 and nothing tidied up.
@@ -585,7 +511,7 @@ type Crash struct {
 
 func (x *Crash) Reset() {
 	*x = Crash{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[7]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -597,7 +523,7 @@ func (x *Crash) String() string {
 func (*Crash) ProtoMessage() {}
 
 func (x *Crash) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[7]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -610,7 +536,7 @@ func (x *Crash) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Crash.ProtoReflect.Descriptor instead.
 func (*Crash) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{7}
+	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Crash) GetAfter() bool {
@@ -631,7 +557,7 @@ type AddFaultRequest struct {
 
 func (x *AddFaultRequest) Reset() {
 	*x = AddFaultRequest{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[8]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -643,7 +569,7 @@ func (x *AddFaultRequest) String() string {
 func (*AddFaultRequest) ProtoMessage() {}
 
 func (x *AddFaultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[8]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -656,7 +582,7 @@ func (x *AddFaultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddFaultRequest.ProtoReflect.Descriptor instead.
 func (*AddFaultRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{8}
+	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AddFaultRequest) GetFault() *Fault {
@@ -677,7 +603,7 @@ type AddFaultResponse struct {
 
 func (x *AddFaultResponse) Reset() {
 	*x = AddFaultResponse{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[9]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -689,7 +615,7 @@ func (x *AddFaultResponse) String() string {
 func (*AddFaultResponse) ProtoMessage() {}
 
 func (x *AddFaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[9]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -702,7 +628,7 @@ func (x *AddFaultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddFaultResponse.ProtoReflect.Descriptor instead.
 func (*AddFaultResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{9}
+	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AddFaultResponse) GetId() uint64 {
@@ -721,7 +647,7 @@ type ListFaultsRequest struct {
 
 func (x *ListFaultsRequest) Reset() {
 	*x = ListFaultsRequest{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[10]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -733,7 +659,7 @@ func (x *ListFaultsRequest) String() string {
 func (*ListFaultsRequest) ProtoMessage() {}
 
 func (x *ListFaultsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[10]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -746,7 +672,7 @@ func (x *ListFaultsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFaultsRequest.ProtoReflect.Descriptor instead.
 func (*ListFaultsRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{10}
+	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{9}
 }
 
 // ListFaultsResponse lists faults.
@@ -760,7 +686,7 @@ type ListFaultsResponse struct {
 
 func (x *ListFaultsResponse) Reset() {
 	*x = ListFaultsResponse{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[11]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -772,7 +698,7 @@ func (x *ListFaultsResponse) String() string {
 func (*ListFaultsResponse) ProtoMessage() {}
 
 func (x *ListFaultsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[11]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -785,7 +711,7 @@ func (x *ListFaultsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFaultsResponse.ProtoReflect.Descriptor instead.
 func (*ListFaultsResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{11}
+	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListFaultsResponse) GetFaults() []*FaultStatus {
@@ -812,7 +738,7 @@ type FaultStatus struct {
 
 func (x *FaultStatus) Reset() {
 	*x = FaultStatus{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[12]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -824,7 +750,7 @@ func (x *FaultStatus) String() string {
 func (*FaultStatus) ProtoMessage() {}
 
 func (x *FaultStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[12]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -837,7 +763,7 @@ func (x *FaultStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStatus.ProtoReflect.Descriptor instead.
 func (*FaultStatus) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{12}
+	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *FaultStatus) GetId() uint64 {
@@ -879,7 +805,7 @@ type RemoveFaultRequest struct {
 
 func (x *RemoveFaultRequest) Reset() {
 	*x = RemoveFaultRequest{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[13]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -891,7 +817,7 @@ func (x *RemoveFaultRequest) String() string {
 func (*RemoveFaultRequest) ProtoMessage() {}
 
 func (x *RemoveFaultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[13]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -904,7 +830,7 @@ func (x *RemoveFaultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveFaultRequest.ProtoReflect.Descriptor instead.
 func (*RemoveFaultRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{13}
+	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RemoveFaultRequest) GetId() uint64 {
@@ -923,7 +849,7 @@ type RemoveFaultResponse struct {
 
 func (x *RemoveFaultResponse) Reset() {
 	*x = RemoveFaultResponse{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -935,7 +861,7 @@ func (x *RemoveFaultResponse) String() string {
 func (*RemoveFaultResponse) ProtoMessage() {}
 
 func (x *RemoveFaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_fault_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -948,7 +874,7 @@ func (x *RemoveFaultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveFaultResponse.ProtoReflect.Descriptor instead.
 func (*RemoveFaultResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{14}
+	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{13}
 }
 
 var File_admin_v1alpha1_fault_proto protoreflect.FileDescriptor
@@ -981,15 +907,10 @@ const file_admin_v1alpha1_fault_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05after\x18\x04 \x01(\bR\x05after\"\x1b\n" +
 	"\x03Cut\x12\x14\n" +
-	"\x05after\x18\x01 \x01(\bR\x05after\"\xd1\x01\n" +
+	"\x05after\x18\x01 \x01(\bR\x05after\"a\n" +
 	"\x05Delay\x12+\n" +
 	"\x03min\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x03min\x12+\n" +
-	"\x03max\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03max\x12-\n" +
-	"\x04mean\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04mean\x12?\n" +
-	"\tquantiles\x18\x04 \x03(\v2!.csiproxy.admin.v1alpha1.QuantileR\tquantiles\"Q\n" +
-	"\bQuantile\x12\x14\n" +
-	"\x05share\x18\x01 \x01(\x01R\x05share\x12/\n" +
-	"\x05delay\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x05delay\"\x06\n" +
+	"\x03max\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03max\"\x06\n" +
 	"\x04Hang\"\x1d\n" +
 	"\x05Crash\x12\x14\n" +
 	"\x05after\x18\x01 \x01(\bR\x05after\"G\n" +
@@ -1021,45 +942,41 @@ func file_admin_v1alpha1_fault_proto_rawDescGZIP() []byte {
 	return file_admin_v1alpha1_fault_proto_rawDescData
 }
 
-var file_admin_v1alpha1_fault_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_admin_v1alpha1_fault_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_admin_v1alpha1_fault_proto_goTypes = []any{
 	(*Fault)(nil),               // 0: csiproxy.admin.v1alpha1.Fault
 	(*Failure)(nil),             // 1: csiproxy.admin.v1alpha1.Failure
 	(*Status)(nil),              // 2: csiproxy.admin.v1alpha1.Status
 	(*Cut)(nil),                 // 3: csiproxy.admin.v1alpha1.Cut
 	(*Delay)(nil),               // 4: csiproxy.admin.v1alpha1.Delay
-	(*Quantile)(nil),            // 5: csiproxy.admin.v1alpha1.Quantile
-	(*Hang)(nil),                // 6: csiproxy.admin.v1alpha1.Hang
-	(*Crash)(nil),               // 7: csiproxy.admin.v1alpha1.Crash
-	(*AddFaultRequest)(nil),     // 8: csiproxy.admin.v1alpha1.AddFaultRequest
-	(*AddFaultResponse)(nil),    // 9: csiproxy.admin.v1alpha1.AddFaultResponse
-	(*ListFaultsRequest)(nil),   // 10: csiproxy.admin.v1alpha1.ListFaultsRequest
-	(*ListFaultsResponse)(nil),  // 11: csiproxy.admin.v1alpha1.ListFaultsResponse
-	(*FaultStatus)(nil),         // 12: csiproxy.admin.v1alpha1.FaultStatus
-	(*RemoveFaultRequest)(nil),  // 13: csiproxy.admin.v1alpha1.RemoveFaultRequest
-	(*RemoveFaultResponse)(nil), // 14: csiproxy.admin.v1alpha1.RemoveFaultResponse
-	(*durationpb.Duration)(nil), // 15: google.protobuf.Duration
+	(*Hang)(nil),                // 5: csiproxy.admin.v1alpha1.Hang
+	(*Crash)(nil),               // 6: csiproxy.admin.v1alpha1.Crash
+	(*AddFaultRequest)(nil),     // 7: csiproxy.admin.v1alpha1.AddFaultRequest
+	(*AddFaultResponse)(nil),    // 8: csiproxy.admin.v1alpha1.AddFaultResponse
+	(*ListFaultsRequest)(nil),   // 9: csiproxy.admin.v1alpha1.ListFaultsRequest
+	(*ListFaultsResponse)(nil),  // 10: csiproxy.admin.v1alpha1.ListFaultsResponse
+	(*FaultStatus)(nil),         // 11: csiproxy.admin.v1alpha1.FaultStatus
+	(*RemoveFaultRequest)(nil),  // 12: csiproxy.admin.v1alpha1.RemoveFaultRequest
+	(*RemoveFaultResponse)(nil), // 13: csiproxy.admin.v1alpha1.RemoveFaultResponse
+	(*durationpb.Duration)(nil), // 14: google.protobuf.Duration
 }
 var file_admin_v1alpha1_fault_proto_depIdxs = []int32{
 	1,  // 0: csiproxy.admin.v1alpha1.Fault.fail:type_name -> csiproxy.admin.v1alpha1.Failure
 	4,  // 1: csiproxy.admin.v1alpha1.Fault.delay:type_name -> csiproxy.admin.v1alpha1.Delay
-	6,  // 2: csiproxy.admin.v1alpha1.Fault.hang:type_name -> csiproxy.admin.v1alpha1.Hang
-	7,  // 3: csiproxy.admin.v1alpha1.Fault.crash:type_name -> csiproxy.admin.v1alpha1.Crash
+	5,  // 2: csiproxy.admin.v1alpha1.Fault.hang:type_name -> csiproxy.admin.v1alpha1.Hang
+	6,  // 3: csiproxy.admin.v1alpha1.Fault.crash:type_name -> csiproxy.admin.v1alpha1.Crash
 	2,  // 4: csiproxy.admin.v1alpha1.Fault.status:type_name -> csiproxy.admin.v1alpha1.Status
 	3,  // 5: csiproxy.admin.v1alpha1.Fault.cut:type_name -> csiproxy.admin.v1alpha1.Cut
-	15, // 6: csiproxy.admin.v1alpha1.Delay.min:type_name -> google.protobuf.Duration
-	15, // 7: csiproxy.admin.v1alpha1.Delay.max:type_name -> google.protobuf.Duration
-	15, // 8: csiproxy.admin.v1alpha1.Delay.mean:type_name -> google.protobuf.Duration
-	5,  // 9: csiproxy.admin.v1alpha1.Delay.quantiles:type_name -> csiproxy.admin.v1alpha1.Quantile
-	15, // 10: csiproxy.admin.v1alpha1.Quantile.delay:type_name -> google.protobuf.Duration
-	0,  // 11: csiproxy.admin.v1alpha1.AddFaultRequest.fault:type_name -> csiproxy.admin.v1alpha1.Fault
-	12, // 12: csiproxy.admin.v1alpha1.ListFaultsResponse.faults:type_name -> csiproxy.admin.v1alpha1.FaultStatus
-	0,  // 13: csiproxy.admin.v1alpha1.FaultStatus.fault:type_name -> csiproxy.admin.v1alpha1.Fault
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	14, // 6: csiproxy.admin.v1alpha1.Delay.min:type_name -> google.protobuf.Duration
+	14, // 7: csiproxy.admin.v1alpha1.Delay.max:type_name -> google.protobuf.Duration
+	0,  // 8: csiproxy.admin.v1alpha1.AddFaultRequest.fault:type_name -> csiproxy.admin.v1alpha1.Fault
+	11, // 9: csiproxy.admin.v1alpha1.ListFaultsResponse.faults:type_name -> csiproxy.admin.v1alpha1.FaultStatus
+	0,  // 10: csiproxy.admin.v1alpha1.FaultStatus.fault:type_name -> csiproxy.admin.v1alpha1.Fault
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_fault_proto_init() }
@@ -1081,7 +998,7 @@ func file_admin_v1alpha1_fault_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_fault_proto_rawDesc), len(file_admin_v1alpha1_fault_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -37,7 +37,9 @@ type ClockChange struct {
 // By it go: services that are pending (ServiceSpec.PendingTime), sessions with iSCSI portals that are cut off, and the
 // times of files and directories that are made through the kernel. The agent's own deadlines do not.
 func (n *Node) Clock() (now time.Time, stopped bool) {
-	c := n.state.Load().Clock
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c := n.state.Clock
 	return c.now(), !c.Stopped.IsZero()
 }
 
@@ -48,40 +50,35 @@ func (n *Node) SetClock(change ClockChange) (now time.Time, err error) {
 	if change.Advance < 0 || change.Advance > most {
 		return now, fmt.Errorf("%w: the clock is advanced by a duration of at most a century, not by %v", ErrInvalidClock, change.Advance)
 	}
-	var refused error
-	err = n.update(func(s *state) {
-		host := time.Now()
-		now = s.Clock.now()
+	err = n.control(func() error {
+		now = n.state.Clock.now()
 		if !change.To.IsZero() {
 			now = change.To
 		}
 		now = now.Add(change.Advance).Round(0) // without the monotonic reading, which no file keeps
 		if now.Year() < 1980 || now.Year() > 2199 {
-			refused = fmt.Errorf("%w: the year %d is not one of 1980 to 2199", ErrInvalidClock, now.Year())
-			return
+			return fmt.Errorf("%w: the year %d is not one of 1980 to 2199", ErrInvalidClock, now.Year())
 		}
-		stopped := !s.Clock.Stopped.IsZero()
-		if change.Stopped != nil {
-			stopped = *change.Stopped
-		}
-		s.Clock = clockState{Ahead: now.Sub(host.Round(0))}
+		stopped := !n.state.Clock.Stopped.IsZero()
+		set(&stopped, change.Stopped)
+		next := clockState{Ahead: now.Sub(time.Now().Round(0))}
 		if stopped {
-			s.Clock = clockState{Stopped: now}
+			next = clockState{Stopped: now}
 		}
+		if err := n.update(func(s *state) { s.Clock = next }); err != nil {
+			return err
+		}
+		return n.expireSessions()
 	})
-	if err := errors.Join(refused, err); err != nil {
+	if err != nil {
 		return time.Time{}, err
 	}
-	n.identity.Lock()
-	err = n.expireSessions()
-	n.identity.Unlock()
-	n.retireContents()
-	return now, err
+	return now, nil
 }
 
 // stamp gives a new file the time of the node, where it is not the host's.
 func (n *Node) stamp(dir *os.Root, name string) error {
-	c := n.state.Load().Clock
+	c := n.state.Clock
 	if c == (clockState{}) {
 		return nil
 	}

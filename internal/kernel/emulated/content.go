@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"sync"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
@@ -20,59 +19,39 @@ type content struct {
 	node  *Node
 	id    guid.GUID // of a volume
 	share shareName // of a share on a file server, which has no id
+	path  string    // of the directory on the host
 
-	mu    sync.Mutex // one change, look-up or opening at a time
 	root  *os.Root
-	dir   *os.File // the root as a file, where and once somebody wanted it
-	gone  error    // why nothing works any more
+	gone  error // why nothing works any more
 	opens []*fileHandle
 }
 
-// content mounts a volume, or gives what is mounted.
-func (n *Node) content(v *volume) (*content, error) { return n.contentFor(v, nil) }
-
-// contentFor is content for one who may have locked the volume.
-func (n *Node) contentFor(v *volume, owner *volumeHandle) (*content, error) {
+// content mounts a volume, or gives what is mounted. Owner is nil, or one who may have locked the volume.
+func (n *Node) content(v *volume, owner *volumeHandle) (*content, error) {
 	if err := v.mounted(); err != nil {
 		return nil, err
 	}
-	if v.lockedByOther(owner) {
+	if opens := v.disk.open[v.id]; opens != nil && opens.locked != nil && opens.locked != owner {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
-	c, err := n.mount(v.id)
-	if err != nil {
-		return nil, err
-	}
-	if now, ok := n.volume(v.id); !ok || !now.formatted() { // it went while this was going on
-		n.retireContent(v.id, errVolumeGone)
-		return nil, win32.ERROR_PATH_NOT_FOUND
-	}
-	return c, nil
+	return n.mount(content{id: v.id, path: contentPath(n.dir, v.id)})
 }
 
-// mount gives the content of a volume, and opens its directory, made when needed, the first time.
-func (n *Node) mount(id guid.GUID) (*content, error) {
-	n.mu.RLock()
-	c := n.contents[id]
-	n.mu.RUnlock()
-	if c != nil {
-		return c, nil
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
+// mount gives what is mounted of a directory, which it opens, made when needed, the first time.
+func (n *Node) mount(what content) (*content, error) {
 	if n.disks == nil {
 		return nil, errRebooted
 	}
-	if c := n.contents[id]; c != nil {
+	if c := n.contents[what.path]; c != nil {
 		return c, nil
 	}
-	root, err := n.openContentDir(contentPath(n.dir, id))
+	root, err := n.openContentDir(what.path)
 	if err != nil {
 		return nil, err
 	}
-	c = &content{node: n, id: id, root: root}
-	n.contents[id] = c
-	return c, nil
+	what.node, what.root = n, root
+	n.contents[what.path] = &what
+	return &what, nil
 }
 
 // openContentDir opens the directory that files are in, made when needed.
@@ -99,46 +78,30 @@ func (n *Node) openContentDir(path string) (*os.Root, error) {
 	return root, nil
 }
 
-func (v *volume) lockedByOther(owner *volumeHandle) bool {
-	v.disk.mu.RLock()
-	defer v.disk.mu.RUnlock()
-	opens := v.disk.open[v.id]
-	return opens != nil && opens.locked != nil && opens.locked != owner
+// dismount ends what is open on one volume.
+func (n *Node) dismount(id guid.GUID) {
+	n.retire(errDismounted, func(c *content) bool { return !c.isShare() && c.id == id })
 }
 
 // retire ends all use of the content, and lets go of the host's directories: its handles are only good for closing.
 func (c *content) retire(why error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone == nil {
-		c.gone = why
-		_ = c.root.Close() // nothing is lost: a directory handle holds no data
-		if c.dir != nil {
-			_ = c.dir.Close()
-		}
-		for _, h := range c.opens {
-			h.closed = true
-			_ = h.release()
-		}
-		c.opens = nil
+	c.gone = why
+	_ = c.root.Close() // nothing is lost: a directory handle holds no data
+	for _, h := range c.opens {
+		h.closed = true
+		_ = h.release()
 	}
+	c.opens = nil
 }
 
-// filesOpen tells whether any file of the volume is open.
+// filesOpen reports whether any file of the volume is open.
 func (n *Node) filesOpen(id guid.GUID) bool {
-	n.mu.RLock()
-	c := n.contents[id]
-	n.mu.RUnlock()
-	if c == nil {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.opens) > 0
+	c := n.contents[contentPath(n.dir, id)]
+	return c != nil && len(c.opens) > 0
 }
 
 // shared checks an opening against those who have the file open already, as Windows does: what either side wants the
-// other must share. The caller has mu.
+// other must share.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/nf-wdm-iocheckshareaccess
 func (c *content) shared(info os.FileInfo, access, share uint32) error {
 	wants := shareNeeded(access)
@@ -156,7 +119,7 @@ func (c *content) shared(info os.FileInfo, access, share uint32) error {
 
 // shareNeeded is what others must share for the access to be possible; attributes and synchronisation need nothing.
 func shareNeeded(access uint32) (share uint32) {
-	const genericAll, appendData, execute = 0x10000000, win32.FILE_ADD_SUBDIRECTORY, win32.FILE_TRAVERSE
+	const appendData, execute = win32.FILE_ADD_SUBDIRECTORY, win32.FILE_TRAVERSE
 	if access&(readAccess|execute|genericAll) != 0 {
 		share |= win32.FILE_SHARE_READ
 	}
@@ -169,11 +132,6 @@ func shareNeeded(access uint32) (share uint32) {
 	return share
 }
 
-// add registers a handle; the caller has mu.
-func (c *content) add(h *fileHandle) { c.opens = append(c.opens, h) }
-
 func (c *content) drop(h *fileHandle) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.opens = slices.DeleteFunc(c.opens, func(o *fileHandle) bool { return o == h })
 }

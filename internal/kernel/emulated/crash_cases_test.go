@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -104,7 +105,7 @@ func crashCases() []crashCase {
 				must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT}.Bytes()))
 			},
 			func(n *Node) error {
-				d, _ := n.diskNumbered(1)
+				d := n.disks[1]
 				l, _, err := win32.PlanDataPartition(d.layout.driveLayout(), 0, func() (guid.GUID, error) { return newGUID(), nil })
 				return errors.Join(err, ioctl(n, oneDrive, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, l.Bytes()))
 			},
@@ -135,7 +136,7 @@ func crashCases() []crashCase {
 			func(t *testing.T, n *Node) {
 				formatted(t, n, oneDrive)
 				serial = firstData(n).boot.serial
-				c, err := n.content(firstData(n))
+				c, err := n.content(firstData(n), nil)
 				must(t, err)
 				must(t, os.WriteFile(filepath.Join(c.root.Name(), "file"), []byte("x"), 0o600))
 			},
@@ -171,8 +172,8 @@ func crashCases() []crashCase {
 					t.Errorf("file system of %d sectors in %d", v.boot.sectors, sectors+1)
 				}
 				backup := make([]byte, 512)
-				if _, err := v.disk.image.file.ReadAt(backup, v.offset+int64(v.boot.sectors)*512); err != nil || isZero(backup) {
-					t.Errorf("backup boot sector: %v, zero: %v", err, isZero(backup))
+				if _, err := v.disk.image.file.ReadAt(backup, v.offset+int64(v.boot.sectors)*512); err != nil || bytes.Equal(backup, make([]byte, len(backup))) {
+					t.Errorf("backup boot sector: %v, zero: %v", err, bytes.Equal(backup, make([]byte, len(backup))))
 				}
 				return oldOrNew(v.boot.sectors == sectors && v.length > 60<<20)
 			},
@@ -244,7 +245,7 @@ func crashCases() []crashCase {
 			"detach", mounted,
 			func(n *Node) error { _, err := n.DetachDisk(1); return err },
 			func(t *testing.T, n *Node) string {
-				_, attached := n.diskNumbered(1)
+				_, attached := n.disks[1]
 				images, err := os.ReadDir(filepath.Join(n.dir, detachedDir))
 				must(t, err)
 				if attached == (len(images) == 1) {
@@ -260,7 +261,7 @@ func crashCases() []crashCase {
 		},
 		{
 			"log out of a target", func(t *testing.T, n *Node) { discovered(t, n); logIn(t, n, openLogin()) },
-			func(n *Node) error { return n.LogoutISCSITarget(n.state.Load().ISCSI.Sessions[0].id()) },
+			func(n *Node) error { return n.LogoutISCSITarget(n.state.ISCSI.Sessions[0].id()) },
 			func(t *testing.T, n *Node) string { return oldOrNew(!sessionAndDisk(t, n)) },
 		},
 		{
@@ -276,16 +277,16 @@ func crashCases() []crashCase {
 			func(t *testing.T, n *Node) {
 				partition(t, n, oneDrive)
 				clone := filepath.Join(t.TempDir(), "clone")
-				d, _ := n.diskNumbered(1)
+				d := n.disks[1]
 				bytes, err := os.ReadFile(d.image.path())
 				must(t, err)
 				must(t, os.WriteFile(clone, bytes, 0o600))
-				_, err = n.AttachDisk(DiskSpec{Image: clone, LUNAuto: true, Offline: true})
+				_, err = n.AttachDisk(DiskSpec{ImagePath: clone, LUNAuto: true, Offline: true})
 				must(t, err)
 			},
 			func(n *Node) error { return n.SetDiskOnline(3, true) },
 			func(t *testing.T, n *Node) string {
-				d, _ := n.diskNumbered(3)
+				d := n.disks[3]
 				one, clone := layoutOf(t, n, 1), layoutOf(t, n, 3)
 				if !d.record.Offline && (one.DiskID == clone.DiskID || one.Partitions[1].ID == clone.Partitions[1].ID) {
 					t.Error("two disks with one identity are online")

@@ -12,15 +12,17 @@ import (
 )
 
 // DiskInterfaces implements kernel.Devices.
-func (n *Node) DiskInterfaces() ([]string, error) {
-	if err := n.passTime(); err != nil {
-		return nil, failed("CM_Get_Device_Interface_ListW", "", err)
-	}
-	var paths []string
-	for _, d := range n.diskList() {
-		paths = append(paths, d.interfacePath())
-	}
-	return paths, nil
+func (n *Node) DiskInterfaces() (paths []string, err error) {
+	err = n.call("CM_Get_Device_Interface_ListW", "", func() error {
+		if err := n.passTime(); err != nil {
+			return err
+		}
+		for _, d := range n.diskList() {
+			paths = append(paths, d.interfacePath())
+		}
+		return nil
+	})
+	return paths, err
 }
 
 // ReenumerateDevices implements kernel.Devices. Disks come and go at once, so there is nothing left to find.
@@ -28,25 +30,22 @@ func (n *Node) ReenumerateDevices() error { return nil }
 
 // OpenDevice implements kernel.Devices. It opens a disk as \\.\PhysicalDriveN or by its interface path, a volume as
 // \\?\Volume{GUID} and an adapter as \\.\ScsiN:, all in any case.
-func (n *Node) OpenDevice(path string, access uint32) (kernel.Handle, error) {
-	h, err := n.openDevice(path, access)
-	if err != nil {
-		return nil, failed("CreateFileW", path, err)
-	}
-	return h, nil
+func (n *Node) OpenDevice(path string, access uint32) (h kernel.Handle, err error) {
+	err = n.call("CreateFileW", path, func() (err error) {
+		h, err = n.openDevice(path, access)
+		return err
+	})
+	return h, err
 }
 
 func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 	if err := n.passTime(); err != nil {
 		return nil, err
 	}
-	n.mu.RLock()
 	base := device{node: n, boot: n.boot, object: path, access: access}
-	n.mu.RUnlock()
-
 	lower := strings.ToLower(path)
 	if number, ok := cutNumber(lower, `\\.\physicaldrive`, ""); ok {
-		if d, ok := n.diskNumbered(number); ok {
+		if d, ok := n.disks[number]; ok {
 			return &diskHandle{base, d}, nil
 		}
 		return nil, win32.ERROR_FILE_NOT_FOUND
@@ -61,7 +60,7 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 	}
 	if text, _, ok := strings.Cut(strings.TrimPrefix(lower, interfacePrefix), "&"); ok && strings.HasPrefix(lower, interfacePrefix) {
 		number, _ := cutNumber(text, "", "")
-		if d, ok := n.diskNumbered(number); ok && strings.EqualFold(d.interfacePath(), path) {
+		if d, ok := n.disks[number]; ok && strings.EqualFold(d.interfacePath(), path) {
 			return &diskHandle{base, d}, nil
 		}
 		return nil, win32.ERROR_FILE_NOT_FOUND
@@ -100,37 +99,45 @@ type device struct {
 const (
 	readAccess  = win32.GENERIC_READ | win32.FILE_READ_DATA
 	writeAccess = win32.GENERIC_WRITE | win32.FILE_WRITE_DATA
+	genericAll  = 0x10000000 // GENERIC_ALL
 )
 
-// alive fails for handles of an earlier boot.
-func (h *device) alive() error {
-	h.node.mu.RLock()
-	defer h.node.mu.RUnlock()
-	if h.boot != h.node.boot {
-		return errRebooted
-	}
-	return nil
-}
-
-// allowed checks the access that a control code asks of the handle.
-func (h *device) allowed(code uint32) error {
-	need := win32.ControlCodeAccess(code)
-	if need&win32.FILE_READ_ACCESS != 0 && h.access&readAccess == 0 ||
-		need&win32.FILE_WRITE_ACCESS != 0 && h.access&writeAccess == 0 {
-		return win32.ERROR_ACCESS_DENIED
-	}
-	return h.alive()
-}
-
-// control runs a control code that was found, and names it in the error.
-func (h *device) control(code uint32, run func() (int, error)) (int, error) {
-	err := h.allowed(code)
-	n := 0
-	if err == nil {
+// call runs a function of the handle, which must be of this boot.
+func (h *device) call(function, object string, run func() (int, error)) (n int, err error) {
+	err = h.node.call(function, object, func() (err error) {
+		if h.boot != h.node.boot {
+			return errRebooted
+		}
 		n, err = run()
-	}
-	return n, failed("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, err)
+		return err
+	})
+	return n, err
 }
+
+// control runs a control code, if the handle has the access that it asks for.
+func (h *device) control(code uint32, run func() (int, error)) (int, error) {
+	return h.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, func() (int, error) {
+		need := win32.ControlCodeAccess(code)
+		if need&win32.FILE_READ_ACCESS != 0 && h.access&readAccess == 0 ||
+			need&win32.FILE_WRITE_ACCESS != 0 && h.access&writeAccess == 0 {
+			return 0, win32.ERROR_ACCESS_DENIED
+		}
+		return run()
+	})
+}
+
+// ReadAt implements kernel.Handle.
+func (h *device) ReadAt([]byte, int64) (int, error) {
+	return 0, failed("ReadFile", h.object, win32.ERROR_INVALID_FUNCTION)
+}
+
+// Flush implements kernel.Handle.
+func (h *device) Flush() error {
+	return failed("FlushFileBuffers", h.object, win32.ERROR_INVALID_FUNCTION)
+}
+
+// Close implements kernel.Handle.
+func (h *device) Close() error { return nil }
 
 // FinalPath implements kernel.Handle.
 func (h *device) FinalPath(uint32) (string, error) {
@@ -147,17 +154,34 @@ func (h *device) SetInformation(uint32, []byte) error {
 	return failed("SetFileInformationByHandle", h.object, win32.ERROR_INVALID_PARAMETER)
 }
 
-// readable checks a read by sectors from a medium of so many bytes and cuts it to the end; 0 is the end.
-func (h *device) readable(p []byte, offset, size, sector int64) (int, error) {
-	switch {
-	case h.access&readAccess == 0:
-		return 0, win32.ERROR_ACCESS_DENIED
-	case offset < 0 || offset%sector != 0 || int64(len(p))%sector != 0:
-		return 0, win32.ERROR_INVALID_PARAMETER
-	case offset >= size:
-		return 0, nil
+// span is a part of a disk.
+type span struct {
+	disk       *disk
+	from, size int64
+}
+
+// read reads whole sectors of a part of a disk.
+func (h *device) read(p []byte, offset int64, find func() (span, error)) (int, error) {
+	n, err := h.call("ReadFile", h.object, func() (int, error) {
+		part, err := find()
+		if err != nil {
+			return 0, err
+		}
+		sector := part.disk.sectorSize()
+		switch {
+		case h.access&readAccess == 0:
+			return 0, win32.ERROR_ACCESS_DENIED
+		case offset < 0 || offset%sector != 0 || int64(len(p))%sector != 0:
+			return 0, win32.ERROR_INVALID_PARAMETER
+		case offset >= part.size:
+			return 0, nil
+		}
+		return part.disk.image.file.ReadAt(p[:min(int64(len(p)), part.size-offset)], part.from+offset)
+	})
+	if err == nil && n < len(p) {
+		err = io.EOF
 	}
-	return int(min(int64(len(p)), size-offset)), nil
+	return n, err
 }
 
 // put copies a fixed structure out; a buffer that is too small gets nothing.
@@ -187,25 +211,4 @@ func (h *adapterHandle) DeviceIoControl(code uint32, _, _ []byte) (int, error) {
 		}
 		return 0, nil // disks come and go at once
 	})
-}
-
-// ReadAt implements kernel.Handle.
-func (h *adapterHandle) ReadAt([]byte, int64) (int, error) {
-	return 0, failed("ReadFile", h.object, win32.ERROR_INVALID_FUNCTION)
-}
-
-// Flush implements kernel.Handle.
-func (h *adapterHandle) Flush() error {
-	return failed("FlushFileBuffers", h.object, win32.ERROR_INVALID_FUNCTION)
-}
-
-// Close implements kernel.Handle.
-func (h *adapterHandle) Close() error { return nil }
-
-// endOfFile is what a read at the end gives.
-func endOfFile(n, wanted int) error {
-	if n < wanted {
-		return io.EOF
-	}
-	return nil
 }

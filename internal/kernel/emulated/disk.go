@@ -5,7 +5,7 @@ package emulated
 import (
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
@@ -18,10 +18,8 @@ type disk struct {
 	node   *Node
 	number uint32
 
-	mu        sync.RWMutex
 	image     *image
 	record    diskState // as in node.json
-	gone      bool      // detached, or the node is closed
 	layout    layout    // what the image says, read again after each change of it
 	volumes   []*volume // what the layout gives, when the disk is online; never changed in place
 	knownSize int64     // the size that the driver saw last, by IOCTL_DISK_UPDATE_DRIVE_SIZE or when it started
@@ -53,8 +51,7 @@ func (n *Node) newDisk(record diskState) (*disk, error) {
 
 func (d *disk) sectorSize() int64 { return int64(d.record.SectorSize) }
 
-// refresh reads the layout and the volumes from the image. The caller has mu for writing, or the disk to itself. While
-// a change is half done and cannot be finished, the disk has no volumes: they would be neither old nor new.
+// refresh reads the layout and the volumes from the image. While a change is half done and cannot be finished, the disk has no volumes: they would be neither old nor new.
 func (d *disk) refresh() error {
 	if d.image.half {
 		if err := d.image.replay(); err != nil {
@@ -62,7 +59,7 @@ func (d *disk) refresh() error {
 			return err
 		}
 	}
-	l, err := readLayout(d.image.file, d.image.size, int(d.record.SectorSize), d.node.switches().ZeroedDiskIsMBR)
+	l, err := readLayout(d.image.file, d.image.size, int(d.record.SectorSize), d.node.state.Switches.ZeroedDiskIsMBR)
 	if err != nil {
 		return err
 	}
@@ -93,39 +90,21 @@ func (d *disk) refresh() error {
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-partition_information_gpt
 const withoutVolume = win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN | win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED
 
-// commit changes the image as one and reads it again. The caller has mu for writing.
+// commit changes the image as one and reads it again.
 func (d *disk) commit(c change) error {
 	return errors.Join(d.image.commit(c), d.refresh())
 }
 
-// volumeList is the disk's volumes: none while it is offline or gone.
-func (d *disk) volumeList() []*volume {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.gone {
-		return nil
-	}
-	return d.volumes
-}
+// attached reports whether the disk is in its node: it may be pulled while it is open.
+func (d *disk) attached() bool { return d.node.disks[d.number] == d }
 
-// volume finds a volume of the disk.
+// volume finds a volume of the disk, which has none while it is offline.
 func (d *disk) volume(id guid.GUID) (*volume, bool) {
-	for _, v := range d.volumeList() {
-		if v.id == id {
-			return v, true
-		}
+	i := slices.IndexFunc(d.volumes, func(v *volume) bool { return v.id == id })
+	if i < 0 || !d.attached() {
+		return nil, false
 	}
-	return nil, false
-}
-
-// volumeNow finds a volume of the disk. The caller has mu.
-func (d *disk) volumeNow(id guid.GUID) *volume {
-	for _, v := range d.volumes {
-		if v.id == id {
-			return v
-		}
-	}
-	return nil
+	return d.volumes[i], true
 }
 
 // writable returns ERROR_WRITE_PROTECT for a disk that is read-only or offline: offline disks take no writes through
@@ -138,19 +117,13 @@ func (d *disk) writable() error {
 }
 
 // setAttributes changes offline and read-only, in node.json first. A disk that comes online with the identity of one
-// that is online gets a new identity, as Windows does with clones. The caller has Node.identity, and no disk's lock.
+// that is online gets a new identity, as Windows does with clones.
 func (d *disk) setAttributes(offline, readOnly bool) error {
-	others := d.node.identities(d)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.gone {
-		return errVolumeGone
-	}
 	if d.record.System && offline {
 		return ErrSystemDisk
 	}
 	if d.record.Offline && !offline {
-		if err := d.leaveIdentities(others); err != nil {
+		if err := d.leaveIdentities(); err != nil {
 			return err
 		}
 	}
@@ -172,26 +145,19 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 func (n *Node) identities(except *disk) map[guid.GUID]bool {
 	used := map[guid.GUID]bool{}
 	for _, d := range n.diskList() {
-		if d == except {
-			continue
-		}
-		d.mu.RLock()
-		if !d.record.Offline && !d.gone {
+		if d != except && !d.record.Offline {
 			for _, id := range d.layout.identities() {
 				used[id] = true
 			}
 		}
-		d.mu.RUnlock()
 	}
 	return used
 }
 
-// leaveIdentities gives the disk new identities for those that others use. The caller has mu for writing.
-func (d *disk) leaveIdentities(others map[guid.GUID]bool) error {
-	clash := false
-	for _, id := range d.layout.identities() {
-		clash = clash || others[id]
-	}
+// leaveIdentities gives the disk new identities for those that others use.
+func (d *disk) leaveIdentities() error {
+	others := d.node.identities(d)
+	clash := slices.ContainsFunc(d.layout.identities(), func(id guid.GUID) bool { return others[id] })
 	if !clash {
 		return nil
 	}

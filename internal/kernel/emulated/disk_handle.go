@@ -15,28 +15,20 @@ type diskHandle struct {
 // DeviceIoControl implements kernel.Handle with the disk's control codes.
 func (h *diskHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
 	return h.control(code, func() (int, error) {
-		if change := h.change(code); change != nil {
-			n, err := change(in, out)
-			if err == nil && code != win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX {
-				h.node.retireContents()
-			}
-			return n, err
-		}
-		h.disk.mu.RLock()
-		defer h.disk.mu.RUnlock()
-		if h.disk.gone {
+		if !h.disk.attached() {
 			return 0, errVolumeGone
+		}
+		if change := h.disk.change(code); change != nil {
+			defer h.node.retireGone()
+			return change(in, out)
 		}
 		return h.disk.query(code, in, out)
 	})
 }
 
-// change returns what handles a control code that may change the disk; nil for the others.
-func (h *diskHandle) change(code uint32) func(in, out []byte) (int, error) {
-	d := h.disk
+// change returns what handles a control code that changes the disk; nil for the others.
+func (d *disk) change(code uint32) func(in, out []byte) (int, error) {
 	switch code {
-	case win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX: // a late reserved partition may come
-		return d.getLayout
 	case win32.IOCTL_DISK_SET_DISK_ATTRIBUTES:
 		return d.setDiskAttributes
 	case win32.IOCTL_DISK_CREATE_DISK:
@@ -55,7 +47,7 @@ func (h *diskHandle) change(code uint32) func(in, out []byte) (int, error) {
 	return nil
 }
 
-// query answers the control codes that change nothing. The caller has mu for reading.
+// query answers the other control codes.
 func (d *disk) query(code uint32, in, out []byte) (int, error) {
 	switch code {
 	case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
@@ -66,6 +58,8 @@ func (d *disk) query(code uint32, in, out []byte) (int, error) {
 		return put(out, win32.SCSIAddress{
 			PortNumber: d.record.Adapter, PathID: d.record.Bus, TargetID: d.record.Target, LUN: d.record.LUN,
 		}.Bytes())
+	case win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX:
+		return d.getLayout(out)
 	case win32.IOCTL_DISK_GET_LENGTH_INFO:
 		return put(out, win32.LengthInformation{Length: d.image.size}.Bytes())
 	case win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:
@@ -117,8 +111,8 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 		return 0, win32.ERROR_INVALID_PARAMETER
 	case query.PropertyID == win32.StorageDeviceProperty:
 		descriptor = win32.StorageDevice{
-			BusType: d.record.BusType, VendorID: "Emulated", ProductID: "Disk", ProductRevision: "1.0",
-			SerialNumber: d.record.Serial,
+			BusType: uint32(d.record.BusType), VendorID: "Emulated", ProductID: "Disk", ProductRevision: "1.0",
+			SerialNumber: d.record.SerialNumber,
 		}.Bytes()
 	case query.PropertyID == win32.StorageDeviceIdProperty && len(d.record.Identifiers) > 0:
 		descriptor = win32.StorageDeviceID{Identifiers: d.record.Identifiers}.Bytes()
@@ -139,39 +133,24 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 
 // ReadAt implements kernel.Handle: the disk's bytes, also while it is offline.
 func (h *diskHandle) ReadAt(p []byte, offset int64) (int, error) {
-	if err := h.alive(); err != nil {
-		return 0, failed("ReadFile", h.object, err)
-	}
-	d := h.disk
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.gone {
-		return 0, failed("ReadFile", h.object, errVolumeGone)
-	}
-	n, err := h.readable(p, offset, d.image.size, d.sectorSize())
-	if err == nil && n > 0 {
-		n, err = d.image.file.ReadAt(p[:n], offset)
-	}
-	if err != nil {
-		return n, failed("ReadFile", h.object, err)
-	}
-	return n, endOfFile(n, len(p))
+	return h.read(p, offset, func() (span, error) {
+		if !h.disk.attached() {
+			return span{}, errVolumeGone
+		}
+		return span{h.disk, 0, h.disk.image.size}, nil
+	})
 }
 
 // Flush implements kernel.Handle. Everything that was written is on the medium already.
 func (h *diskHandle) Flush() error {
-	err := h.alive()
-	h.disk.mu.RLock()
-	defer h.disk.mu.RUnlock()
-	switch {
-	case err != nil:
-	case h.disk.gone:
-		err = errVolumeGone
-	case h.access&writeAccess == 0:
-		err = win32.ERROR_ACCESS_DENIED
-	}
-	return failed("FlushFileBuffers", h.object, err)
+	_, err := h.call("FlushFileBuffers", h.object, func() (int, error) {
+		switch {
+		case !h.disk.attached():
+			return 0, errVolumeGone
+		case h.access&writeAccess == 0:
+			return 0, win32.ERROR_ACCESS_DENIED
+		}
+		return 0, nil
+	})
+	return err
 }
-
-// Close implements kernel.Handle.
-func (h *diskHandle) Close() error { return nil }

@@ -11,51 +11,32 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// changing runs f with the disk to itself, if the disk is still there. Node.identity is held, so that f can give the
-// disk identities that stay unique; others are those in use.
-func (d *disk) changing(f func(others map[guid.GUID]bool) (int, error)) (int, error) {
-	d.node.identity.Lock()
-	defer d.node.identity.Unlock()
-	others := d.node.identities(d)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.gone {
-		return 0, errVolumeGone
-	}
-	return f(others)
-}
-
 // createDisk is IOCTL_DISK_CREATE_DISK: an empty table in place of what was there.
 func (d *disk) createDisk(in, _ []byte) (int, error) {
 	want, err := parsed(win32.ParseCreateDisk(in))
 	if err != nil {
 		return 0, err
 	}
-	if d.node.switches().CreateDiskClears && !d.record.System {
-		d.node.identity.Lock()
-		err := d.setAttributes(false, false)
-		d.node.identity.Unlock()
-		if err != nil {
+	if d.node.state.Switches.CreateDiskClears && !d.record.System {
+		if err := d.setAttributes(false, false); err != nil {
 			return 0, err
 		}
 	}
-	return d.changing(func(others map[guid.GUID]bool) (int, error) {
-		if err := d.replaceable(); err != nil {
-			return 0, err
+	if err := d.replaceable(); err != nil {
+		return 0, err
+	}
+	switch others := d.node.identities(d); want.Style {
+	case win32.PARTITION_STYLE_GPT:
+		return 0, d.createGPT(want, others)
+	case win32.PARTITION_STYLE_MBR:
+		if others[signatureIdentity(want.Signature)] {
+			return 0, win32.ERROR_INVALID_PARAMETER
 		}
-		switch want.Style {
-		case win32.PARTITION_STYLE_GPT:
-			return 0, d.createGPT(want, others)
-		case win32.PARTITION_STYLE_MBR:
-			if others[signatureIdentity(want.Signature)] {
-				return 0, win32.ERROR_INVALID_PARAMETER
-			}
-			empty := mbr{signature: want.Signature}.encode(make([]byte, d.record.SectorSize))
-			return 0, d.commit(change{blocks: append(d.clearTables(), gpt.Block{Offset: 0, Data: empty})})
-		default:
-			return 0, d.commit(change{blocks: d.clearTables()})
-		}
-	})
+		empty := mbr{signature: want.Signature}.encode(make([]byte, d.record.SectorSize))
+		return 0, d.commit(change{blocks: append(d.clearTables(), gpt.Block{Offset: 0, Data: empty})})
+	default:
+		return 0, d.commit(change{blocks: d.clearTables()})
+	}
 }
 
 // replaceable fails for a disk that cannot be written, and for the one that Windows runs from.
@@ -83,7 +64,7 @@ func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error
 	if err != nil {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	s := d.node.switches()
+	s := d.node.state.Switches
 	if s.MSR == MSRImmediate {
 		t = d.withMSR(t)
 	}
@@ -131,44 +112,24 @@ func freeSlot(partitions []gpt.Partition) int {
 
 // deleteLayout is IOCTL_DISK_DELETE_DRIVE_LAYOUT.
 func (d *disk) deleteLayout(_, _ []byte) (int, error) {
-	return d.changing(func(map[guid.GUID]bool) (int, error) {
-		if err := d.replaceable(); err != nil {
-			return 0, err
-		}
-		d.msrIn = 0
-		return 0, d.commit(change{blocks: d.clearTables()})
-	})
+	if err := d.replaceable(); err != nil {
+		return 0, err
+	}
+	d.msrIn = 0
+	return 0, d.commit(change{blocks: d.clearTables()})
 }
 
-// getLayout is IOCTL_DISK_GET_DRIVE_LAYOUT_EX.
-func (d *disk) getLayout(_, out []byte) (int, error) {
-	d.mu.RLock()
-	waiting := d.msrIn > 0
-	d.mu.RUnlock()
-	if waiting {
-		_, err := d.changing(func(map[guid.GUID]bool) (int, error) { return 0, d.awaitMSR() })
-		if err != nil {
-			return 0, err
+// getLayout is IOCTL_DISK_GET_DRIVE_LAYOUT_EX. A late reserved partition may come.
+func (d *disk) getLayout(out []byte) (int, error) {
+	if d.msrIn > 0 {
+		d.msrIn--
+		if d.msrIn == 0 && d.layout.gpt != nil && d.writable() == nil {
+			if err := d.commit(change{blocks: d.withMSR(d.layout.gpt).Encode()}); err != nil {
+				return 0, err
+			}
 		}
-	}
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.gone {
-		return 0, errVolumeGone
 	}
 	return put(out, d.layout.driveLayout().Bytes())
-}
-
-// awaitMSR counts a reading of the layout; at the last one the reserved partition comes. The caller has mu.
-func (d *disk) awaitMSR() error {
-	if d.msrIn == 0 {
-		return nil
-	}
-	d.msrIn--
-	if d.msrIn > 0 || d.layout.gpt == nil || d.writable() != nil {
-		return nil //nolint:nilerr // a disk that cannot be written gets none
-	}
-	return d.commit(change{blocks: d.withMSR(d.layout.gpt).Encode()})
 }
 
 // setLayout is IOCTL_DISK_SET_DRIVE_LAYOUT_EX: the whole table is replaced, what is missing is deleted. A partition
@@ -178,28 +139,26 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return d.changing(func(others map[guid.GUID]bool) (int, error) {
-		if err := d.writable(); err != nil {
-			return 0, err
-		}
-		if want.Style != d.layout.style {
-			return 0, win32.ERROR_INVALID_PARAMETER
-		}
-		var blocks []gpt.Block
-		switch want.Style {
-		case win32.PARTITION_STYLE_GPT:
-			blocks, err = d.gptBlocks(want, others)
-		case win32.PARTITION_STYLE_MBR:
-			blocks, err = d.mbrBlocks(want, others)
-		default:
-			err = win32.ERROR_INVALID_PARAMETER
-		}
-		if err != nil {
-			return 0, err
-		}
-		d.msrIn = 0
-		return 0, d.commit(change{blocks: blocks})
-	})
+	if err := d.writable(); err != nil {
+		return 0, err
+	}
+	if want.Style != d.layout.style {
+		return 0, win32.ERROR_INVALID_PARAMETER
+	}
+	var blocks []gpt.Block
+	switch others := d.node.identities(d); want.Style {
+	case win32.PARTITION_STYLE_GPT:
+		blocks, err = d.gptBlocks(want, others)
+	case win32.PARTITION_STYLE_MBR:
+		blocks, err = d.mbrBlocks(want, others)
+	default:
+		err = win32.ERROR_INVALID_PARAMETER
+	}
+	if err != nil {
+		return 0, err
+	}
+	d.msrIn = 0
+	return 0, d.commit(change{blocks: blocks})
 }
 
 func (d *disk) gptBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]gpt.Block, error) {
@@ -235,7 +194,8 @@ func (d *disk) gptBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]g
 		p.Slot = freeSlot(t.Partitions)
 		t.Partitions = append(t.Partitions, p)
 	}
-	if d.record.System && d.losesPartition(old, used) {
+	lost := func(p gpt.Partition) bool { return !used[p.ID] }
+	if d.record.System && slices.ContainsFunc(old, lost) {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
 	if t.Check() != nil {
@@ -248,10 +208,6 @@ func (d *disk) gptBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]g
 func (d *disk) aligned(p win32.Partition) bool {
 	return p.StartingOffset >= 0 && p.Length > 0 && p.StartingOffset%d.sectorSize() == 0 &&
 		p.Length%d.sectorSize() == 0 && p.Length <= d.image.size-p.StartingOffset
-}
-
-func (d *disk) losesPartition(old []gpt.Partition, kept map[guid.GUID]bool) bool {
-	return slices.ContainsFunc(old, func(p gpt.Partition) bool { return !kept[p.ID] })
 }
 
 func (d *disk) mbrBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]gpt.Block, error) {

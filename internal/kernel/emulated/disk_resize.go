@@ -3,8 +3,6 @@
 package emulated
 
 import (
-	"github.com/Microsoft/go-winio/pkg/guid"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -16,24 +14,15 @@ func (d *disk) setDiskAttributes(in, _ []byte) (int, error) {
 		return 0, err
 	}
 	const known = win32.DISK_ATTRIBUTE_OFFLINE | win32.DISK_ATTRIBUTE_READ_ONLY
-	if want.Version != d.node.switches().AttributesVersion || want.AttributesMask&^known != 0 {
+	if want.Version != d.node.state.Switches.AttributesVersion || want.AttributesMask&^known != 0 {
 		return 0, win32.ERROR_INVALID_PARAMETER
 	}
-	d.node.identity.Lock()
-	defer d.node.identity.Unlock()
-	d.mu.RLock()
 	bits := d.attributes()&^want.AttributesMask | want.Attributes&want.AttributesMask
-	d.mu.RUnlock()
 	return 0, d.setAttributes(bits&win32.DISK_ATTRIBUTE_OFFLINE != 0, bits&win32.DISK_ATTRIBUTE_READ_ONLY != 0)
 }
 
 // updateDriveSize is IOCTL_DISK_UPDATE_DRIVE_SIZE, which wants a buffer for its answer.
 func (d *disk) updateDriveSize(_, out []byte) (int, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.gone {
-		return 0, errVolumeGone
-	}
 	n, err := put(out, d.geometry().Bytes())
 	if err == nil {
 		d.knownSize = d.image.size
@@ -44,12 +33,10 @@ func (d *disk) updateDriveSize(_, out []byte) (int, error) {
 // updateProperties is IOCTL_DISK_UPDATE_PROPERTIES. After IOCTL_DISK_UPDATE_DRIVE_SIZE it makes the table one for the
 // size that the disk has, unless that is left to IOCTL_DISK_GROW_PARTITION.
 func (d *disk) updateProperties(_, _ []byte) (int, error) {
-	return d.changing(func(map[guid.GUID]bool) (int, error) {
-		if d.node.switches().GrowPartitionRefreshes || d.writable() != nil {
-			return 0, nil //nolint:nilerr // a disk that cannot be written keeps its table
-		}
-		return 0, d.refreshTable(d.knownSize, nil)
-	})
+	if d.node.state.Switches.GrowPartitionRefreshes || d.writable() != nil {
+		return 0, nil //nolint:nilerr // a disk that cannot be written keeps its table
+	}
+	return 0, d.refreshTable(d.knownSize, nil)
 }
 
 // refreshTable moves the backup of the GPT to the end of the disk, and changes the table on the way.
@@ -82,34 +69,32 @@ func (d *disk) growPartition(in, _ []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return d.changing(func(map[guid.GUID]bool) (int, error) {
-		if err := d.writable(); err != nil {
-			return 0, err
-		}
-		if want.BytesToGrow <= 0 || want.BytesToGrow%d.sectorSize() != 0 || want.BytesToGrow > d.image.size {
-			return 0, win32.ERROR_INVALID_PARAMETER
-		}
-		if d.layout.style == win32.PARTITION_STYLE_MBR {
-			return 0, d.growMBRPartition(want)
-		}
-		if d.layout.gpt == nil {
-			return 0, win32.ERROR_INVALID_PARAMETER
-		}
-		size := int64(0)
-		if d.node.switches().GrowPartitionRefreshes {
-			size = d.image.size
-		}
-		return 0, d.refreshTable(size, func(t *gpt.Table) error {
-			for i := range t.Partitions {
-				if uint32(t.Partitions[i].Slot)+1 == want.Number {
-					t.Partitions[i].Last += uint64(want.BytesToGrow / d.sectorSize())
-					if t.Check() == nil {
-						return nil
-					}
+	if err := d.writable(); err != nil {
+		return 0, err
+	}
+	if want.BytesToGrow <= 0 || want.BytesToGrow%d.sectorSize() != 0 || want.BytesToGrow > d.image.size {
+		return 0, win32.ERROR_INVALID_PARAMETER
+	}
+	if d.layout.style == win32.PARTITION_STYLE_MBR {
+		return 0, d.growMBRPartition(want)
+	}
+	if d.layout.gpt == nil {
+		return 0, win32.ERROR_INVALID_PARAMETER
+	}
+	size := int64(0)
+	if d.node.state.Switches.GrowPartitionRefreshes {
+		size = d.image.size
+	}
+	return 0, d.refreshTable(size, func(t *gpt.Table) error {
+		for i := range t.Partitions {
+			if uint32(t.Partitions[i].Slot)+1 == want.Number {
+				t.Partitions[i].Last += uint64(want.BytesToGrow / d.sectorSize())
+				if t.Check() == nil {
+					return nil
 				}
 			}
-			return win32.ERROR_INVALID_PARAMETER
-		})
+		}
+		return win32.ERROR_INVALID_PARAMETER
 	})
 }
 

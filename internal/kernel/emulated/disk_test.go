@@ -74,8 +74,8 @@ func TestDefaultDisks(t *testing.T) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
-	if n.SystemSerial() != "EMU-0000-0001" {
-		t.Errorf("system serial: %s", n.SystemSerial())
+	if n.state.SystemSerial != "EMU-0000-0001" {
+		t.Errorf("system serial: %s", n.state.SystemSerial)
 	}
 }
 
@@ -267,7 +267,7 @@ func TestAttachedDisks(t *testing.T) {
 		}
 	}
 	number, err := n.AttachDisk(DiskSpec{SizeBytes: 8 << 20, LUNAuto: true, SectorSize: 4096})
-	if d, ok := n.diskNumbered(number); err != nil || !ok || number != 3 || d.record.LUN != 0 {
+	if d, ok := n.disks[number]; err != nil || !ok || number != 3 || d.record.LUN != 0 {
 		t.Errorf("disk %d, %v", number, err)
 	}
 	if err := n.GrowDisk(3, 4<<20); !errors.Is(err, ErrInvalidSpec) {
@@ -293,7 +293,7 @@ func TestClonesGetNewIdentities(t *testing.T) {
 		must(t, err)
 		clone := filepath.Join(t.TempDir(), "clone")
 		must(t, os.WriteFile(clone, bytes, 0o600))
-		_, err = n.AttachDisk(DiskSpec{Image: clone, LUNAuto: true})
+		_, err = n.AttachDisk(DiskSpec{ImagePath: clone, LUNAuto: true})
 		must(t, err)
 	}
 	one, clone := layoutOf(t, n, 1), layoutOf(t, n, 3)

@@ -13,7 +13,7 @@ import (
 
 // Information implements kernel.Handle.
 func (h *fileHandle) Information(class uint32, out []byte) error {
-	err := h.using(false, func() error {
+	return h.using("GetFileInformationByHandleEx", false, func() error {
 		switch class {
 		case win32.FileAttributeTagInfo:
 			return h.attributeTag(out)
@@ -28,7 +28,6 @@ func (h *fileHandle) Information(class uint32, out []byte) error {
 		}
 		return win32.ERROR_INVALID_PARAMETER
 	})
-	return failed("GetFileInformationByHandleEx", h.object, err)
 }
 
 // fill copies a structure of fixed size; GetFileInformationByHandleEx wants room for all of it.
@@ -158,7 +157,7 @@ func (h *fileHandle) readListing() error {
 
 // SetInformation implements kernel.Handle: deletion, and whether a file is read-only.
 func (h *fileHandle) SetInformation(class uint32, in []byte) error {
-	err := h.using(true, func() error {
+	return h.using("SetFileInformationByHandle", true, func() error {
 		switch class {
 		case win32.FileBasicInfo:
 			basic, err := win32.ParseFileBasic(in)
@@ -181,7 +180,6 @@ func (h *fileHandle) SetInformation(class uint32, in []byte) error {
 		}
 		return win32.ERROR_INVALID_PARAMETER
 	})
-	return failed("SetFileInformationByHandle", h.object, err)
 }
 
 // setAttributes makes a file read-only or not; nothing else of FILE_BASIC_INFO is emulated. 0 leaves it as it is.
@@ -200,20 +198,23 @@ func (h *fileHandle) setAttributes(attributes uint32) error {
 	return h.parent.Chmod(h.name, mode)
 }
 
-// disposeAtClose marks the file: it is deleted when the last handle is closed. Until then nobody else opens it.
-func (h *fileHandle) disposeAtClose(remove bool) error {
-	switch {
-	case !h.has(win32.DELETE):
-		return win32.ERROR_ACCESS_DENIED
-	case h.parent == nil:
-		return win32.ERROR_ACCESS_DENIED // a root directory
+// deletable returns what the handle may delete.
+func (h *fileHandle) deletable(evenReadOnly bool) (entry, error) {
+	if !h.has(win32.DELETE) || h.parent == nil { // nil: a root directory
+		return entry{}, win32.ERROR_ACCESS_DENIED
 	}
 	e, err := h.entry()
+	if err == nil && !evenReadOnly && e.attributes()&win32.FILE_ATTRIBUTE_READONLY != 0 {
+		err = win32.ERROR_ACCESS_DENIED
+	}
+	return e, err
+}
+
+// disposeAtClose marks the file: it is deleted when the last handle is closed. Until then nobody else opens it.
+func (h *fileHandle) disposeAtClose(remove bool) error {
+	e, err := h.deletable(!remove)
 	if err != nil {
 		return err
-	}
-	if remove && e.attributes()&win32.FILE_ATTRIBUTE_READONLY != 0 {
-		return win32.ERROR_ACCESS_DENIED
 	}
 	if remove && e.isDir() && e.tag == 0 {
 		empty, err := isEmpty(h.self)
@@ -229,7 +230,7 @@ func (h *fileHandle) disposeAtClose(remove bool) error {
 }
 
 // finishDeletion deletes a marked file when its last handle is being closed; else whoever has it open still takes the
-// mark over. The caller has the content's mu.
+// mark over.
 func (h *fileHandle) finishDeletion() error {
 	if !h.pending || h.deleted {
 		return nil
@@ -241,17 +242,22 @@ func (h *fileHandle) finishDeletion() error {
 		}
 	}
 	e, err := h.entry()
-	if err == nil {
-		err = h.content.node.host.deleteEntry(h.parent, e)
-	}
 	if err != nil {
+		return err
+	}
+	return h.remove(e)
+}
+
+// remove deletes the file, whose name is free when this returns.
+func (h *fileHandle) remove(e entry) error {
+	if err := h.content.node.host.deleteEntry(h.parent, e); err != nil {
 		return err
 	}
 	h.deleted = true
 	return h.forgetMount(e)
 }
 
-// posixDelete tells whether the file system frees a name while others have the file open.
+// posixDelete reports whether the file system frees a name while others have the file open.
 func (h *fileHandle) posixDelete() bool {
 	v, ok := h.content.node.volume(h.content.id)
 	return !ok || v.boot.fileSystem == "NTFS" // a share's is the server's
@@ -265,37 +271,26 @@ func (h *fileHandle) dispose(flags uint32) error {
 		return win32.ERROR_INVALID_PARAMETER // FAT and exFAT do not know the class
 	case flags&win32.FILE_DISPOSITION_FLAG_DELETE == 0:
 		return nil
-	case !h.has(win32.DELETE):
-		return win32.ERROR_ACCESS_DENIED
 	case flags&win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS == 0:
 		return win32.ERROR_NOT_SUPPORTED
-	case h.parent == nil:
-		return win32.ERROR_ACCESS_DENIED // a root directory
 	}
-	e, err := h.entry()
+	e, err := h.deletable(flags&win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE != 0)
 	if err != nil {
 		return err
 	}
-	if e.attributes()&win32.FILE_ATTRIBUTE_READONLY != 0 && flags&win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE == 0 {
-		return win32.ERROR_ACCESS_DENIED
-	}
-	if err := h.content.node.host.deleteEntry(h.parent, e); err != nil {
-		return err
-	}
-	h.deleted = true
-	return h.forgetMount(e)
+	return h.remove(e)
 }
 
 // FinalPath implements kernel.Handle.
-func (h *fileHandle) FinalPath(volumeName uint32) (string, error) {
-	final, err := h.finalPath(volumeName)
-	return final, failed("GetFinalPathNameByHandleW", h.object, err)
+func (h *fileHandle) FinalPath(form uint32) (final string, err error) {
+	err = h.using("GetFinalPathNameByHandleW", false, func() (err error) {
+		final, err = h.finalPath(form)
+		return err
+	})
+	return final, err
 }
 
 func (h *fileHandle) finalPath(form uint32) (string, error) {
-	if err := h.using(false, func() error { return nil }); err != nil {
-		return "", err
-	}
 	below := strings.Join(windowsNames(h.names), `\`)
 	if h.content.isShare() {
 		return h.content.share.finalPath(form, below)
@@ -304,7 +299,7 @@ func (h *fileHandle) finalPath(form uint32) (string, error) {
 	case win32.VOLUME_NAME_GUID:
 		return volumeName(h.content.id) + below, nil
 	case win32.VOLUME_NAME_DOS:
-		roots := h.content.node.pathNames(h.content.id)
+		roots := h.content.node.state.pathNames(h.content.id, nil)
 		if len(roots) == 0 {
 			return "", win32.ERROR_PATH_NOT_FOUND
 		}
@@ -324,11 +319,10 @@ func (h *fileHandle) ReadAt([]byte, int64) (int, error) {
 
 // Flush implements kernel.Handle: names are durable already, data is the host's.
 func (h *fileHandle) Flush() error {
-	err := h.using(false, func() error {
+	return h.using("FlushFileBuffers", false, func() error {
 		if !h.has(writeAccess) {
 			return win32.ERROR_ACCESS_DENIED
 		}
 		return nil
 	})
-	return failed("FlushFileBuffers", h.object, err)
 }

@@ -16,16 +16,19 @@ import (
 func (n *Node) SystemWindowsDirectory() (string, error) { return `C:\Windows`, nil }
 
 // OpenFile implements kernel.Files.
-func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kernel.Handle, error) {
-	h, err := n.openFile(dir, name, how)
-	if err != nil {
-		object := name
-		if d, ok := dir.(*fileHandle); ok {
-			object = d.object + `\` + name
-		}
-		return nil, failed("NtCreateFile", object, err)
+func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (opened kernel.Handle, err error) {
+	object := name
+	if d, ok := dir.(*fileHandle); ok {
+		object = d.object + `\` + name
 	}
-	return h, nil
+	err = n.call("NtCreateFile", object, func() error {
+		h, err := n.openFile(dir, name, how)
+		if err == nil {
+			opened = h
+		}
+		return err
+	})
+	return opened, err
 }
 
 func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fileHandle, error) {
@@ -70,14 +73,10 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fi
 // child is the place of one name in an open directory; next is the path to go on with when it is a link to follow.
 func (h *fileHandle) child(name string, follow bool) (at *place, next *ntPath, err error) {
 	c := h.content
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.gone != nil:
-		return nil, nil, c.gone
-	case h.closed:
-		return nil, nil, win32.ERROR_INVALID_HANDLE
-	case h.self == nil:
+	if err := h.usable(false); err != nil {
+		return nil, nil, err
+	}
+	if h.self == nil {
 		return nil, nil, win32.ERROR_INVALID_PARAMETER // not a directory
 	}
 	if err := h.isLink(); err != nil {
@@ -124,17 +123,11 @@ func (p *place) open(object string, how kernel.OpenHow) (h *fileHandle, err erro
 			p.close()
 		}
 	}()
-	readOnly := c.node.readOnly(c)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone != nil {
-		return nil, c.gone
-	}
-	h = &fileHandle{content: c, object: object, access: how.Access, share: how.Share, parent: p.dir, above: slices.Clone(p.above)}
+	h = &fileHandle{content: c, object: object, access: how.Access, share: how.Share, parent: p.dir}
 	if p.dir == nil { // the root directory of the volume
 		return h, h.openRoot(how)
 	}
-	e, err := p.find(how, readOnly)
+	e, err := p.find(how)
 	if err != nil {
 		return nil, err
 	}
@@ -157,32 +150,33 @@ func (p *place) open(object string, how kernel.OpenHow) (h *fileHandle, err erro
 			return nil, err
 		}
 	}
-	c.add(h)
+	c.opens = append(c.opens, h)
 	return h, nil
 }
 
-// deleting tells whether a file is marked for deletion. The caller has mu.
+// deleting reports whether a file is marked for deletion.
 func (c *content) deleting(info os.FileInfo) bool {
 	return slices.ContainsFunc(c.opens, func(h *fileHandle) bool { return h.pending && os.SameFile(h.info, info) })
 }
 
-// find looks again at what is at the place, now that nobody else changes the volume, and creates it when that is
-// wanted.
-func (p *place) find(how kernel.OpenHow, readOnly bool) (entry, error) {
-	e, err := lookup(p.dir, p.name)
-	if err == nil && how.Disposition == win32.FILE_CREATE {
+// find is what is at the place, created when that is wanted.
+func (p *place) find(how kernel.OpenHow) (entry, error) {
+	switch {
+	case p.entry != nil && how.Disposition == win32.FILE_CREATE:
 		return entry{}, win32.ERROR_ALREADY_EXISTS
-	}
-	if !errors.Is(err, fs.ErrNotExist) || how.Disposition == win32.FILE_OPEN {
-		return e, err
+	case p.entry != nil:
+		return *p.entry, nil
+	case how.Disposition == win32.FILE_OPEN:
+		return entry{}, fs.ErrNotExist
 	}
 	if isReserved(p.name) {
 		return entry{}, win32.ERROR_ACCESS_DENIED
 	}
-	if readOnly {
+	if p.content.readOnly() {
 		return entry{}, win32.ERROR_WRITE_PROTECT
 	}
 	host := p.content.node.host
+	err := error(nil)
 	if how.Options&win32.FILE_DIRECTORY_FILE != 0 {
 		err = host.mkdirIn(p.dir, hostName(p.name))
 	} else {
@@ -215,13 +209,13 @@ func (h *fileHandle) openRoot(how kernel.OpenHow) error {
 	if h.self, err = h.content.root.OpenRoot("."); err != nil {
 		return err
 	}
-	h.content.add(h)
+	h.content.opens = append(h.content.opens, h)
 	return nil
 }
 
-// readOnly tells whether the volume of a content takes no changes.
-func (n *Node) readOnly(c *content) bool {
-	v, ok := n.volume(c.id)
+// readOnly reports whether the files are on a volume that takes no changes.
+func (c *content) readOnly() bool {
+	v, ok := c.node.volume(c.id)
 	return ok && v.readOnly()
 }
 
@@ -233,13 +227,11 @@ type fileHandle struct {
 	share   uint32
 
 	parent *os.Root // the directory that it is in; nil for the root directory of the volume
-	above  []string // names from the root to parent
 	name   string   // in parent, as on the host
 	names  []string // from the root to it
 	info   os.FileInfo
 	self   *os.Root // of a directory
 
-	// Guarded by the content's mu.
 	closed  bool
 	deleted bool
 	pending bool                   // deleted when nobody has it open
@@ -249,17 +241,19 @@ type fileHandle struct {
 
 // Close implements kernel.Handle.
 func (h *fileHandle) Close() error {
+	return h.content.node.call("CloseHandle", h.object, h.close)
+}
+
+func (h *fileHandle) close() error {
 	h.content.drop(h)
-	h.content.mu.Lock()
-	defer h.content.mu.Unlock()
 	if h.closed {
 		return nil
 	}
 	h.closed = true
-	return failed("CloseHandle", h.object, errors.Join(h.finishDeletion(), h.release()))
+	return errors.Join(h.finishDeletion(), h.release())
 }
 
-// release lets go of the host's directories. The caller has the content's mu.
+// release lets go of the host's directories.
 func (h *fileHandle) release() error {
 	var errs []error
 	if h.self != nil {
@@ -271,21 +265,27 @@ func (h *fileHandle) release() error {
 	return errors.Join(errs...)
 }
 
-// using runs f with the volume's files to itself, if the handle is good. Changes are refused on a volume that cannot
-// be written.
-func (h *fileHandle) using(change bool, f func() error) error {
-	readOnly := change && h.content.node.readOnly(h.content)
-	h.content.mu.Lock()
-	defer h.content.mu.Unlock()
+// using runs a function of the handle, if that is usable.
+func (h *fileHandle) using(function string, change bool, f func() error) error {
+	return h.content.node.call(function, h.object, func() error {
+		if err := h.usable(change); err != nil {
+			return err
+		}
+		return f()
+	})
+}
+
+// usable fails for a handle that is good for closing only, and refuses changes where the volume takes none.
+func (h *fileHandle) usable(change bool) error {
 	switch {
 	case h.content.gone != nil:
 		return h.content.gone
 	case h.closed:
 		return win32.ERROR_INVALID_HANDLE
-	case readOnly:
+	case change && h.content.readOnly():
 		return win32.ERROR_WRITE_PROTECT
 	}
-	return f()
+	return nil
 }
 
 // entry looks at the file as it is now. It must be the one that was opened.
@@ -307,8 +307,5 @@ func (h *fileHandle) entry() (entry, error) {
 	return inspect(h.parent, h.name, info)
 }
 
-// has tells whether the handle has one of the rights.
-func (h *fileHandle) has(rights uint32) bool {
-	const genericAll = 0x10000000
-	return h.access&(rights|genericAll) != 0
-}
+// has reports whether the handle has one of the rights.
+func (h *fileHandle) has(rights uint32) bool { return h.access&(rights|genericAll) != 0 }

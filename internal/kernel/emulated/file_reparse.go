@@ -8,17 +8,23 @@ import (
 
 // DeviceIoControl implements kernel.Handle with the control codes of reparse points.
 func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
-	switch code {
-	case win32.FSCTL_GET_REPARSE_POINT:
-		err = h.using(false, func() (err error) { n, err = h.getReparse(out); return err })
-	case win32.FSCTL_SET_REPARSE_POINT:
-		err = h.using(true, func() error { return h.setReparse(in) })
-	case win32.FSCTL_DELETE_REPARSE_POINT:
-		err = h.using(true, func() error { return h.deleteReparse(in) })
-	default:
-		err = h.using(false, func() error { return win32.ERROR_INVALID_FUNCTION })
-	}
-	return n, failed("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, err)
+	err = h.content.node.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, func() (err error) {
+		change := code == win32.FSCTL_SET_REPARSE_POINT || code == win32.FSCTL_DELETE_REPARSE_POINT
+		if err := h.usable(change); err != nil {
+			return err
+		}
+		switch code {
+		case win32.FSCTL_GET_REPARSE_POINT:
+			n, err = h.getReparse(out)
+			return err
+		case win32.FSCTL_SET_REPARSE_POINT:
+			return h.setReparse(in)
+		case win32.FSCTL_DELETE_REPARSE_POINT:
+			return h.deleteReparse(in)
+		}
+		return win32.ERROR_INVALID_FUNCTION
+	})
+	return n, err
 }
 
 // getReparse answers with as much as fits and ERROR_MORE_DATA when that is not all.
@@ -30,7 +36,7 @@ func (h *fileHandle) getReparse(out []byte) (int, error) {
 	if e.tag == 0 {
 		return 0, win32.ERROR_NOT_A_REPARSE_POINT
 	}
-	r, err := readReparse(h.parent, e)
+	r, err := e.reparse()
 	if err != nil {
 		return 0, err
 	}

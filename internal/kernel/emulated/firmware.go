@@ -14,7 +14,9 @@ func (n *Node) SystemFirmwareTable(provider, _ uint32) ([]byte, error) {
 	if provider != kernel.ProviderSMBIOS {
 		return nil, failed("GetSystemFirmwareTable", "", win32.ERROR_INVALID_FUNCTION)
 	}
-	return smbios(n.SystemSerial()), nil
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return smbios(n.state.SystemSerial), nil
 }
 
 func smbios(serial string) []byte {

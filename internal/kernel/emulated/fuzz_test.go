@@ -68,7 +68,7 @@ func FuzzParseMBR(f *testing.F) {
 }
 
 func FuzzDecodeState(f *testing.F) {
-	text, err := encodeState(state{Switches: DefaultSwitches(), Disks: []diskState{{Image: newImageName(), SectorSize: 512}}})
+	text, err := encodeState(state{Switches: DefaultSwitches(), Disks: []diskState{{Image: newImageName(), DiskSpec: DiskSpec{SectorSize: 512}}}})
 	if err != nil {
 		f.Fatal(err)
 	}

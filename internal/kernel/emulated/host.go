@@ -52,6 +52,15 @@ func (h *host) truncate(f *os.File, size int64) error {
 	return f.Truncate(size)
 }
 
+// resize gives a file another size, by its name.
+func (h *host) resize(name string, size int64) error {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.truncate(f, size), f.Close())
+}
+
 func (h *host) rename(from, to string) error {
 	if err := h.step("rename"); err != nil {
 		return err
@@ -62,15 +71,7 @@ func (h *host) rename(from, to string) error {
 	return errors.Join(h.syncParent(to), h.syncParent(from))
 }
 
-func (h *host) remove(name string) error {
-	if err := h.step("remove"); err != nil {
-		return err
-	}
-	if err := os.Remove(name); err != nil {
-		return err
-	}
-	return h.syncParent(name)
-}
+func (h *host) remove(name string) error { return inParent(name, h.removeIn) }
 
 func (h *host) removeAll(name string) error {
 	if err := h.step("removeAll"); err != nil {
@@ -79,46 +80,22 @@ func (h *host) removeAll(name string) error {
 	return os.RemoveAll(name)
 }
 
-func (h *host) mkdir(name string) error {
-	if err := h.step("mkdir"); err != nil {
-		return err
-	}
-	if err := os.Mkdir(name, 0o755); err != nil {
-		return err
-	}
-	return h.syncParent(name)
-}
+func (h *host) mkdir(name string) error { return inParent(name, h.mkdirIn) }
 
 // writeFile replaces a file as a whole: it has its old content or the new one, whatever happens.
 func (h *host) writeFile(name string, content []byte) error {
-	if err := h.step("create"); err != nil {
-		return err
-	}
-	temporary := name + ".new"
-	f, err := os.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	err = h.writeAt(f, content, 0)
-	if err == nil {
-		err = h.sync(f)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return h.rename(temporary, name)
+	return inParent(name, func(dir *os.Root, name string) error { return h.writeFileIn(dir, name, name+".new", content) })
 }
 
 func (h *host) syncParent(name string) error {
-	if err := h.step("syncdir"); err != nil {
-		return err
-	}
-	if h.noSync {
-		return nil
-	}
-	d, err := os.Open(filepath.Dir(name))
+	return inParent(name, func(dir *os.Root, _ string) error { return h.syncRoot(dir) })
+}
+
+// inParent does something with a name in its directory.
+func inParent(name string, do func(dir *os.Root, name string) error) error {
+	dir, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
 		return err
 	}
-	return errors.Join(syncDir(d), d.Close())
+	return errors.Join(do(dir, filepath.Base(name)), dir.Close())
 }

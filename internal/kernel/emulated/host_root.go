@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// The changes inside a volume go through an open directory, never through a path from the top.
+// The changes go through an open directory. Inside a volume it never comes from a path from the top.
 
 func (h *host) mkdirIn(dir *os.Root, name string) error {
 	if err := h.step("mkdir"); err != nil {

@@ -3,8 +3,6 @@
 package emulated
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -38,9 +36,7 @@ func (im *image) path() string    { return imagePath(im.dir, im.name) }
 func (im *image) journal() string { return filepath.Join(im.dir, disksDir, im.name+journalName) }
 
 func newImageName() string {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
-	return hex.EncodeToString(b[:])
+	return fmt.Sprintf("%016x", newSerial())
 }
 
 // createImage makes an empty sparse image. Nothing refers to it yet; Open moves it aside if nothing ever does.

@@ -21,38 +21,38 @@ const (
 	iscsiAdapter   = `ROOT\ISCSIPRT\0000_0`
 )
 
-// withISCSI runs f with what the initiator service has, while nobody changes it.
+// withISCSI runs f with what the initiator service has.
 func (n *Node) withISCSI(function, object string, f func(s iscsiState) error) error {
-	if err := n.passTime(); err != nil {
-		return failed(function, object, err)
-	}
-	n.identity.Lock()
-	defer n.identity.Unlock()
-	return failed(function, object, n.whileServiceRuns(f))
+	return n.call(function, object, func() error {
+		if err := n.passTime(); err != nil {
+			return err
+		}
+		defer n.retireGone()
+		return n.whileServiceRuns(f)
+	})
 }
 
 func (n *Node) whileServiceRuns(f func(s iscsiState) error) error {
-	s := n.state.Load()
-	if service := s.Services.find("MSiSCSI"); service == nil || service.State != win32.SERVICE_RUNNING {
+	if service := n.state.Services.find("MSiSCSI"); service == nil || service.State != win32.SERVICE_RUNNING {
 		return win32.ISDSC_SERVICE_NOT_RUNNING
 	}
-	return f(s.ISCSI)
+	return f(n.state.ISCSI)
 }
 
 // parsePortal reads a portal that a caller gave, and checks that a storage system answers there.
-func (s iscsiState) parsePortal(b []byte) (iscsiPortal, error) {
+func (s iscsiState) parsePortal(b []byte) (ISCSIPortalSpec, error) {
 	p, err := win32.ParseISCSITargetPortal(b)
 	if err != nil || p.Address == "" || p.Socket == 0 {
-		return iscsiPortal{}, win32.ISDSC_INVALID_PARAMETER
+		return ISCSIPortalSpec{}, win32.ISDSC_INVALID_PARAMETER
 	}
 	name := portalName{p.Address, p.Socket}
 	if portal, ok := s.reachable(name); ok {
 		return portal, nil
 	}
 	if _, err := netip.ParseAddr(p.Address); err != nil && s.portal(name) < 0 {
-		return iscsiPortal{At: name}, win32.ISDSC_DNS_NAME_UNRESOLVED
+		return ISCSIPortalSpec{At: name}, win32.ISDSC_DNS_NAME_UNRESOLVED
 	}
-	return iscsiPortal{At: name}, win32.ISDSC_CONNECTION_FAILED
+	return ISCSIPortalSpec{At: name}, win32.ISDSC_CONNECTION_FAILED
 }
 
 // AddISCSISendTargetPortal implements kernel.ISCSI. A portal that does not answer is registered all the same, as has been
@@ -117,7 +117,7 @@ func (n *Node) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint
 }
 
 // discover asks one portal for its targets.
-func (n *Node) discover(p iscsiPortal) error {
+func (n *Node) discover(p ISCSIPortalSpec) error {
 	return n.update(func(s *state) {
 		s.ISCSI.forget(p.At)
 		for _, t := range p.Targets {
@@ -148,7 +148,7 @@ func (n *Node) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint3
 // ReportISCSITargets implements kernel.ISCSI. A portal that cannot be reached keeps its targets.
 func (n *Node) ReportISCSITargets() (targets []string, err error) {
 	err = n.withISCSI("ReportIScsiTargetsW", "", func(s iscsiState) error {
-		for _, k := range s.Known {
+		for _, k := range n.state.ISCSI.Known {
 			if !slices.Contains(targets, k.Target) {
 				targets = append(targets, k.Target)
 			}

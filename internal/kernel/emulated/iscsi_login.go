@@ -64,7 +64,7 @@ func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, c
 	return devices, count, err
 }
 
-// iscsiArrived tells whether the devices of a session have their numbers now, and counts the question.
+// iscsiArrived reports whether the devices of a session have their numbers now, and counts the question.
 func (n *Node) iscsiArrived(session uint64) bool {
 	if n.arriving[session] == 0 {
 		return true
@@ -117,7 +117,7 @@ func (n *Node) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUn
 
 // authenticate is the login phase between the initiator and the target. A target that wants no authentication takes
 // whoever offers CHAP as well.
-func (s iscsiState) authenticate(t iscsiTarget, login kernel.ISCSILogin) error {
+func (s iscsiState) authenticate(t ISCSITargetSpec, login kernel.ISCSILogin) error {
 	given := func(bit uint32) bool { return login.InformationSpecified&bit != 0 }
 	method, user, secret := uint32(win32.ISCSI_NO_AUTH_TYPE), iscsiInitiator, []byte(nil)
 	if given(win32.ISCSI_LOGIN_OPTIONS_AUTH_TYPE) {
@@ -151,7 +151,7 @@ func (s iscsiState) authenticate(t iscsiTarget, login kernel.ISCSILogin) error {
 // LogoutISCSITarget implements kernel.ISCSI. Volumes that are mounted at a directory, or open, keep the session, those
 // that have just a drive letter do not: whether Windows looks at mount points here is not confirmed.
 func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
-	err := n.withISCSI("LogoutIScsiTarget", "", func(s iscsiState) error {
+	return n.withISCSI("LogoutIScsiTarget", "", func(s iscsiState) error {
 		session, ok := s.session(id)
 		if !ok {
 			return win32.ISDSC_INVALID_SESSION_ID
@@ -161,31 +161,25 @@ func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 		}
 		return n.closeSession(session)
 	})
-	n.retireContents()
-	return err
 }
 
-// inUse tells whether a volume of the disk is mounted at a directory or open.
+// inUse reports whether a volume of the disk is mounted at a directory or open.
 func (n *Node) inUse(d *disk) bool {
-	s := n.state.Load()
-	return slices.ContainsFunc(d.volumeList(), func(v *volume) bool {
-		d.mu.RLock()
-		open := d.open[v.id] != nil
-		d.mu.RUnlock()
-		return open || n.filesOpen(v.id) ||
-			slices.ContainsFunc(s.Mounts, func(m mountState) bool { return m.Volume == v.id })
+	return slices.ContainsFunc(d.volumes, func(v *volume) bool {
+		return d.open[v.id] != nil || n.filesOpen(v.id) ||
+			slices.ContainsFunc(n.state.Mounts, func(m mountState) bool { return m.Volume == v.id })
 	})
 }
 
 // rebootISCSI ends all sessions, whatever is in use, and makes the persistent ones again, without asking for secrets
-// once more. Disks come back with other numbers, perhaps. The caller has identity, and the node is not in use.
+// once more. Disks come back with other numbers, perhaps.
 func (n *Node) rebootISCSI() error {
-	for _, session := range n.state.Load().ISCSI.Sessions {
+	for _, session := range n.state.ISCSI.Sessions {
 		if err := n.closeSession(session); err != nil {
 			return err
 		}
 	}
-	if len(n.state.Load().ISCSI.Lost) > 0 { // it forgets what it had, but for what is persistent
+	if len(n.state.ISCSI.Lost) > 0 { // it forgets what it had, but for what is persistent
 		if err := n.update(func(s *state) { s.ISCSI.Lost = nil }); err != nil {
 			return err
 		}

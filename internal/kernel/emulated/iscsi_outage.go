@@ -33,34 +33,34 @@ func (s iscsiState) outage(name portalName) int {
 // SetISCSIPortal cuts a portal of the storage system off from the node, or connects it again: then the initiator makes
 // the sessions again that it lost, and the persistent ones. It is idempotent. ErrNoSuchISCSI: there is no such portal.
 func (n *Node) SetISCSIPortal(address string, port uint16, connected bool) error {
-	n.identity.Lock()
-	defer n.identity.Unlock()
 	name := portalName{address, port}
-	before := n.state.Load().ISCSI
-	if before.portal(name) < 0 {
-		return fmt.Errorf("portal %s port %d: %w", address, port, ErrNoSuchISCSI)
-	}
-	if i := before.outage(name); (i < 0) == connected {
-		return nil
-	}
-	if err := n.expireSessions(); err != nil { // what was away for too long is lost, connected again or not
-		return err
-	}
-	err := n.update(func(s *state) {
-		s.ISCSI.Outages = slices.DeleteFunc(s.ISCSI.Outages, func(o iscsiOutage) bool { return o.Portal.same(name) })
-		if !connected {
-			s.ISCSI.Outages = append(s.ISCSI.Outages, iscsiOutage{name, s.Clock.now().Round(0)})
+	return n.control(func() error {
+		before := n.state.ISCSI
+		if before.portal(name) < 0 {
+			return fmt.Errorf("portal %s port %d: %w", address, port, ErrNoSuchISCSI)
 		}
+		if i := before.outage(name); (i < 0) == connected {
+			return nil
+		}
+		if err := n.expireSessions(); err != nil { // what was away for too long is lost, connected again or not
+			return err
+		}
+		err := n.update(func(s *state) {
+			s.ISCSI.Outages = slices.DeleteFunc(s.ISCSI.Outages, func(o iscsiOutage) bool { return o.Portal.same(name) })
+			if !connected {
+				s.ISCSI.Outages = append(s.ISCSI.Outages, iscsiOutage{name, s.Clock.now().Round(0)})
+			}
+		})
+		if err != nil || !connected {
+			return err
+		}
+		return n.reconnectSessions(name)
 	})
-	if err != nil || !connected {
-		return err
-	}
-	return n.reconnectSessions(name)
 }
 
-// reconnectSessions makes the sessions with a portal that the initiator wants to have. The caller has identity.
+// reconnectSessions makes the sessions with a portal that the initiator wants to have.
 func (n *Node) reconnectSessions(name portalName) error {
-	s := n.state.Load().ISCSI
+	s := n.state.ISCSI
 	portal, ok := s.reachable(name)
 	if !ok {
 		return nil
@@ -81,7 +81,7 @@ func (n *Node) reconnectSessions(name portalName) error {
 }
 
 func (n *Node) sessionWith(target string) (iscsiSession, bool) {
-	all := n.state.Load().ISCSI.Sessions
+	all := n.state.ISCSI.Sessions
 	i := slices.IndexFunc(all, func(o iscsiSession) bool { return strings.EqualFold(o.Known.Target, target) })
 	if i < 0 {
 		return iscsiSession{}, false
@@ -89,10 +89,9 @@ func (n *Node) sessionWith(target string) (iscsiSession, bool) {
 	return all[i], true
 }
 
-// expireSessions takes the disks away whose portal has been cut off for too long. The caller has identity, and ends what
-// was open on their volumes.
+// expireSessions takes the disks away whose portal has been cut off for too long.
 func (n *Node) expireSessions() error {
-	before := n.state.Load()
+	before := n.state
 	if len(before.ISCSI.Outages) == 0 {
 		return nil
 	}
@@ -112,33 +111,25 @@ func (n *Node) expireSessions() error {
 	return nil
 }
 
-// passTime lets happen what the node's clock brings before a caller looks for disks. The caller has no lock.
+// passTime lets happen what the node's clock brings before a caller looks for disks.
 func (n *Node) passTime() error {
-	if len(n.state.Load().ISCSI.Outages) == 0 {
+	if len(n.state.ISCSI.Outages) == 0 {
 		return nil
 	}
-	n.identity.Lock()
-	err := n.expireSessions()
-	n.identity.Unlock()
-	n.retireContents()
-	return err
+	defer n.retireGone()
+	return n.expireSessions()
 }
 
 // DropISCSISession ends the session with a target, whatever uses its disks: surprise removal. Nobody makes it again.
 // ErrNoSuchISCSI: there is none.
 func (n *Node) DropISCSISession(target string) error {
-	n.identity.Lock()
-	session, ok := n.sessionWith(target)
-	err := error(nil)
-	if ok {
-		err = n.closeSession(session)
-	}
-	n.identity.Unlock()
-	n.retireContents()
-	if !ok {
-		return fmt.Errorf("session with target %s: %w", target, ErrNoSuchISCSI)
-	}
-	return err
+	return n.control(func() error {
+		session, ok := n.sessionWith(target)
+		if !ok {
+			return fmt.Errorf("session with target %s: %w", target, ErrNoSuchISCSI)
+		}
+		return n.closeSession(session)
+	})
 }
 
 // DefaultISCSIPort is the port of a portal that names none (RFC 7143).

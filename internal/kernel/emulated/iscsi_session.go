@@ -6,16 +6,14 @@ import (
 	"errors"
 	"os"
 	"slices"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // iscsiPort is the number of the adapter that the disks of all sessions are on; each session is another target of it.
 const iscsiPort = 2
 
-// openSession makes a session: its disks and itself appear in node.json at once. The caller has identity.
-func (n *Node) openSession(t iscsiTarget, portal portalName, persistent bool) (iscsiSession, error) {
-	before := n.state.Load()
+// openSession makes a session: its disks and itself appear in node.json at once.
+func (n *Node) openSession(t ISCSITargetSpec, portal portalName, persistent bool) (iscsiSession, error) {
+	before := n.state
 	session := iscsiSession{Known: iscsiKnown{t.Name, portal}, ID: before.ISCSI.LastID + 1}
 	var disks []*disk
 	records := slices.Clone(before.Disks)
@@ -45,8 +43,6 @@ func (n *Node) openSession(t iscsiTarget, portal portalName, persistent bool) (i
 		}
 		return iscsiSession{}, err
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	for _, d := range disks {
 		n.disks[d.number] = d
 	}
@@ -62,16 +58,12 @@ func freeTarget(disks []diskState) (target uint8) {
 	return target
 }
 
-// attachLUN opens a logical unit as a disk that comes as Windows' SAN policy has them come: offline and read-only.
-func (n *Node) attachLUN(lun iscsiLUN, target uint8, others []diskState) (*disk, error) {
-	size, err := n.placeLUN(lun)
-	if err != nil {
+// attachLUN opens a logical unit as a disk.
+func (n *Node) attachLUN(lun ISCSILUNSpec, target uint8, others []diskState) (*disk, error) {
+	if err := n.placeLUN(lun); err != nil {
 		return nil, err
 	}
-	record, err := DiskSpec{
-		SizeBytes: size, SerialNumber: lun.Serial, Identifiers: lun.Identifiers, BusType: win32.BusTypeiScsi,
-		Adapter: iscsiPort, Target: target, LUN: lun.LUN, Offline: true, ReadOnly: true,
-	}.record(others)
+	record, err := lun.disk(target).record(others, n.state.Switches)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +71,8 @@ func (n *Node) attachLUN(lun iscsiLUN, target uint8, others []diskState) (*disk,
 	return n.newDisk(record)
 }
 
-// placeLUN puts the image of a logical unit among the disks: the one of the last session, or a blank one. It returns
-// the size, which may have grown in an earlier session.
-func (n *Node) placeLUN(lun iscsiLUN) (size int64, err error) {
+// placeLUN puts the image of a logical unit among the disks: the one of the last session, or a blank one.
+func (n *Node) placeLUN(lun ISCSILUNSpec) error {
 	here, aside := imagePath(n.dir, lun.Image), detachedPath(n.dir, lun.Image)
 	for _, path := range []string{here, aside} {
 		info, err := os.Lstat(path)
@@ -89,85 +80,31 @@ func (n *Node) placeLUN(lun iscsiLUN) (size int64, err error) {
 			continue
 		}
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if !info.Mode().IsRegular() {
-			return 0, &DamagedStateError{File: path, Problem: "it is not a regular file", Advice: "remove it"}
+			return &DamagedStateError{File: path, Problem: "it is not a regular file", Advice: "remove it"}
 		}
 		if path == aside {
 			if err := n.host.rename(aside, here); err != nil {
-				return 0, err
-			}
-		}
-		if info.Size() >= lun.SizeBytes {
-			return info.Size(), nil
-		}
-		return lun.SizeBytes, n.growImage(here, lun.SizeBytes) // its making was interrupted
-	}
-	return lun.SizeBytes, n.host.createImage(n.dir, lun.Image, lun.SizeBytes)
-}
-
-func (n *Node) growImage(path string, size int64) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(n.host.truncate(f, size), f.Close())
-}
-
-// closeSession takes a session and its disks away, whatever is open or mounted. The images are kept. The caller has
-// identity, and ends what was open on the volumes.
-func (n *Node) closeSession(session iscsiSession) error {
-	disks := n.sessionDisks(session)
-	if err := n.pullAll(session, disks); err != nil {
-		return err
-	}
-	n.mu.Lock()
-	for _, d := range disks {
-		delete(n.disks, d.number)
-	}
-	n.mu.Unlock()
-	delete(n.arriving, session.ID)
-	var errs []error
-	for _, d := range disks {
-		errs = append(errs, n.host.rename(d.image.path(), detachedPath(n.dir, d.record.Image)))
-	}
-	return errors.Join(errs...)
-}
-
-// pullAll takes the disks of a session out of node.json together with it, and lets go of their images.
-func (n *Node) pullAll(session iscsiSession, disks []*disk) error {
-	defer lockAll(disks)()
-	for _, d := range disks {
-		if d.image.half { // an image is only kept whole
-			if err := d.image.replay(); err != nil {
 				return err
 			}
 		}
+		if info.Size() >= int64(lun.SizeBytes) { // it may have grown in an earlier session
+			return nil
+		}
+		return n.host.resize(here, int64(lun.SizeBytes)) // its making was interrupted
 	}
-	err := n.update(func(s *state) {
-		s.Disks = slices.DeleteFunc(s.Disks, func(r diskState) bool { return slices.Contains(session.Images, r.Image) })
-		s.ISCSI.Sessions = slices.DeleteFunc(s.ISCSI.Sessions, func(o iscsiSession) bool { return o.ID == session.ID })
-	})
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, d := range disks {
-		d.gone = true
-		errs = append(errs, d.image.file.Close())
-	}
-	return errors.Join(errs...)
+	return n.host.createImage(n.dir, lun.Image, int64(lun.SizeBytes))
 }
 
-// lockAll locks disks in the order of their numbers, which they have.
-func lockAll(disks []*disk) (unlock func()) {
-	for _, d := range disks {
-		d.mu.Lock()
+// closeSession takes a session and its disks away, whatever is open or mounted. The images are kept.
+func (n *Node) closeSession(session iscsiSession) error {
+	_, err := n.pull(n.sessionDisks(session), func(s *state) {
+		s.ISCSI.Sessions = slices.DeleteFunc(s.ISCSI.Sessions, func(o iscsiSession) bool { return o.ID == session.ID })
+	})
+	if err == nil {
+		delete(n.arriving, session.ID)
 	}
-	return func() {
-		for _, d := range disks {
-			d.mu.Unlock()
-		}
-	}
+	return err
 }

@@ -3,9 +3,6 @@
 package emulated
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,32 +10,51 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// ISCSIPortalSpec describes an address at which a storage system answers the node.
+// ISCSIPortalSpec is an address at which a storage system answers the node.
 type ISCSIPortalSpec struct {
-	Address string // IP address or DNS name
-	Port    uint16
-	Targets []ISCSITargetSpec
+	At      portalName        `yaml:",inline" json:"at"`
+	Targets []ISCSITargetSpec `yaml:"targets" json:"targets"`
 }
 
-// ISCSITargetSpec describes an iSCSI target of a portal.
+// portalName is where a portal is: two are the same whatever the case of the address.
+type portalName struct {
+	Address string `yaml:"address" json:"address"` // IP address or DNS name
+	Port    uint16 `yaml:"port" json:"port"`
+}
+
+func (p portalName) same(o portalName) bool {
+	return p.Port == o.Port && strings.EqualFold(p.Address, o.Address)
+}
+
+// ISCSITargetSpec is an iSCSI target of a portal.
 type ISCSITargetSpec struct {
-	Name         string // lower case, as Windows has it
-	Username     string // of CHAP; both empty: the target wants no authentication
-	Secret       string
-	MutualSecret string // by which the target proves itself; empty: it cannot
-	LUNs         []ISCSILUNSpec
+	Name         string `yaml:"name" json:"name"`                   // lower case, as Windows has it
+	Username     string `yaml:"username" json:"username,omitempty"` // of CHAP; both empty: the target wants no authentication
+	Secret       string `yaml:"secret" json:"secret,omitempty"`
+	MutualSecret string `yaml:"mutualSecret" json:"mutualSecret,omitempty"` // by which the target proves itself; empty: it cannot
 
 	// PendingQueries is how many queries for a new session's devices find them without a disk number yet.
-	PendingQueries int
+	PendingQueries int `yaml:"pendingQueries" json:"pendingQueries,omitempty"`
+
+	LUNs []ISCSILUNSpec `yaml:"luns" json:"luns"`
 }
 
-// ISCSILUNSpec describes a logical unit of a target. It is blank at first, and keeps its content from session to
-// session.
+// ISCSILUNSpec is a logical unit of a target. It is blank at first, and keeps its content from session to session.
 type ISCSILUNSpec struct {
-	LUN          uint8
-	SizeBytes    int64
-	SerialNumber string
-	Identifiers  []win32.StorageIdentifier
+	LUN          uint8       `yaml:"lun" json:"lun"`
+	Image        string      `yaml:"-" json:"image"` // among the detached ones while there is no session
+	SizeBytes    Size        `yaml:"size" json:"sizeBytes"`
+	SerialNumber string      `yaml:"serial" json:"serial"`
+	Identifiers  Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
+}
+
+// disk is the disk that a logical unit is in a session: it comes as Windows' SAN policy has disks come, offline and
+// read-only.
+func (l ISCSILUNSpec) disk(target uint8) DiskSpec {
+	return DiskSpec{
+		SizeBytes: l.SizeBytes, SerialNumber: l.SerialNumber, Identifiers: l.Identifiers, BusType: win32.BusTypeiScsi,
+		Adapter: iscsiPort, Target: target, LUN: l.LUN, Offline: true, ReadOnly: true,
+	}
 }
 
 // defaultISCSI is the storage system of DefaultScenario.
@@ -50,7 +66,7 @@ func defaultISCSI() []ISCSIPortalSpec {
 			Identifier: []byte("\x60\x02\x24\x80EMU-LUN-" + last),
 		}}}}
 	}
-	return []ISCSIPortalSpec{{Address: "192.0.2.10", Port: 3260, Targets: []ISCSITargetSpec{
+	return []ISCSIPortalSpec{{At: portalName{"192.0.2.10", DefaultISCSIPort}, Targets: []ISCSITargetSpec{
 		{Name: "iqn.2026-01.emulated:open", LUNs: lun("0001"), PendingQueries: queries},
 		{Name: "iqn.2026-01.emulated:chap", Username: user, Secret: secret, LUNs: lun("0002"), PendingQueries: queries},
 		{
@@ -62,47 +78,15 @@ func defaultISCSI() []ISCSIPortalSpec {
 
 // iscsiState is the storage system and what the node's initiator service keeps.
 type iscsiState struct {
-	Storage    []iscsiPortal  `json:"storage"`    // never changed
-	Registered []portalName   `json:"registered"` // portals that are asked for targets
-	Known      []iscsiKnown   `json:"known"`      // targets that discoveries found
-	Sessions   []iscsiSession `json:"sessions"`
-	Persistent []iscsiKnown   `json:"persistent"` // logins that are made again after a reboot
-	LastID     uint64         `json:"lastID"`     // of a session
-	Mutual     *saltedSecret  `json:"mutual,omitempty"`
-	Outages    []iscsiOutage  `json:"outages,omitempty"` // portals that are cut off
-	Lost       []iscsiKnown   `json:"lost,omitempty"`    // sessions that an outage ended, to be made again after it
-}
-
-type iscsiPortal struct {
-	At      portalName    `json:"at"`
-	Targets []iscsiTarget `json:"targets"`
-}
-
-// portalName is where a portal is: two are the same whatever the case of the address.
-type portalName struct {
-	Address string `json:"address"`
-	Port    uint16 `json:"port"`
-}
-
-func (p portalName) same(o portalName) bool {
-	return p.Port == o.Port && strings.EqualFold(p.Address, o.Address)
-}
-
-type iscsiTarget struct {
-	Name           string     `json:"name"`
-	Username       string     `json:"username,omitempty"`
-	Secret         string     `json:"secret,omitempty"`
-	MutualSecret   string     `json:"mutualSecret,omitempty"`
-	PendingQueries int        `json:"pendingQueries,omitempty"`
-	LUNs           []iscsiLUN `json:"luns"`
-}
-
-type iscsiLUN struct {
-	LUN         uint8                     `json:"lun"`
-	Image       string                    `json:"image"` // among the detached ones while there is no session
-	SizeBytes   int64                     `json:"sizeBytes"`
-	Serial      string                    `json:"serial"`
-	Identifiers []win32.StorageIdentifier `json:"identifiers,omitempty"`
+	Storage    []ISCSIPortalSpec `json:"storage"`    // never changed
+	Registered []portalName      `json:"registered"` // portals that are asked for targets
+	Known      []iscsiKnown      `json:"known"`      // targets that discoveries found
+	Sessions   []iscsiSession    `json:"sessions"`
+	Persistent []iscsiKnown      `json:"persistent"` // logins that are made again after a reboot
+	LastID     uint64            `json:"lastID"`     // of a session
+	Mutual     *saltedSecret     `json:"mutual,omitempty"`
+	Outages    []iscsiOutage     `json:"outages,omitempty"` // portals that are cut off
+	Lost       []iscsiKnown      `json:"lost,omitempty"`    // sessions that an outage ended, to be made again after it
 }
 
 // iscsiKnown is a target and the portal by which it was found, or logged in to.
@@ -118,18 +102,15 @@ type iscsiSession struct {
 }
 
 // newISCSIState makes the storage system of a new node.
-func newISCSIState(specs []ISCSIPortalSpec) iscsiState {
-	var s iscsiState
-	for _, spec := range specs {
-		p := iscsiPortal{At: portalName{spec.Address, spec.Port}}
-		for _, t := range spec.Targets {
-			target := iscsiTarget{
-				Name: t.Name, Username: t.Username, Secret: t.Secret, MutualSecret: t.MutualSecret, PendingQueries: t.PendingQueries,
+func newISCSIState(portals []ISCSIPortalSpec) (s iscsiState) {
+	for _, p := range portals {
+		p.Targets = slices.Clone(p.Targets)
+		for i := range p.Targets {
+			t := &p.Targets[i]
+			t.LUNs = slices.Clone(t.LUNs)
+			for j := range t.LUNs {
+				t.LUNs[j].Image = newImageName()
 			}
-			for _, l := range t.LUNs {
-				target.LUNs = append(target.LUNs, iscsiLUN{l.LUN, newImageName(), l.SizeBytes, l.SerialNumber, slices.Clone(l.Identifiers)})
-			}
-			p.Targets = append(p.Targets, target)
 		}
 		s.Storage = append(s.Storage, p)
 	}
@@ -163,23 +144,23 @@ func (s iscsiState) check() error {
 }
 
 // reachable gives the portal of the storage system, unless it is cut off.
-func (s iscsiState) reachable(name portalName) (iscsiPortal, bool) {
+func (s iscsiState) reachable(name portalName) (ISCSIPortalSpec, bool) {
 	i := s.portal(name)
 	if i < 0 || s.outage(name) >= 0 {
-		return iscsiPortal{}, false
+		return ISCSIPortalSpec{}, false
 	}
 	return s.Storage[i], true
 }
 
 // portal is the index of the portal of a name, -1 when there is none.
 func (s iscsiState) portal(name portalName) int {
-	return slices.IndexFunc(s.Storage, func(p iscsiPortal) bool { return p.At.same(name) })
+	return slices.IndexFunc(s.Storage, func(p ISCSIPortalSpec) bool { return p.At.same(name) })
 }
 
-func (p iscsiPortal) target(name string) (iscsiTarget, bool) {
-	i := slices.IndexFunc(p.Targets, func(t iscsiTarget) bool { return strings.EqualFold(t.Name, name) })
+func (p ISCSIPortalSpec) target(name string) (ISCSITargetSpec, bool) {
+	i := slices.IndexFunc(p.Targets, func(t ISCSITargetSpec) bool { return strings.EqualFold(t.Name, name) })
 	if i < 0 {
-		return iscsiTarget{}, false
+		return ISCSITargetSpec{}, false
 	}
 	return p.Targets[i], true
 }
@@ -195,28 +176,4 @@ func (s iscsiState) session(id win32.ISCSIUniqueID) (iscsiSession, bool) {
 // id is the session's id as the adapter has it: the first half is the same for all.
 func (s iscsiSession) id() win32.ISCSIUniqueID {
 	return win32.ISCSIUniqueID{AdapterUnique: 0xFFFFC00012340010, AdapterSpecific: 0x4000013700000000 | s.ID}
-}
-
-// saltedSecret tells whether a secret is the one that was set, and nothing else about it.
-type saltedSecret struct {
-	Salt []byte `json:"salt"`
-	Sum  []byte `json:"sum"`
-}
-
-func saltSecret(secret []byte) *saltedSecret {
-	s := &saltedSecret{Salt: make([]byte, sha256.Size)}
-	_, _ = rand.Read(s.Salt) // never fails: crypto/rand ends the program instead
-	s.Sum = s.sum(secret)
-	return s
-}
-
-func (s *saltedSecret) sum(secret []byte) []byte {
-	h := sha256.New()
-	_, _ = h.Write(s.Salt) // a hash never fails
-	_, _ = h.Write(secret)
-	return h.Sum(nil)
-}
-
-func (s *saltedSecret) is(secret []byte) bool {
-	return subtle.ConstantTimeCompare(s.Sum, s.sum(secret)) == 1
 }

@@ -72,7 +72,7 @@ func devicesNow(t *testing.T, n *Node, session win32.ISCSIUniqueID) []win32.ISCS
 func sessionAndDisk(t *testing.T, n *Node) bool {
 	t.Helper()
 	sessions := sessionsNow(t, n)
-	d, attached := n.diskNumbered(3)
+	d, attached := n.disks[3]
 	if attached != (len(sessions) == 1) {
 		t.Errorf("%d sessions, disk: %v", len(sessions), attached)
 	}
@@ -142,8 +142,8 @@ func TestISCSITwoSessionsHaveTwoAddresses(t *testing.T) {
 	discovered(t, n)
 	logIn(t, n, openLogin())
 	logIn(t, n, chapLogin("chap-secret-123"))
-	a, _ := n.diskNumbered(3)
-	b, _ := n.diskNumbered(4)
+	a := n.disks[3]
+	b := n.disks[4]
 	if a == nil || b == nil || a.record.sameAddress(b.record) || a.record.LUN != 0 || b.record.LUN != 0 {
 		t.Errorf("disks %+v and %+v", a, b)
 	}
@@ -157,10 +157,8 @@ func TestISCSIBusyDisk(t *testing.T) {
 		t.Helper()
 		wantCode(t, what, n.LogoutISCSITarget(id), win32.ISDSC_DEVICE_BUSY_ON_SESSION)
 	}
-	d, _ := n.diskNumbered(3)
-	n.identity.Lock()
+	d := n.disks[3]
 	must(t, d.setAttributes(false, false))
-	n.identity.Unlock()
 	name := formatted(t, n, lunDrive)
 
 	h, err := n.OpenDevice(strings.TrimSuffix(name, `\`), 0)
@@ -232,7 +230,7 @@ func TestISCSIPulledDisk(t *testing.T) {
 	}
 	must(t, n.LogoutISCSITarget(id))
 	logIn(t, n, openLogin())
-	if d, ok := n.diskNumbered(3); !ok || d.image.size != 6<<30 {
+	if d, ok := n.disks[3]; !ok || d.image.size != 6<<30 {
 		t.Error("the disk did not come back as it was")
 	}
 }

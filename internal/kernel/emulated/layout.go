@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -39,7 +40,7 @@ func readLayout(r io.ReaderAt, size int64, sectorSize int, zeroedIsMBR bool) (la
 		}
 	case ok:
 		l.style, l.mbr = win32.PARTITION_STYLE_MBR, m
-	case zeroedIsMBR && isZero(first):
+	case zeroedIsMBR && bytes.Equal(first, make([]byte, sectorSize)):
 		l.style = win32.PARTITION_STYLE_MBR
 	}
 	return l, nil
@@ -110,15 +111,8 @@ func (l layout) identities() []guid.GUID {
 // signatureIdentity is an MBR signature among GUIDs; no GUID that is made has the form.
 func signatureIdentity(signature uint32) guid.GUID { return guid.GUID{Data1: signature} }
 
-func newSignature() uint32 {
-	for {
-		var b [4]byte
-		_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
-		if s := binary.LittleEndian.Uint32(b[:]); s != 0 {
-			return s
-		}
-	}
-}
+// newSignature is one that is not 0, which would be none.
+func newSignature() uint32 { return uint32(newSerial()) | 1 }
 
 // newSerial is a volume serial number.
 func newSerial() uint64 {
@@ -127,19 +121,7 @@ func newSerial() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// newGUID is a random one (RFC 9562, version 4).
 func newGUID() guid.GUID {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
-	b[6], b[8] = b[6]&0x0F|0x40, b[8]&0x3F|0x80
-	return guid.FromArray(b)
-}
-
-func isZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
+	id, _ := guid.NewV4() // never fails, as it reads from crypto/rand
+	return id
 }

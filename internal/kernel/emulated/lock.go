@@ -2,32 +2,24 @@
 
 package emulated
 
-import (
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-)
+// One lock guards all of a node: node.json, disks, volumes, open files, services. Whoever comes from outside takes it,
+// once, by call or control; everything inside relies on it. There is one exception: content.fileBytes lets go of it
+// while it looks at the files of a volume, which may take long.
+//
+// A node that works on one thing at a time is easier to keep right than one that is fast, and its calls are short.
 
-// lockDir takes the state directory for this process until the file is closed, or the process dies.
-func lockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	held, err := lockFile(f)
-	if err != nil || held {
-		defer f.Close()
-		if err != nil {
-			return nil, &os.PathError{Op: "lock", Path: f.Name(), Err: err}
-		}
-		text := make([]byte, 32)
-		n, _ := f.ReadAt(text, 0) // without the number the answer is still right
-		pid, _ := strconv.Atoi(strings.TrimSpace(string(text[:n])))
-		return nil, &InUseError{Dir: dir, PID: pid}
-	}
-	if err := f.Truncate(0); err == nil {
-		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	}
-	return f, nil
+// call runs a call of the kernel, whose function and object its error names.
+func (n *Node) call(function, object string, run func() error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return failed(function, object, run())
+}
+
+// control runs a change from outside of the node, by its hardware, its network or an administrator. What was open on
+// something that is gone then is dead.
+func (n *Node) control(change func() error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	defer n.retireGone()
+	return change()
 }

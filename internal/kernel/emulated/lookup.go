@@ -20,6 +20,7 @@ type entry struct {
 	name string // as it is on the host
 	info os.FileInfo
 	tag  uint32 // of a reparse point, or 0
+	data []byte // the REPARSE_DATA_BUFFER, of one that the node made
 }
 
 // Tags of what the host can hold and Windows can show, but not follow or read.
@@ -119,7 +120,14 @@ func inspect(dir *os.Root, name string, info os.FileInfo) (entry, error) {
 		if err != nil {
 			return entry{}, err
 		}
-		e.tag, err = readTag(dir, file, link)
+		e.data, err = readFileIn(dir, file, link, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)
+		if errors.Is(err, errNotOurs) || err == nil && len(e.data) < 8 {
+			e.data, e.tag = nil, win32.IO_REPARSE_TAG_LX_SYMLINK // it cannot be followed
+			return e, nil
+		}
+		if err == nil {
+			e.tag = binary.LittleEndian.Uint32(e.data)
+		}
 		return e, err
 	case mode&fs.ModeSymlink != 0:
 		e.tag = win32.IO_REPARSE_TAG_LX_SYMLINK
@@ -131,18 +139,6 @@ func inspect(dir *os.Root, name string, info os.FileInfo) (entry, error) {
 		e.tag = tagDevice
 	}
 	return e, nil
-}
-
-// readTag reads the tag of a reparse point. One that the node did not write cannot be followed.
-func readTag(dir *os.Root, file string, info os.FileInfo) (uint32, error) {
-	data, err := readFileIn(dir, file, info, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)
-	if errors.Is(err, errNotOurs) || err == nil && len(data) < 8 {
-		return win32.IO_REPARSE_TAG_LX_SYMLINK, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return binary.LittleEndian.Uint32(data), nil
 }
 
 // openDir opens a directory that was looked up. What is open is the directory that was there: a link that takes its
@@ -162,7 +158,7 @@ func openDir(parent *os.Root, e entry) (*os.Root, error) {
 	return dir, nil
 }
 
-// isEmpty tells whether Windows sees nothing in the directory.
+// isEmpty reports whether Windows sees nothing in the directory.
 func isEmpty(dir *os.Root) (bool, error) {
 	names, err := readNames(dir)
 	return len(names) == 0, err

@@ -64,7 +64,7 @@ func TestDiskFromBlankToGone(t *testing.T) {
 	_, err = n.HostPath(target + `\x`)
 	wantCode(t, "path below a volume that is gone", err, win32.ERROR_PATH_NOT_FOUND)
 
-	number, err := n.AttachDisk(DiskSpec{Image: image, LUNAuto: true})
+	number, err := n.AttachDisk(DiskSpec{ImagePath: image, LUNAuto: true})
 	must(t, err)
 	if number != 1 {
 		t.Errorf("number: got %d, want 1", number)

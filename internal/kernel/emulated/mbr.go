@@ -85,7 +85,7 @@ func mbrVolume(signature uint32, offset int64) guid.GUID {
 	return id
 }
 
-// hasMBRVolume tells whether Windows makes a volume of a partition of that type.
+// hasMBRVolume reports whether Windows makes a volume of a partition of that type.
 func hasMBRVolume(kind uint8) bool {
 	switch kind {
 	case 0x01, 0x04, 0x06, 0x07, 0x0B, 0x0C, 0x0E:

@@ -15,33 +15,34 @@ import (
 )
 
 // VolumeNames implements kernel.Volumes.
-func (n *Node) VolumeNames() ([]string, error) {
-	var names []string
-	for _, v := range n.volumeList() {
-		names = append(names, v.name())
-	}
-	return names, nil
+func (n *Node) VolumeNames() (names []string, err error) {
+	err = n.call("FindFirstVolumeW", "", func() error {
+		for _, v := range n.volumeList() {
+			names = append(names, v.name())
+		}
+		return nil
+	})
+	return names, err
 }
 
 // VolumePathNames implements kernel.Volumes: drive letters first, then mount points.
-func (n *Node) VolumePathNames(volumeName string) ([]string, error) {
-	id, ok := parseVolumeName(volumeName)
-	if !ok {
-		return nil, failed("GetVolumePathNamesForVolumeNameW", volumeName, win32.ERROR_INVALID_NAME)
-	}
-	if _, ok := n.volume(id); !ok {
-		return nil, failed("GetVolumePathNamesForVolumeNameW", volumeName, win32.ERROR_FILE_NOT_FOUND)
-	}
-	return n.pathNames(id), nil
+func (n *Node) VolumePathNames(volumeName string) (names []string, err error) {
+	err = n.call("GetVolumePathNamesForVolumeNameW", volumeName, func() error {
+		id, ok := parseVolumeName(volumeName)
+		if !ok {
+			return win32.ERROR_INVALID_NAME
+		}
+		if _, err := n.volumeWith(id); err != nil {
+			return err
+		}
+		names = n.state.pathNames(id, nil)
+		return nil
+	})
+	return names, err
 }
 
-// pathNames are the mount manager's names of a volume, each with a separator at the end.
-func (n *Node) pathNames(id guid.GUID) []string {
-	return n.state.Load().pathNames(id, nil)
-}
-
-// pathNames composes the names from the records: that of a mount point is one of the volume that it lies on, and its
-// path there. Visited ends the search where volumes are mounted in a circle.
+// pathNames are the mount manager's names of a volume, each with a separator at the end. That of a mount point is one of
+// the volume that it lies on, and its path there. Visited ends the search where volumes are mounted in a circle.
 func (s *state) pathNames(id guid.GUID, visited []guid.GUID) []string {
 	if slices.Contains(visited, id) {
 		return nil
@@ -74,9 +75,12 @@ func mountPoint(path string) (ntPath, error) {
 
 // VolumeNameForMountPoint implements kernel.Volumes. A link that is not a mount point of a volume is
 // ERROR_INVALID_PARAMETER, a volume that is not there any more ERROR_FILE_NOT_FOUND.
-func (n *Node) VolumeNameForMountPoint(path string) (string, error) {
-	name, err := n.volumeNameFor(path)
-	return name, failed("GetVolumeNameForVolumeMountPointW", path, err)
+func (n *Node) VolumeNameForMountPoint(path string) (name string, err error) {
+	err = n.call("GetVolumeNameForVolumeMountPointW", path, func() (err error) {
+		name, err = n.volumeNameFor(path)
+		return err
+	})
+	return name, err
 }
 
 func (n *Node) volumeNameFor(path string) (string, error) {
@@ -95,7 +99,7 @@ func (n *Node) volumeNameFor(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer h.Close()
+	defer func() { _ = h.close() }() // nothing is lost: it holds no data
 	id, err := h.mountedVolume()
 	if err != nil {
 		return "", err
@@ -119,33 +123,29 @@ func (n *Node) openMountPoint(p ntPath, path string, access uint32) (*fileHandle
 }
 
 // mountedVolume reads which volume is mounted at an open directory.
-func (h *fileHandle) mountedVolume() (id guid.GUID, err error) {
-	err = h.using(false, func() error {
-		e, err := h.entry()
-		if err != nil {
-			return err
-		}
-		if e.tag == 0 {
-			return win32.ERROR_NOT_A_REPARSE_POINT
-		}
-		r, err := readReparse(h.parent, e)
-		if err != nil {
-			return err
-		}
-		p, err := parseSubstitute(r.SubstituteName)
-		if err != nil || r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT || p.volume == (guid.GUID{}) || len(p.names) > 0 {
-			return win32.ERROR_INVALID_PARAMETER
-		}
-		id = p.volume
-		return nil
-	})
-	return id, err
+func (h *fileHandle) mountedVolume() (guid.GUID, error) {
+	e, err := h.entry()
+	if err != nil {
+		return guid.GUID{}, err
+	}
+	if e.tag == 0 {
+		return guid.GUID{}, win32.ERROR_NOT_A_REPARSE_POINT
+	}
+	r, err := e.reparse()
+	if err != nil {
+		return guid.GUID{}, err
+	}
+	p, err := parseSubstitute(r.SubstituteName)
+	if err != nil || r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT || p.volume == (guid.GUID{}) || len(p.names) > 0 {
+		return guid.GUID{}, win32.ERROR_INVALID_PARAMETER
+	}
+	return p.volume, nil
 }
 
 // SetVolumeMountPoint implements kernel.Volumes. A volume name of the wrong form is ERROR_INVALID_PARAMETER, one that
 // no volume has ERROR_FILE_NOT_FOUND; a drive letter that is taken is ERROR_DIR_NOT_EMPTY.
 func (n *Node) SetVolumeMountPoint(path, volumeName string) error {
-	return failed("SetVolumeMountPointW", path, n.setMountPoint(path, volumeName))
+	return n.call("SetVolumeMountPointW", path, func() error { return n.setMountPoint(path, volumeName) })
 }
 
 func (n *Node) setMountPoint(path, name string) error {
@@ -157,8 +157,8 @@ func (n *Node) setMountPoint(path, name string) error {
 	if !ok {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	if _, ok := n.volume(id); !ok {
-		return win32.ERROR_FILE_NOT_FOUND
+	if _, err := n.volumeWith(id); err != nil {
+		return err
 	}
 	if len(p.names) == 0 {
 		return n.setLetter(p, id)
@@ -167,38 +167,39 @@ func (n *Node) setMountPoint(path, name string) error {
 	if err != nil {
 		return err
 	}
-	defer h.Close()
+	defer func() { _ = h.close() }() // nothing is lost: it holds no data
 	if h.content.isShare() {
 		return win32.ERROR_INVALID_PARAMETER // volumes are mounted on local file systems
 	}
-	return h.using(true, func() error {
-		e, err := h.changingReparse()
-		if err != nil {
-			return err
+	if err := h.usable(true); err != nil {
+		return err
+	}
+	e, err := h.changingReparse()
+	if err != nil {
+		return err
+	}
+	empty, err := isEmpty(h.self)
+	if err != nil {
+		return err
+	}
+	if e.tag != 0 || !empty {
+		return win32.ERROR_DIR_NOT_EMPTY
+	}
+	// The record comes first: one without a mount point is dropped at the next start, a mount point without a
+	// record would never be found.
+	record := mountState{Volume: id, Host: h.content.id, Path: windowsNames(h.names)}
+	if err := n.update(func(s *state) { s.dropMount(record); s.Mounts = append(s.Mounts, record) }); err != nil {
+		return err
+	}
+	substitute := ntPrefix + strings.TrimPrefix(volumeName(id), verbatimPrefix)
+	r := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: substitute}
+	if err := n.host.setReparse(h.self, r, 0); err != nil {
+		if undo := n.host.clearReparse(h.self); undo != nil && !errors.Is(undo, fs.ErrNotExist) {
+			return errors.Join(err, undo) // the record stays, in case the mount point does
 		}
-		empty, err := isEmpty(h.self)
-		if err != nil {
-			return err
-		}
-		if e.tag != 0 || !empty {
-			return win32.ERROR_DIR_NOT_EMPTY
-		}
-		// The record comes first: one without a mount point is dropped at the next start, a mount point without a
-		// record would never be found.
-		record := mountState{Volume: id, Host: h.content.id, Path: windowsNames(h.names)}
-		if err := n.update(func(s *state) { s.dropMount(record); s.Mounts = append(s.Mounts, record) }); err != nil {
-			return err
-		}
-		substitute := ntPrefix + strings.TrimPrefix(volumeName(id), verbatimPrefix)
-		r := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: substitute}
-		if err := n.host.setReparse(h.self, r, 0); err != nil {
-			if undo := n.host.clearReparse(h.self); undo != nil && !errors.Is(undo, fs.ErrNotExist) {
-				return errors.Join(err, undo) // the record stays, in case the mount point does
-			}
-			return errors.Join(err, h.forgetMount(entry{tag: r.Tag}))
-		}
-		return nil
-	})
+		return errors.Join(err, h.forgetMount(entry{tag: r.Tag}))
+	}
+	return nil
 }
 
 // dropMount removes the record of the place, whatever volume it is of.
@@ -218,7 +219,7 @@ func (n *Node) setLetter(p ntPath, id guid.GUID) error {
 	}
 	letter := string(rune(p.letter))
 	taken := func(l letterState) bool { return l.Letter == letter }
-	if slices.ContainsFunc(n.state.Load().Letters, taken) {
+	if slices.ContainsFunc(n.state.Letters, taken) {
 		return win32.ERROR_DIR_NOT_EMPTY
 	}
 	return n.update(func(s *state) { s.Letters = append(s.Letters, letterState{Letter: letter, Volume: id}) })
@@ -227,7 +228,7 @@ func (n *Node) setLetter(p ntPath, id guid.GUID) error {
 // DeleteVolumeMountPoint implements kernel.Volumes. When the volume is not there any more it fails with
 // ERROR_FILE_NOT_FOUND, which for Windows is not confirmed: FSCTL_DELETE_REPARSE_POINT works then.
 func (n *Node) DeleteVolumeMountPoint(path string) error {
-	return failed("DeleteVolumeMountPointW", path, n.deleteMountPoint(path))
+	return n.call("DeleteVolumeMountPointW", path, func() error { return n.deleteMountPoint(path) })
 }
 
 func (n *Node) deleteMountPoint(path string) error {
@@ -242,30 +243,31 @@ func (n *Node) deleteMountPoint(path string) error {
 	if err != nil {
 		return err
 	}
-	defer h.Close()
+	defer func() { _ = h.close() }() // nothing is lost: it holds no data
 	id, err := h.mountedVolume()
 	if err != nil {
 		return err
 	}
-	if _, ok := n.volume(id); !ok {
-		return win32.ERROR_FILE_NOT_FOUND
+	if _, err := n.volumeWith(id); err != nil {
+		return err
 	}
-	return h.using(true, func() error {
-		if _, err := h.changingReparse(); err != nil {
-			return err
-		}
-		if err := n.host.clearReparse(h.self); err != nil {
-			return err
-		}
-		return h.forgetMount(entry{tag: win32.IO_REPARSE_TAG_MOUNT_POINT})
-	})
+	if err := h.usable(true); err != nil {
+		return err
+	}
+	if _, err := h.changingReparse(); err != nil {
+		return err
+	}
+	if err := n.host.clearReparse(h.self); err != nil {
+		return err
+	}
+	return h.forgetMount(entry{tag: win32.IO_REPARSE_TAG_MOUNT_POINT})
 }
 
 // forgetMount drops the mount manager's record, if any, of what was a mount point at the handle's path. Whether
 // Windows does so when a mount point goes in another way than by DeleteVolumeMountPointW is not confirmed.
 func (h *fileHandle) forgetMount(was entry) error {
 	record := mountState{Host: h.content.id, Path: windowsNames(h.names)}
-	if was.tag != win32.IO_REPARSE_TAG_MOUNT_POINT || !h.content.node.state.Load().hasMount(record) {
+	if was.tag != win32.IO_REPARSE_TAG_MOUNT_POINT || !h.content.node.state.hasMount(record) {
 		return nil
 	}
 	return h.content.node.update(func(s *state) { s.dropMount(record) })
@@ -291,7 +293,7 @@ func (n *Node) deleteLetter(p ntPath) error {
 // stay.
 func (n *Node) repairMounts() error {
 	var stale []mountState
-	for _, m := range n.state.Load().Mounts {
+	for _, m := range n.state.Mounts {
 		if host, ok := n.volume(m.Host); !ok || !host.formatted() {
 			continue
 		}
@@ -302,7 +304,7 @@ func (n *Node) repairMounts() error {
 			continue
 		}
 		id, err := h.mountedVolume()
-		_ = h.Close() // nothing is lost: it holds no data
+		_ = h.close() // nothing is lost: it holds no data
 		if err != nil || id != m.Volume {
 			stale = append(stale, m)
 		}

@@ -5,39 +5,28 @@ package emulated
 import (
 	"errors"
 	"os"
-	"sort"
+	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // Node is an emulated Windows node. It is safe for concurrent use.
-//
-// Locks are taken in this order: identity, a content's, mu, a disk's, saving.
 type Node struct {
 	dir  string
 	host *host
 	lock *os.File
 
-	// identity is held while disks get or change identities: no two that are online may have the same. The initiator
-	// service works under it, too.
-	identity sync.Mutex
-	mu       sync.RWMutex // guards disks, contents, shares and boot
+	mu       sync.Mutex // taken by call and control
+	state    state      // as in node.json; changed by update
 	disks    map[uint32]*disk
-	contents map[guid.GUID]*content
-	shares   map[string]*content // connections by lower-case server\share
-	where    sync.Map            // the disk on which a volume, by GUID, was found last
+	contents map[string]*content // by the directory that the files are in
 	boot     int                 // counts reboots; a device handle of an earlier boot is dead
-
-	scm serviceControl
-
-	arriving map[uint64]int // queries until the disks of an iSCSI session have their numbers; guarded by identity
-
-	saving sync.Mutex            // held while state and node.json change
-	state  atomic.Pointer[state] // what it points to never changes
+	steps    map[string]int      // queries that found a service pending, by its folded name
+	arriving map[uint64]int      // queries until the disks of an iSCSI session have their numbers
 }
 
 var _ kernel.Kernel = (*Node)(nil)
@@ -45,115 +34,83 @@ var _ kernel.Kernel = (*Node)(nil)
 // Close lets go of the state directory. Open handles are dead afterwards.
 func (n *Node) Close() error {
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.boot++
-	contents := append(n.takeContents(func(*content) bool { return true }), n.takeShares()...)
+	n.retire(errRebooted, func(*content) bool { return true })
 	var errs []error
 	for _, d := range n.disks {
-		d.mu.Lock()
-		d.gone = true
 		errs = append(errs, d.image.file.Close())
-		d.mu.Unlock()
 	}
 	n.disks = nil
-	n.mu.Unlock()
-	for _, c := range contents {
-		c.retire(errRebooted)
-	}
 	return errors.Join(append(errs, n.lock.Close())...)
 }
 
-// update changes the state and node.json together: on failure both stay. What it calls must not lock anything.
+// update changes the state and node.json together: on failure both stay.
 func (n *Node) update(change func(*state)) error {
-	n.saving.Lock()
-	defer n.saving.Unlock()
-	next := n.state.Load().clone()
+	next := n.state.clone()
 	change(&next)
 	if err := n.host.saveState(n.dir, next); err != nil {
 		return err
 	}
-	n.state.Store(&next)
+	n.state = next
 	return nil
 }
 
 // diskList is the attached disks by number.
 func (n *Node) diskList() []*disk {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
 	list := make([]*disk, 0, len(n.disks))
 	for _, d := range n.disks {
 		list = append(list, d)
 	}
-	sort.Slice(list, func(i, j int) bool { return list[i].number < list[j].number })
+	slices.SortFunc(list, func(a, b *disk) int { return int(a.number) - int(b.number) })
 	return list
-}
-
-func (n *Node) diskNumbered(number uint32) (*disk, bool) {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	d, ok := n.disks[number]
-	return d, ok
 }
 
 // volumeList is every volume that exists now, by disk and partition.
 func (n *Node) volumeList() []*volume {
 	var list []*volume
 	for _, d := range n.diskList() {
-		list = append(list, d.volumeList()...)
+		list = append(list, d.volumes...)
 	}
 	return list
 }
 
 // volume finds the volume that has the GUID now.
 func (n *Node) volume(id guid.GUID) (*volume, bool) {
-	if d, ok := n.where.Load(id); ok {
-		if v, ok := d.(*disk).volume(id); ok { //nolint:forcetypeassert // nothing else is stored
-			return v, true
-		}
-	}
-	for _, d := range n.diskList() {
+	for _, d := range n.disks {
 		if v, ok := d.volume(id); ok {
-			n.where.Store(id, d)
 			return v, true
 		}
 	}
-	n.where.Delete(id)
 	return nil, false
 }
 
-// retireContents ends what was open on volumes that are no longer there, or no longer what they were. No lock is
-// held by the caller.
-func (n *Node) retireContents() {
-	n.mu.RLock()
-	known := make([]*content, 0, len(n.contents))
-	for _, c := range n.contents {
-		known = append(known, c)
+// volumeWith is volume for a caller who named it: ERROR_FILE_NOT_FOUND.
+func (n *Node) volumeWith(id guid.GUID) (*volume, error) {
+	if v, ok := n.volume(id); ok {
+		return v, nil
 	}
-	n.mu.RUnlock()
-	for _, c := range known {
-		if v, ok := n.volume(c.id); !ok || !v.formatted() {
-			n.retireContent(c.id, errVolumeGone)
-		}
-	}
+	return nil, win32.ERROR_FILE_NOT_FOUND
 }
 
-// retireContent ends what is open on one volume.
-func (n *Node) retireContent(id guid.GUID, why error) {
-	n.mu.Lock()
-	gone := n.takeContents(func(c *content) bool { return c.id == id })
-	n.mu.Unlock()
-	for _, c := range gone {
-		c.retire(why)
-	}
+// retireGone ends what was open on volumes that are no longer there, or no longer what they were, and on shares that
+// are out of reach.
+func (n *Node) retireGone() {
+	n.retire(errShareGone, func(c *content) bool {
+		return c.isShare() && n.state.SMB.reach(c.share.server, c.share.share) != nil
+	})
+	n.retire(errVolumeGone, func(c *content) bool {
+		v, ok := n.volume(c.id)
+		return !c.isShare() && (!ok || !v.formatted())
+	})
 }
 
-// takeContents removes and returns contents; mu is held.
-func (n *Node) takeContents(which func(*content) bool) []*content {
-	var taken []*content
-	for id, c := range n.contents {
+// retire ends the use of some contents.
+func (n *Node) retire(why error, which func(*content) bool) {
+	for path, c := range n.contents {
 		if which(c) {
-			taken = append(taken, c)
-			delete(n.contents, id)
+			c.retire(why)
+			delete(n.contents, path)
 		}
 	}
-	return taken
 }

@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/Microsoft/go-winio/pkg/guid"
 )
 
 // Options are how a node is opened.
@@ -27,7 +25,7 @@ type Options struct {
 	before func(change string) error
 }
 
-// Exists tells whether a state directory holds a node, so that Open would not make one. It is true as well when the
+// Exists reports whether a state directory holds a node, so that Open would not make one. It is true as well when the
 // node is damaged.
 func Exists(stateDir string) bool {
 	_, err := os.Lstat(filepath.Join(stateDir, creatingFile))
@@ -59,8 +57,7 @@ func Open(stateDir string, o Options) (*Node, error) {
 	}
 	n := &Node{
 		dir: dir, host: &host{before: o.before, noSync: o.NoSync}, lock: lock,
-		disks: map[uint32]*disk{}, contents: map[guid.GUID]*content{}, shares: map[string]*content{},
-		arriving: map[uint64]int{},
+		disks: map[uint32]*disk{}, contents: map[string]*content{}, steps: map[string]int{}, arriving: map[uint64]int{},
 	}
 	if err := n.start(o); err != nil {
 		return nil, errors.Join(err, n.Close())
@@ -76,7 +73,7 @@ func (n *Node) start(o Options) error {
 	if err != nil {
 		return err
 	}
-	n.state.Store(&s)
+	n.state = s
 	if err := n.host.tidy(n.dir, s); err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 // maxNameUnits is how many UTF-16 units a file name may have on NTFS.
 const maxNameUnits = 255
 
-// isFileName tells whether NTFS takes the name for a file: streams and wildcards are not names.
+// isFileName reports whether NTFS takes the name for a file: streams and wildcards are not names.
 func isFileName(name string) bool {
 	if name == "" || name == "." || name == ".." {
 		return false

@@ -3,10 +3,7 @@
 package emulated
 
 import (
-	"errors"
-	"io/fs"
 	"os"
-	"path"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -18,27 +15,12 @@ const (
 	reparseGone = reservedPrefix + "-gone" // starts the name of a reparse point that is being deleted
 )
 
-// readReparse reads the reparse data of an entry that has a tag. Those that only the host knows have none.
-func readReparse(dir *os.Root, e entry) (win32.ReparsePoint, error) {
-	if !e.isDir() {
+// reparse is the reparse data of an entry that has a tag. Those that the node did not make have none.
+func (e entry) reparse() (win32.ReparsePoint, error) {
+	if e.data == nil {
 		return win32.ReparsePoint{Tag: e.tag}, nil
 	}
-	file := path.Join(e.name, reservedPrefix)
-	info, err := dir.Lstat(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return win32.ReparsePoint{}, win32.ERROR_NOT_A_REPARSE_POINT
-	}
-	if err != nil {
-		return win32.ReparsePoint{}, err
-	}
-	data, err := readFileIn(dir, file, info, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)
-	if errors.Is(err, errNotOurs) {
-		return win32.ReparsePoint{Tag: e.tag}, nil
-	}
-	if err != nil {
-		return win32.ReparsePoint{}, err
-	}
-	r, err := win32.ParseReparsePoint(data)
+	r, err := win32.ParseReparsePoint(e.data)
 	if err != nil {
 		return win32.ReparsePoint{}, win32.ERROR_CANT_ACCESS_FILE
 	}

@@ -46,7 +46,7 @@ func (p *place) names() []string {
 
 // hostPath is where on the host the place is.
 func (p *place) hostPath() string {
-	return filepath.Join(append([]string{p.content.path()}, p.names()...)...)
+	return filepath.Join(append([]string{p.content.path}, p.names()...)...)
 }
 
 // resolve walks a path. Links and mount points on the way are followed; the last one too, if follow is set. A
@@ -70,11 +70,6 @@ func (n *Node) walk(p ntPath, follow bool) (at *place, next *ntPath, err error) 
 	c, p, err := n.fileSystemOf(p)
 	if err != nil {
 		return nil, nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone != nil {
-		return nil, nil, c.gone
 	}
 	if len(p.names) == 0 {
 		return &place{content: c}, nil, nil
@@ -123,7 +118,7 @@ func (c *content) follow(at *place, e entry, p ntPath, i int) (*ntPath, error) {
 	if c.isShare() {
 		return nil, win32.ERROR_SYMLINK_CLASS_DISABLED // Windows' default for links on remote file systems
 	}
-	r, err := readReparse(at.dir, e)
+	r, err := e.reparse()
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +168,7 @@ func (n *Node) volumeOf(p ntPath) (*volume, error) {
 	}
 	id := p.volume
 	if p.letter != 0 {
-		s := n.state.Load()
+		s := n.state
 		at := slices.IndexFunc(s.Letters, func(l letterState) bool { return l.Letter == string(rune(p.letter)) })
 		if at < 0 {
 			return nil, win32.ERROR_PATH_NOT_FOUND

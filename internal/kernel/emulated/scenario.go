@@ -5,26 +5,25 @@ package emulated
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"strings"
 
-	"github.com/Microsoft/go-winio/pkg/guid"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // Scenario is what a new node is made of. Disk 0, the system disk with drive C, comes by itself.
+//
+// Its types are what a scenario file is read into, and what node.json and the control have of the same things: a field
+// is described once.
 type Scenario struct {
-	Switches     Switches
-	SystemSerial string     // of the SMBIOS system information
-	SystemDisk   DiskSpec   // disk 0; always online and writable
-	Disks        []DiskSpec // disks 1, 2 and so on
-	Directories  []string   // Windows paths on drive C that exist from the start
-	Services     []ServiceSpec
-	SMBServers   []SMBServerSpec
-	SMBUsers     []SMBUserSpec
-	ISCSI        []ISCSIPortalSpec
+	SystemSerial string            `yaml:"smbiosSerial"` // of the SMBIOS system information
+	Switches     Switches          `yaml:"switches"`
+	SystemDisk   DiskSpec          `yaml:"systemDisk"`  // disk 0; always online and writable
+	Disks        []DiskSpec        `yaml:"disks"`       // disks 1, 2 and so on
+	Directories  []string          `yaml:"directories"` // Windows paths on drive C that exist from the start
+	Services     []ServiceSpec     `yaml:"services"`
+	SMBUsers     []SMBUserSpec     `yaml:"smbUsers"`
+	SMBServers   []SMBServerSpec   `yaml:"smbServers"`
+	ISCSI        []ISCSIPortalSpec `yaml:"iscsiPortals"`
 }
 
 // DefaultScenario is the node that Open makes when nothing else is asked for: a system disk of 64 GiB, a blank online
@@ -59,76 +58,82 @@ func DefaultScenario() Scenario {
 	}
 }
 
-// creatingFile is there from the first change of an empty directory until node.json exists: what a death leaves
-// between them is no node yet and is made again.
-const creatingFile = "creating"
+// elementError is an error of one element of a scenario, or of what node.json has of it.
+type elementError struct {
+	path []any // keys and indices, as in a scenario file
+	err  error
+}
 
-// create makes the node of the scenario in a directory that holds none.
-func (h *host) create(dir string, s Scenario) (state, error) {
+func (e *elementError) Error() string {
+	text := ""
+	for _, step := range e.path {
+		if i, ok := step.(int); ok {
+			text += fmt.Sprintf("[%d]", i)
+		} else {
+			text += fmt.Sprintf(".%v", step)
+		}
+	}
+	return strings.TrimPrefix(text, ".") + ": " + e.err.Error()
+}
+
+func (e *elementError) Unwrap() error { return e.err }
+
+// at gives an error its place; nil stays nil.
+func at(err error, path ...any) error {
+	if err == nil {
+		return nil
+	}
+	return &elementError{path, err}
+}
+
+// Check refuses what a node could not be made of.
+func (s *Scenario) Check() error {
 	if err := s.Switches.check(); err != nil {
-		return state{}, fmt.Errorf("switches: %w", err)
+		return at(err, "switches")
 	}
-	services := serviceStates(s.Services)
-	if err := services.check(); err != nil {
-		return state{}, err
+	if d := s.SystemDisk; d.Offline || d.ReadOnly || bool(d.Formatted) {
+		return at(errors.New("offline, readOnly and content are not for the system disk"), "systemDisk")
 	}
-	if err := h.writeFile(filepath.Join(dir, creatingFile), []byte("This node is not complete. The next start makes it again.\n")); err != nil {
-		return state{}, err
+	if _, err := s.disks(); err != nil {
+		return err
 	}
-	for _, name := range []string{disksDir, detachedDir, volumesDir, sharesDir} {
-		if err := h.removeAll(filepath.Join(dir, name)); err != nil {
-			return state{}, err
-		}
-		if err := h.mkdir(filepath.Join(dir, name)); err != nil {
-			return state{}, err
+	for i, path := range s.Directories {
+		if _, err := directoryOnC(path); err != nil {
+			return at(err, "directories", i)
 		}
 	}
-	made := state{Switches: s.Switches, SystemSerial: s.SystemSerial, Services: services}
-	for i, spec := range append([]DiskSpec{s.SystemDisk}, s.Disks...) {
-		record, err := spec.record(made.Disks)
-		if err != nil {
-			return state{}, fmt.Errorf("disk %d: %w", i, err)
-		}
-		record.System = i == 0
-		if record.Offline && s.Switches.OfflineDisksReadOnly {
-			record.ReadOnly = true
-		}
-		if err := h.createImage(dir, record.Image, spec.SizeBytes); err != nil {
-			return state{}, err
-		}
-		if spec.Formatted {
-			if err := h.createDataDisk(dir, record); err != nil {
-				return state{}, fmt.Errorf("disk %d: %w", i, err)
+	if err := serviceStates(s.Services).check(); err != nil {
+		return err
+	}
+	smb := newSMBState(s.SMBServers, s.SMBUsers)
+	if err := smb.check(); err != nil {
+		return err
+	}
+	for i, server := range s.SMBServers {
+		for j, share := range server.Shares {
+			if err := smb.checkUsers(share.Users); err != nil {
+				return at(err, "smbServers", i, "shares", j)
 			}
 		}
-		made.Disks = append(made.Disks, record)
 	}
-	c, err := h.createSystemDisk(dir, made.Disks[0])
+	return checkPortals(s.ISCSI)
+}
+
+// disks are the records of the disks, the system disk first.
+func (s *Scenario) disks() (made []diskState, err error) {
+	record, err := s.SystemDisk.record(nil, s.Switches)
 	if err != nil {
-		return state{}, fmt.Errorf("disk 0: %w", err)
+		return nil, at(err, "systemDisk")
 	}
-	made.Letters = []letterState{{Letter: "C", Volume: c}}
-	for _, path := range s.Directories {
-		p, err := directoryOnC(path)
-		if err != nil {
-			return state{}, err
+	record.System = true
+	made = append(made, record)
+	for i, spec := range s.Disks {
+		if record, err = spec.record(made, s.Switches); err != nil {
+			return nil, at(err, "disks", i)
 		}
-		host := filepath.Join(append([]string{contentPath(dir, c)}, p.names...)...)
-		if err := errors.Join(h.step("mkdir"), os.MkdirAll(host, 0o755)); err != nil {
-			return state{}, err
-		}
+		made = append(made, record)
 	}
-	made.ISCSI = newISCSIState(s.ISCSI)
-	if err := made.ISCSI.check(); err != nil {
-		return state{}, err
-	}
-	if made.SMB, err = newSMBState(s.SMBServers, s.SMBUsers); err != nil {
-		return state{}, err
-	}
-	if err := h.createShares(dir, made.SMB); err != nil {
-		return state{}, err
-	}
-	return made, h.saveState(dir, made)
+	return made, nil
 }
 
 // directoryOnC reads the path of a directory that is to be on drive C.
@@ -138,66 +143,4 @@ func directoryOnC(path string) (ntPath, error) {
 		return ntPath{}, fmt.Errorf("directory %q is not one of drive C", path)
 	}
 	return p, nil
-}
-
-// extent is where a partition is made, in bytes.
-type extent struct {
-	kind     guid.GUID
-	name     string
-	from, to uint64
-}
-
-// createSystemDisk writes the tables of disk 0 as Windows' set-up makes them, and the boot sector of drive C, whose
-// volume it returns.
-func (h *host) createSystemDisk(dir string, record diskState) (guid.GUID, error) {
-	const mib = 1 << 20
-	return h.createNTFSDisk(dir, record,
-		extent{win32.PartitionEFISystem, "EFI system partition", mib, 101 * mib},
-		extent{win32.PartitionMSR, msrName, 101 * mib, 117 * mib},
-	)
-}
-
-// minFormattedBytes leaves a volume on a disk after the reserved partition.
-const minFormattedBytes = 64 << 20
-
-// createDataDisk writes the tables of a disk that has been in use: the reserved partition and a volume with NTFS.
-func (h *host) createDataDisk(dir string, record diskState) error {
-	const mib = 1 << 20
-	_, err := h.createNTFSDisk(dir, record, extent{win32.PartitionMSR, msrName, mib, 16 * mib})
-	return err
-}
-
-// createNTFSDisk writes tables with the reserved partitions and, behind them, a basic data partition, which gets a boot sector and
-// whose volume it returns.
-func (h *host) createNTFSDisk(dir string, record diskState, reserved ...extent) (guid.GUID, error) {
-	const mib = 1 << 20
-	im, err := h.openImage(dir, record.Image)
-	if err != nil {
-		return guid.GUID{}, err
-	}
-	defer im.file.Close()
-	sector := uint64(record.SectorSize)
-	t, err := gpt.New(newGUID(), int(sector), im.size)
-	if err != nil {
-		return guid.GUID{}, err
-	}
-	add := func(p extent, attributes uint64) {
-		t.Partitions = append(t.Partitions, gpt.Partition{
-			Slot: len(t.Partitions), Type: p.kind, ID: newGUID(), Name: p.name, Attributes: attributes,
-			First: p.from / sector, Last: p.to/sector - 1,
-		})
-	}
-	from := uint64(mib)
-	for _, p := range reserved {
-		add(p, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER)
-		from = p.to
-	}
-	add(extent{win32.PartitionBasicData, "Basic data partition", from, (t.LastUsable + 1) * sector / mib * mib}, 0)
-	if err := t.Check(); err != nil {
-		return guid.GUID{}, err
-	}
-	last := t.Partitions[len(t.Partitions)-1]
-	v := volume{offset: int64(last.First * sector)}
-	blocks := append(t.Encode(), v.bootBlocks(newNTFS(record.SectorSize, last.Sectors(), newSerial()))...)
-	return last.ID, im.commit(change{blocks: blocks})
 }

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -24,7 +22,10 @@ type ScenarioError struct {
 }
 
 func (e *ScenarioError) Error() string {
-	if e.Line == 0 {
+	switch {
+	case e.File == "":
+		return e.Problem
+	case e.Line == 0:
 		return fmt.Sprintf("%s: %s", e.File, e.Problem)
 	}
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem)
@@ -57,44 +58,55 @@ func LoadScenario(nameOrPath string) (Scenario, error) {
 // ParseScenario reads the text of a scenario file; the name is for errors, which are *ScenarioError. What the text
 // leaves out is as in DefaultScenario.
 func ParseScenario(name string, text []byte) (Scenario, error) {
-	fail := func(line int, problem string) (Scenario, error) {
-		return Scenario{}, &ScenarioError{File: name, Line: line, Problem: problem}
-	}
-	if len(text) > maxScenarioBytes {
-		return fail(0, fmt.Sprintf("it has more than %d bytes", maxScenarioBytes))
-	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var document, second yaml.Node
-	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF):
-		return fail(0, "it is empty")
-	case err != nil:
-		return fail(syntaxProblem(err))
-	}
-	if err := decoder.Decode(&second); err == nil {
-		return fail(second.Line, "a second document begins; a scenario is one")
-	} else if !errors.Is(err, io.EOF) {
-		return fail(syntaxProblem(err))
-	}
 	s := DefaultScenario()
-	err := scenarioKeys().read(value{file: name, node: document.Content[0]}, &s)
-	return s, err
+	if problem := s.read(text); problem != nil {
+		problem.File = name
+		return Scenario{}, problem
+	}
+	return s, nil
 }
 
-// syntaxProblem is the line and the text of what the YAML parser says. It is repeated only when it has nothing of the
-// file: a password without its quotes can be an alias by mistake, whose name the parser gives.
-func syntaxProblem(err error) (line int, problem string) {
-	found := regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`).FindStringSubmatch(err.Error())
-	if found == nil {
-		return 0, "it is not YAML"
+// read changes the scenario by the text of a file.
+func (s *Scenario) read(text []byte) *ScenarioError {
+	if len(text) > maxScenarioBytes {
+		return &ScenarioError{Problem: fmt.Sprintf("it has more than %d bytes", maxScenarioBytes)}
 	}
-	line, _ = strconv.Atoi(found[1]) // 0 when there is none
-	if expected, ok := strings.CutPrefix(found[2], "did not find expected "); ok {
-		// These come from the grammar, which counts lines from 0; the others come from the scanner and count from 1.
-		if slices.Contains([]string{"key", "node content", "'-' indicator", "',' or ']'", "',' or '}'", "<document start>"}, expected) {
-			line++
+	root, problem := parseYAML(text)
+	if problem == nil {
+		problem = unsuitable(root)
+	}
+	if problem != nil {
+		return problem
+	}
+	directories := s.Directories // those of the file come on top
+	s.Directories = nil
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(s); err != nil {
+		return decodeProblem(root, err)
+	}
+	s.leaveOut(root)
+	if err := s.Check(); err != nil {
+		return wrong(nodeOf(root, err), "%v", err)
+	}
+	s.Directories = append(directories, s.Directories...)
+	return nil
+}
+
+// leaveOut sets what is left out in elements of lists, unless zero means that already, and what a file says the other
+// way round.
+func (s *Scenario) leaveOut(root *yaml.Node) {
+	for i := range s.Disks {
+		s.Disks[i].LUNAuto = child(root, "disks", i) != nil && child(root, "disks", i, "lun") == nil
+	}
+	for i := range s.SMBServers {
+		if child(root, "smbServers", i, "encryption") != nil {
+			s.SMBServers[i].NoEncryption = !s.SMBServers[i].NoEncryption
 		}
-		return line, found[2]
 	}
-	return line, "it is not YAML; a text that begins with a special character needs quotes"
+	for i := range s.ISCSI {
+		if child(root, "iscsiPortals", i, "port") == nil {
+			s.ISCSI[i].At.Port = DefaultISCSIPort
+		}
+	}
 }

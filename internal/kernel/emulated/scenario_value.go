@@ -3,101 +3,34 @@
 package emulated
 
 import (
-	"fmt"
+	"cmp"
+	"encoding/hex"
 	"math/big"
 	"slices"
 	"strings"
-	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// value is one value in a scenario file, and knows where it stands.
-type value struct {
-	file string
-	path string // such as disks[0].size; empty for the whole file
-	node *yaml.Node
-}
+// The types of a scenario's values that the file writes otherwise than Go.
 
-func (v value) errorf(format string, args ...any) error {
-	problem := fmt.Sprintf(format, args...)
-	if v.path != "" {
-		problem = v.path + " " + problem
-	}
-	return &ScenarioError{File: v.file, Line: v.node.Line, Problem: problem}
-}
+// Size is a number of bytes. A file has it as a number, or as a text with a unit.
+type Size int64
 
-// is checks the kind of a value: tag is that of a scalar. The value itself is not in the error: it may be a secret.
-func (v value) is(kind yaml.Kind, tag, want string) error {
-	switch {
-	case v.node.Kind == yaml.AliasNode || v.node.Anchor != "":
-		return v.errorf("is an anchor or alias (* or &), which scenarios do not have; a text needs quotes")
-	case v.node.Kind == yaml.ScalarNode && v.node.ShortTag() == "!!null":
-		return v.errorf("is empty; it must be %s, or the key left out", want)
-	case v.node.Kind == yaml.ScalarNode && kind == yaml.ScalarNode && tag == "!!str" && v.node.ShortTag() != tag:
-		return v.errorf("must be %s, and YAML reads it as something else; it needs quotes", want)
-	case v.node.Kind != kind || v.node.ShortTag() != tag:
-		return v.errorf("must be %s", want)
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (s *Size) UnmarshalYAML(n *yaml.Node) error {
+	text := n.Value
+	if n.ShortTag() == "!!int" {
+		text += "B"
 	}
-	return nil
-}
-
-func (v value) text() (string, error) {
-	if err := v.is(yaml.ScalarNode, "!!str", "a text"); err != nil {
-		return "", err
-	}
-	if strings.ContainsFunc(v.node.Value, unicode.IsControl) {
-		return "", v.errorf("has a control character")
-	}
-	return v.node.Value, nil
-}
-
-func (v value) boolean() (bool, error) {
-	err := v.is(yaml.ScalarNode, "!!bool", "true or false")
-	return err == nil && strings.EqualFold(v.node.Value, "true"), err
-}
-
-func (v value) number(smallest, largest uint64) (uint64, error) {
-	want := fmt.Sprintf("a whole number from %d to %d", smallest, largest)
-	if err := v.is(yaml.ScalarNode, "!!int", want); err != nil {
-		return 0, err
-	}
-	var n uint64
-	if err := v.node.Decode(&n); err != nil || n < smallest || n > largest {
-		return 0, v.errorf("must be %s", want)
-	}
-	return n, nil
-}
-
-// choice is one of several words, in any case.
-func (v value) choice(words []string) (int, error) {
-	text, err := v.text()
-	if err != nil {
-		return 0, err
-	}
-	i := slices.IndexFunc(words, func(word string) bool { return strings.EqualFold(word, text) })
-	if i < 0 {
-		return 0, v.errorf("is %q; it must be one of %s", text, strings.Join(words, ", "))
-	}
-	return i, nil
-}
-
-const sizeForm = "bytes, or a text such as 10GiB"
-
-// size is a number of bytes: a whole number, or a text with a unit.
-func (v value) size() (int64, error) {
-	if v.node.Kind == yaml.ScalarNode && v.node.ShortTag() == "!!int" {
-		n, err := v.number(1, maxDiskBytes)
-		return int64(n), err // at most maxDiskBytes
-	}
-	if v.node.Kind != yaml.ScalarNode || v.node.ShortTag() != "!!str" {
-		return 0, v.is(yaml.MappingNode, "", sizeForm)
-	}
-	n, ok := parseSize(v.node.Value)
+	bytes, ok := parseSize(text)
 	if !ok {
-		return 0, v.errorf("is %q; it must be %s, at most 16TiB", v.node.Value, sizeForm)
+		return wrong(n, "size is %q; it must be bytes, or a text such as 10GiB, at most 16TiB", n.Value)
 	}
-	return n, nil
+	*s = Size(bytes)
+	return nil
 }
 
 // parseSize reads a decimal number with a binary unit, with or without its B: 1.5GiB, 512 Mi, 4096B. It gives whole
@@ -122,40 +55,155 @@ func parseSize(text string) (int64, bool) {
 	return bytes.Num().Int64(), true
 }
 
-// maxListItems is the most that a list has: a bus has no more addresses.
-const maxListItems = 256
-
-// items are the elements of a list.
-func (v value) items() ([]value, error) {
-	if err := v.is(yaml.SequenceNode, "!!seq", "a list"); err != nil {
-		return nil, err
+// wordOf is the index of a word among those that are allowed, in any case.
+func wordOf(n *yaml.Node, what, word string, allowed []string) (int, error) {
+	i := slices.IndexFunc(allowed, func(a string) bool { return strings.EqualFold(a, word) })
+	if i < 0 {
+		return 0, wrong(n, "%s is %q; it must be one of %s", what, word, strings.Join(allowed, ", "))
 	}
-	if len(v.node.Content) > maxListItems {
-		return nil, v.errorf("has more than %d elements", maxListItems)
-	}
-	var all []value
-	for i, node := range v.node.Content {
-		all = append(all, value{v.file, fmt.Sprintf("%s[%d]", v.path, i), node})
-	}
-	return all, nil
+	return i, nil
 }
 
-// entries are the values of a mapping by key, none of them twice or unknown.
-func (v value) entries(known []string) (map[string]value, error) {
-	if err := v.is(yaml.MappingNode, "!!map", "a mapping of keys to values"); err != nil {
-		return nil, err
+// BusType is a value of STORAGE_BUS_TYPE.
+type BusType uint32
+
+// busTypes are the names of those that a disk may have, as files have them.
+func busTypes() (names []string, values []BusType) {
+	for _, b := range []struct {
+		name  string
+		value BusType
+	}{
+		{"scsi", win32.BusTypeScsi}, {"ata", win32.BusTypeAta}, {"fibre", win32.BusTypeFibre}, {"usb", win32.BusTypeUsb},
+		{"raid", win32.BusTypeRAID}, {"iscsi", win32.BusTypeiScsi}, {"sas", win32.BusTypeSas}, {"sata", win32.BusTypeSata},
+		{"virtual", win32.BusTypeVirtual}, {"filebackedvirtual", win32.BusTypeFileBackedVirtual},
+		{"spaces", win32.BusTypeSpaces}, {"nvme", win32.BusTypeNvme},
+	} {
+		names, values = append(names, b.name), append(values, b.value)
 	}
-	all := map[string]value{}
-	for i := 0; i+1 < len(v.node.Content); i += 2 {
-		key := value{v.file, v.path, v.node.Content[i]}
-		name := key.node.Value
-		if key.node.Kind != yaml.ScalarNode || !slices.Contains(known, name) {
-			return nil, key.errorf("has the unknown key %q; the keys are %s", name, strings.Join(known, ", "))
-		}
-		if _, twice := all[name]; twice {
-			return nil, key.errorf("has the key %q twice", name)
-		}
-		all[name] = value{v.file, strings.TrimPrefix(v.path+"."+name, "."), v.node.Content[i+1]}
+	return names, values
+}
+
+// Parse reads a name, in any case and without the prefix BusType.
+func (b *BusType) Parse(name string) error { return b.UnmarshalYAML(&yaml.Node{Value: name}) }
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (b *BusType) UnmarshalYAML(n *yaml.Node) error {
+	names, values := busTypes()
+	i, err := wordOf(n, "busType", n.Value, names)
+	*b = values[i]
+	return err
+}
+
+// Formatted is the content of a new disk: raw or formatted.
+type Formatted bool
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (f *Formatted) UnmarshalYAML(n *yaml.Node) error {
+	i, err := wordOf(n, "content", n.Value, []string{"raw", "formatted"})
+	*f = i == 1
+	return err
+}
+
+// serviceFile is a service in a file, which names the start type.
+type serviceFile struct {
+	Rest  plainService `yaml:",inline"`
+	Start startType    `yaml:"start"`
+}
+
+type (
+	plainService ServiceSpec
+	startType    uint32
+)
+
+// UnmarshalYAML implements the form of yaml.Unmarshaler by which the decoder goes on to refuse unknown keys.
+func (s *ServiceSpec) UnmarshalYAML(unmarshal func(any) error) error {
+	file := serviceFile{Start: startType(win32.SERVICE_AUTO_START)}
+	err := unmarshal(&file)
+	*s = ServiceSpec(file.Rest)
+	s.StartType = uint32(file.Start)
+	return err
+}
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (s *startType) UnmarshalYAML(n *yaml.Node) error {
+	names := []string{"boot", "system", "automatic", "manual", "disabled"} // SERVICE_BOOT_START and so on, from 0
+	i, err := wordOf(n, "start", n.Value, names)
+	*s = startType(i) // an index
+	return err
+}
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (m *MSRArrival) UnmarshalYAML(n *yaml.Node) error {
+	words := []string{string(MSRImmediate), string(MSRDelayed), string(MSRNever)}
+	i, err := wordOf(n, "msr", n.Value, words)
+	*m = MSRArrival(words[i])
+	return err
+}
+
+// Identifiers are the device identifiers of a disk (SCSI VPD page 83h), in the order in which it reports them.
+type Identifiers []win32.StorageIdentifier
+
+// identifierFile is an identifier in a file, whose bytes are written in one of three ways.
+type identifierFile struct {
+	Type        string `yaml:"type"`
+	Association string `yaml:"association"`
+	ASCII       string `yaml:"ascii"`
+	UTF8        string `yaml:"utf8"`
+	Hex         string `yaml:"hex"`
+}
+
+// UnmarshalYAML is as that of a service.
+func (ids *Identifiers) UnmarshalYAML(unmarshal func(any) error) error {
+	var file []identifierFile
+	if err := unmarshal(&file); err != nil {
+		return err
 	}
-	return all, nil
+	var nodes []yaml.Node
+	if err := unmarshal(&nodes); err != nil {
+		return err
+	}
+	*ids = make(Identifiers, len(file))
+	for i, one := range file {
+		if err := one.read(&nodes[i], &(*ids)[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *identifierFile) read(n *yaml.Node, id *win32.StorageIdentifier) error {
+	// StorageIdTypeVendorSpecific, StorageIdAssocDevice and so on, from 0
+	kind, err := wordOf(n, "the type of an identifier", f.Type, []string{"vendor", "t10", "eui64", "naa", "port", "portGroup", "lunGroup", "md5", "name"})
+	if err != nil {
+		return err
+	}
+	association, err := wordOf(n, "the association of an identifier", cmp.Or(f.Association, "device"), []string{"device", "port", "target"})
+	if err != nil {
+		return err
+	}
+	id.Type, id.Association = uint32(kind), uint32(association) // indices
+	given := 0
+	for _, form := range []struct {
+		text    string
+		codeSet uint32
+	}{{f.ASCII, win32.StorageIdCodeSetAscii}, {f.UTF8, win32.StorageIdCodeSetUtf8}, {f.Hex, win32.StorageIdCodeSetBinary}} {
+		if form.text != "" {
+			id.CodeSet, id.Identifier = form.codeSet, []byte(form.text)
+			given++
+		}
+	}
+	if given != 1 {
+		return wrong(n, "an identifier has one of ascii, utf8 and hex")
+	}
+	switch id.CodeSet {
+	case win32.StorageIdCodeSetAscii:
+		if strings.ContainsFunc(f.ASCII, func(r rune) bool { return r > '~' }) {
+			return wrong(n, "ascii is not ASCII; there is utf8")
+		}
+	case win32.StorageIdCodeSetBinary:
+		if id.Identifier, err = hex.DecodeString(f.Hex); err != nil {
+			return wrong(n, "hex is not pairs of hexadecimal digits")
+		}
+	}
+	return nil
 }

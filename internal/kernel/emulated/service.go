@@ -12,26 +12,26 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// ServiceSpec describes a service of the node.
+// ServiceSpec is a service of the node.
 type ServiceSpec struct {
-	Name         string
-	DisplayName  string   // empty: the name
-	StartType    uint32   // win32.SERVICE_AUTO_START and so on
-	Dependencies []string // services, and with a leading + load order groups, of which there are none here
-	Running      bool     // from the start; after a reboot it is StartType that counts
-	Unstoppable  bool     // does not accept SERVICE_CONTROL_STOP
+	Name         string   `yaml:"name" json:"name"`
+	DisplayName  string   `yaml:"displayName" json:"displayName"`             // empty: the name
+	StartType    uint32   `yaml:"-" json:"startType"`                         // win32.SERVICE_AUTO_START and so on
+	Dependencies []string `yaml:"dependencies" json:"dependencies,omitempty"` // services, and with a leading + load order groups, of which there are none here
+	Running      bool     `yaml:"running" json:"-"`                           // from the start; after a reboot it is StartType that counts
+	Unstoppable  bool     `yaml:"unstoppable" json:"unstoppable,omitempty"`   // does not accept SERVICE_CONTROL_STOP
 
 	// PendingQueries is how many queries find the service on its way, each time it starts or stops: whoever wants it
 	// to be there has to wait. No time passes for a service that nobody asks for.
-	PendingQueries int
+	PendingQueries int `yaml:"pendingQueries" json:"pendingQueries,omitempty"`
 
 	// PendingTime is how long a service is on its way at least, by the node's clock, each time it starts or stops.
-	PendingTime time.Duration
+	PendingTime time.Duration `yaml:"-" json:"pendingTime,omitempty"`
 
 	// StartExitCode, unless it is 0, is what the service stops with again when it was started; with
 	// ERROR_SERVICE_SPECIFIC_ERROR, StartServiceExitCode is the service's own code.
-	StartExitCode        uint32
-	StartServiceExitCode uint32
+	StartExitCode        uint32 `yaml:"startExitCode" json:"startExitCode,omitempty"`
+	StartServiceExitCode uint32 `yaml:"startServiceExitCode" json:"startServiceExitCode,omitempty"`
 }
 
 // defaultServices are the services of DefaultScenario.
@@ -54,16 +54,7 @@ func defaultServices() []ServiceSpec {
 // serviceState is one service as node.json has it. How far a pending state has come is not kept: after a death it
 // begins anew.
 type serviceState struct {
-	Name                 string        `json:"name"`
-	DisplayName          string        `json:"displayName"`
-	StartType            uint32        `json:"startType"`
-	Dependencies         []string      `json:"dependencies,omitempty"`
-	Unstoppable          bool          `json:"unstoppable,omitempty"`
-	PendingQueries       int           `json:"pendingQueries,omitempty"`
-	PendingTime          time.Duration `json:"pendingTime,omitempty"`
-	StartExitCode        uint32        `json:"startExitCode,omitempty"`
-	StartServiceExitCode uint32        `json:"startServiceExitCode,omitempty"`
-
+	ServiceSpec
 	State           uint32    `json:"state"`
 	Since           time.Time `json:"since,omitzero"`     // when a pending state began, by the node's clock
 	ExitCode        uint32    `json:"exitCode,omitempty"` // of the last stop
@@ -74,17 +65,14 @@ type serviceState struct {
 func serviceStates(specs []ServiceSpec) services {
 	var states services
 	for _, spec := range specs {
-		s := serviceState{
-			Name: spec.Name, DisplayName: spec.DisplayName, StartType: spec.StartType, Dependencies: slices.Clone(spec.Dependencies),
-			Unstoppable: spec.Unstoppable, PendingQueries: spec.PendingQueries, PendingTime: spec.PendingTime,
-			StartExitCode: spec.StartExitCode, StartServiceExitCode: spec.StartServiceExitCode, State: win32.SERVICE_STOPPED,
-		}
+		s := serviceState{ServiceSpec: spec, State: win32.SERVICE_STOPPED}
 		if s.DisplayName == "" {
 			s.DisplayName = s.Name
 		}
-		if spec.Running {
+		if s.Running {
 			s.State = win32.SERVICE_RUNNING
 		}
+		s.Running = false // node.json has State instead
 		states = append(states, s)
 	}
 	return states
@@ -95,12 +83,7 @@ type services []serviceState
 
 // find gives the service of a name in any case, nil when there is none.
 func (all services) find(name string) *serviceState {
-	for i := range all {
-		if winpath.Fold(all[i].Name) == winpath.Fold(name) {
-			return &all[i]
-		}
-	}
-	return nil
+	return find(all, func(s *serviceState) bool { return winpath.Fold(s.Name) == winpath.Fold(name) })
 }
 
 // needs are the services that one depends on directly and that exist. Windows refuses to start it when one does not.
@@ -145,19 +128,27 @@ func (all services) dependents(s *serviceState) []*serviceState {
 // check refuses services that the rest could not work with.
 func (all services) check() error {
 	for i := range all {
-		s := &all[i]
-		switch {
-		case !isServiceName(s.Name):
-			return fmt.Errorf("a service has the name %q", s.Name)
-		case all.find(s.Name) != s:
-			return fmt.Errorf("service %s is there twice", s.Name)
-		case s.StartType > win32.SERVICE_DISABLED:
-			return fmt.Errorf("service %s has the start type %d", s.Name, s.StartType)
-		case s.State < win32.SERVICE_STOPPED || s.State > win32.SERVICE_PAUSED:
-			return fmt.Errorf("service %s has the state %d", s.Name, s.State)
-		case slices.Contains(all.above(s), s):
-			return fmt.Errorf("service %s depends on itself", s.Name)
+		if err := all.checkOne(&all[i]); err != nil {
+			return at(err, "services", i)
 		}
+	}
+	return nil
+}
+
+func (all services) checkOne(s *serviceState) error {
+	switch {
+	case !isServiceName(s.Name):
+		return fmt.Errorf("a service has the name %q", s.Name)
+	case all.find(s.Name) != s:
+		return fmt.Errorf("service %s is there twice", s.Name)
+	case s.StartType > win32.SERVICE_DISABLED:
+		return fmt.Errorf("service %s has the start type %d", s.Name, s.StartType)
+	case s.State < win32.SERVICE_STOPPED || s.State > win32.SERVICE_PAUSED:
+		return fmt.Errorf("service %s has the state %d", s.Name, s.State)
+	case s.PendingQueries < 0:
+		return fmt.Errorf("service %s has pendingQueries of less than 0", s.Name)
+	case slices.Contains(all.above(s), s):
+		return fmt.Errorf("service %s depends on itself", s.Name)
 	}
 	return nil
 }

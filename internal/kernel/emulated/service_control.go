@@ -4,69 +4,59 @@ package emulated
 
 import (
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// serviceControl is the Service Control Manager. Its lock is taken before Node.saving and no other. The zero value is
-// ready.
-//
-// The checks and their order are those that the pages of StartServiceW and ControlService let expect. Not confirmed:
-// that ControlService looks for dependents before it looks at what the service accepts.
-type serviceControl struct {
-	mu    sync.Mutex
-	steps map[string]int // queries that found a service pending, by folded name
-}
+// The Service Control Manager of the node. The checks and their order are those that the pages of StartServiceW and
+// ControlService let expect. Not confirmed: that ControlService looks for dependents before it looks at what the service
+// accepts.
 
-// changeServices runs f on a copy of the services, after time has passed for the one of the name, and keeps what f
-// leaves. It does both or, when f or the host fails, neither.
-func (n *Node) changeServices(name string, f func(all services, s *serviceState) error) error {
-	if !isServiceName(name) {
-		return win32.ERROR_INVALID_NAME
-	}
-	n.scm.mu.Lock()
-	defer n.scm.mu.Unlock()
-	all := slices.Clone(n.state.Load().Services)
-	s := all.find(name)
-	if s == nil {
-		return win32.ERROR_SERVICE_DOES_NOT_EXIST
-	}
-	before := slices.Clone(all)
-	if err := f(all, s); err != nil {
-		return err
-	}
-	if slices.EqualFunc(all, before, func(a, b serviceState) bool { return a.State == b.State }) {
-		return nil
-	}
-	return n.update(func(next *state) { next.Services = all })
+// changeServices runs f on a copy of the services and keeps what f leaves. It does both or, when f or the host fails,
+// neither.
+func (n *Node) changeServices(function, name string, f func(all services, s *serviceState) error) error {
+	return n.call(function, name, func() error {
+		if !isServiceName(name) {
+			return win32.ERROR_INVALID_NAME
+		}
+		all := slices.Clone(n.state.Services)
+		s := all.find(name)
+		if s == nil {
+			return win32.ERROR_SERVICE_DOES_NOT_EXIST
+		}
+		if err := f(all, s); err != nil {
+			return err
+		}
+		if slices.EqualFunc(all, n.state.Services, func(a, b serviceState) bool { return a.State == b.State }) {
+			return nil
+		}
+		return n.update(func(next *state) { next.Services = all })
+	})
 }
 
 // QueryService is a query, and what makes time pass for a service that starts or stops.
-func (n *Node) QueryService(name string) (kernel.Service, error) {
-	var info kernel.Service
-	err := n.changeServices(name, func(all services, s *serviceState) error {
-		n.scm.pass(n.state.Load().Clock.now(), all, s)
-		info = n.scm.describe(all, s)
+func (n *Node) QueryService(name string) (info kernel.Service, err error) {
+	err = n.changeServices("OpenServiceW", name, func(all services, s *serviceState) error {
+		n.passService(all, s)
+		info = n.describeService(all, s)
 		return nil
 	})
 	if err != nil {
-		return kernel.Service{}, failed("OpenServiceW", name, err)
+		return kernel.Service{}, err
 	}
 	return info, nil
 }
 
-func (c *serviceControl) describe(all services, s *serviceState) kernel.Service {
+func (n *Node) describeService(all services, s *serviceState) kernel.Service {
 	info := kernel.Service{
 		DisplayName: s.DisplayName, StartType: s.StartType, Dependencies: slices.Clone(s.Dependencies),
 		State: s.State, ExitCode: s.ExitCode, ServiceExitCode: s.ServiceExitCode,
 	}
 	switch s.State {
 	case win32.SERVICE_START_PENDING, win32.SERVICE_STOP_PENDING:
-		info.CheckPoint, info.WaitHint = uint32(c.steps[winpath.Fold(s.Name)]), 2000
+		info.CheckPoint, info.WaitHint = uint32(n.steps[winpath.Fold(s.Name)]), 2000
 	case win32.SERVICE_RUNNING:
 		if !s.Unstoppable {
 			info.Accepted = win32.SERVICE_ACCEPT_STOP
@@ -79,13 +69,13 @@ func (c *serviceControl) describe(all services, s *serviceState) kernel.Service 
 	return info
 }
 
-// pass lets a pending service, and those that it waits for, come one query closer to where they are going.
-func (c *serviceControl) pass(now time.Time, all services, s *serviceState) {
+// passService lets a pending service, and those that it waits for, come one query closer to where they are going.
+func (n *Node) passService(all services, s *serviceState) {
 	switch s.State {
 	case win32.SERVICE_START_PENDING:
 		needed, _ := all.needs(s)
 		for _, d := range needed {
-			c.pass(now, all, d)
+			n.passService(all, d)
 			if d.State == win32.SERVICE_STOPPED {
 				s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL), 0
 				return
@@ -94,26 +84,23 @@ func (c *serviceControl) pass(now time.Time, all services, s *serviceState) {
 				return
 			}
 		}
-		if c.arrived(now, s) {
+		if n.serviceArrived(s) {
 			s.started()
 		}
 	case win32.SERVICE_STOP_PENDING:
-		if c.arrived(now, s) {
+		if n.serviceArrived(s) {
 			s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, 0, 0
 		}
 	}
 }
 
-// arrived counts a query and tells whether the pending state is over.
-func (c *serviceControl) arrived(now time.Time, s *serviceState) bool {
+// serviceArrived counts a query and reports whether the pending state is over.
+func (n *Node) serviceArrived(s *serviceState) bool {
 	key := winpath.Fold(s.Name)
-	if c.steps == nil {
-		c.steps = map[string]int{}
-	}
-	if c.steps[key]++; c.steps[key] <= s.PendingQueries || now.Before(s.Since.Add(s.PendingTime)) {
+	if n.steps[key]++; n.steps[key] <= s.PendingQueries || n.state.Clock.now().Before(s.Since.Add(s.PendingTime)) {
 		return false
 	}
-	delete(c.steps, key)
+	delete(n.steps, key)
 	return true
 }
 
@@ -129,12 +116,10 @@ func (s *serviceState) started() {
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicew
 func (n *Node) StartService(name string) error {
-	return failed("StartServiceW", name, n.changeServices(name, func(all services, s *serviceState) error {
-		return n.scm.launch(n.state.Load().Clock.now(), all, s)
-	}))
+	return n.changeServices("StartServiceW", name, n.launchService)
 }
 
-func (c *serviceControl) launch(now time.Time, all services, s *serviceState) error {
+func (n *Node) launchService(all services, s *serviceState) error {
 	if s.State != win32.SERVICE_STOPPED {
 		return win32.ERROR_SERVICE_ALREADY_RUNNING
 	}
@@ -146,12 +131,12 @@ func (c *serviceControl) launch(now time.Time, all services, s *serviceState) er
 		return win32.ERROR_SERVICE_DEPENDENCY_DELETED
 	}
 	for _, d := range needed {
-		if d.State == win32.SERVICE_STOPPED && c.launch(now, all, d) != nil || d.State == win32.SERVICE_STOP_PENDING {
+		if d.State == win32.SERVICE_STOPPED && n.launchService(all, d) != nil || d.State == win32.SERVICE_STOP_PENDING {
 			return win32.ERROR_SERVICE_DEPENDENCY_FAIL
 		}
 	}
-	s.State, s.Since = win32.SERVICE_START_PENDING, now
-	delete(c.steps, winpath.Fold(s.Name))
+	s.State, s.Since = win32.SERVICE_START_PENDING, n.state.Clock.now().Round(0)
+	delete(n.steps, winpath.Fold(s.Name))
 	return nil
 }
 
@@ -159,7 +144,7 @@ func (c *serviceControl) launch(now time.Time, all services, s *serviceState) er
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-controlservice
 func (n *Node) StopService(name string) error {
-	return failed("ControlService", name, n.changeServices(name, func(all services, s *serviceState) error {
+	return n.changeServices("ControlService", name, func(all services, s *serviceState) error {
 		switch {
 		case s.State == win32.SERVICE_STOPPED:
 			return win32.ERROR_SERVICE_NOT_ACTIVE
@@ -170,36 +155,27 @@ func (n *Node) StopService(name string) error {
 		case s.Unstoppable:
 			return win32.ERROR_INVALID_SERVICE_CONTROL
 		}
-		s.State, s.Since = win32.SERVICE_STOP_PENDING, n.state.Load().Clock.now()
-		delete(n.scm.steps, winpath.Fold(s.Name))
+		s.State, s.Since = win32.SERVICE_STOP_PENDING, n.state.Clock.now().Round(0)
+		delete(n.steps, winpath.Fold(s.Name))
 		return nil
-	}))
+	})
 }
 
 // DependentServices lists those that would have to be stopped first.
 func (n *Node) DependentServices(name string) (names []string, err error) {
-	err = n.changeServices(name, func(all services, s *serviceState) error {
+	err = n.changeServices("EnumDependentServicesW", name, func(all services, s *serviceState) error {
 		for _, d := range all.dependents(s) {
 			names = append(names, d.Name)
 		}
 		return nil
 	})
-	return names, failed("EnumDependentServicesW", name, err)
-}
-
-// serviceRunning tells whether a service of the node runs now, for what does not work without it. It counts as a
-// query.
-func (n *Node) serviceRunning(name string) bool {
-	s, err := n.QueryService(name)
-	return err == nil && s.State == win32.SERVICE_RUNNING
+	return names, err
 }
 
 // bootServices is what a restart of Windows makes of the services: those that start with it run, unless they fail or
 // lack what they need, and so does what they need; all others are stopped.
 func (n *Node) bootServices() error {
-	n.scm.mu.Lock()
-	defer n.scm.mu.Unlock()
-	all := slices.Clone(n.state.Load().Services)
+	all := slices.Clone(n.state.Services)
 	for i := range all {
 		all[i].State, all[i].ExitCode, all[i].ServiceExitCode = win32.SERVICE_STOPPED, 0, 0
 	}
@@ -208,7 +184,7 @@ func (n *Node) bootServices() error {
 			all.boot(&all[i])
 		}
 	}
-	n.scm.steps = nil
+	clear(n.steps)
 	return n.update(func(next *state) { next.Services = all })
 }
 

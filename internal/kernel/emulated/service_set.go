@@ -5,7 +5,6 @@ package emulated
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -37,9 +36,10 @@ type ServiceChange struct {
 }
 
 // Services lists the services. It is no query: no time passes for those that are pending.
-func (n *Node) Services() []NodeService {
-	var list []NodeService
-	for _, s := range n.state.Load().Services {
+func (n *Node) Services() (list []NodeService) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, s := range n.state.Services {
 		list = append(list, NodeService{s.Name, s.State, s.StartType, s.PendingQueries, s.PendingTime})
 	}
 	return list
@@ -59,28 +59,21 @@ func (n *Node) SetService(name string, change ServiceChange) error {
 	case change.PendingTime != nil && (*change.PendingTime < 0 || *change.PendingTime > mostTime):
 		return fmt.Errorf("%w: it is pending for at most %v", ErrInvalidService, mostTime)
 	}
-	n.scm.mu.Lock()
-	defer n.scm.mu.Unlock()
-	known := false
-	err := n.update(func(next *state) {
-		next.Services = slices.Clone(next.Services)
-		s := next.Services.find(name)
-		if s == nil {
-			return
+	return n.control(func() error {
+		if n.state.Services.find(name) == nil {
+			return fmt.Errorf("service %q: %w", name, ErrNoSuchService)
 		}
-		known = true
-		if change.State != nil {
-			s.State, s.Since, s.ExitCode, s.ServiceExitCode = *change.State, next.Clock.now().Round(0), 0, 0
-			delete(n.scm.steps, winpath.Fold(s.Name))
-		}
-		set(&s.StartType, change.StartType)
-		set(&s.PendingQueries, change.PendingQueries)
-		set(&s.PendingTime, change.PendingTime)
+		return n.update(func(next *state) {
+			s := next.Services.find(name)
+			if change.State != nil {
+				s.State, s.Since, s.ExitCode, s.ServiceExitCode = *change.State, next.Clock.now().Round(0), 0, 0
+				delete(n.steps, winpath.Fold(s.Name))
+			}
+			set(&s.StartType, change.StartType)
+			set(&s.PendingQueries, change.PendingQueries)
+			set(&s.PendingTime, change.PendingTime)
+		})
 	})
-	if err == nil && !known {
-		return fmt.Errorf("service %q: %w", name, ErrNoSuchService)
-	}
-	return err
 }
 
 // set changes a field, unless nothing was given.

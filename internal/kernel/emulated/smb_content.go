@@ -24,7 +24,7 @@ func (n *Node) fileSystemOf(p ntPath) (*content, ntPath, error) {
 		if err != nil {
 			return nil, p, err
 		}
-		c, err := n.content(v)
+		c, err := n.content(v, nil)
 		return c, p, err
 	}
 	if len(p.names) < 2 {
@@ -35,87 +35,23 @@ func (n *Node) fileSystemOf(p ntPath) (*content, ntPath, error) {
 	return c, p, err
 }
 
-// shareContent connects to a share, or gives the connection that there is.
-func (n *Node) shareContent(server, share string) (*content, error) {
-	if err := n.state.Load().SMB.reach(server, share); err != nil {
+// shareContent connects to a share, or gives the connection that there is. The session of a mapping that the server
+// closed is made again.
+func (n *Node) shareContent(serverName, share string) (*content, error) {
+	if err := n.state.SMB.reach(serverName, share); err != nil {
 		return nil, err
 	}
-	if err := n.reconnect(server, share); err != nil {
-		return nil, err
-	}
-	key := smbKey(server) + `\` + smbKey(share)
-	c, err := n.openShare(key, server, share)
-	if err != nil {
-		return nil, err
-	}
-	if err := n.state.Load().SMB.reach(server, share); err != nil { // it went while this was going on
-		n.retireShares()
-		return nil, err
-	}
-	return c, nil
-}
-
-func (n *Node) openShare(key, server, share string) (*content, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.disks == nil {
-		return nil, errRebooted
-	}
-	if c := n.shares[key]; c != nil {
-		return c, nil
-	}
-	name := shareName{smbKey(server), smbKey(share)}
-	if known := n.state.Load().SMB.server(server); known != nil {
-		name.server = known.Name
-		if s := known.share(share); s != nil {
-			name.share = s.Name
+	if n.state.SMB.mapping(serverName, share).Dropped {
+		if err := n.update(func(s *state) { s.SMB.mapping(serverName, share).Dropped = false }); err != nil {
+			return nil, err
 		}
 	}
-	root, err := n.openContentDir(sharePath(n.dir, server, share))
-	if err != nil {
-		return nil, err
-	}
-	c := &content{node: n, share: name, root: root}
-	n.shares[key] = c
-	return c, nil
+	server := n.state.SMB.server(serverName)
+	name := shareName{server.Name, server.share(share).Name}
+	return n.mount(content{share: name, path: sharePath(n.dir, name.server, name.share)})
 }
 
-// retireShares ends what is open on shares that are out of reach now. No lock is held by the caller.
-func (n *Node) retireShares() {
-	s := n.state.Load().SMB
-	var gone []*content
-	n.mu.Lock()
-	for key, c := range n.shares {
-		if s.reach(c.share.server, c.share.share) != nil {
-			gone = append(gone, c)
-			delete(n.shares, key)
-		}
-	}
-	n.mu.Unlock()
-	for _, c := range gone {
-		c.retire(errShareGone)
-	}
-}
-
-// takeShares removes and returns all connections; mu is held.
-func (n *Node) takeShares() []*content {
-	var taken []*content
-	for key, c := range n.shares {
-		taken = append(taken, c)
-		delete(n.shares, key)
-	}
-	return taken
-}
-
-// path is where on the host the files are.
-func (c *content) path() string {
-	if c.isShare() {
-		return sharePath(c.node.dir, c.share.server, c.share.share)
-	}
-	return contentPath(c.node.dir, c.id)
-}
-
-// isShare tells a share's files from a volume's.
+// isShare reports whether the files are a share's, not a volume's.
 func (c *content) isShare() bool { return c.share != shareName{} }
 
 // serial tells the files of one share from those of another, as the serial number of its volume would.

@@ -15,43 +15,32 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 )
 
-// SMBServerSpec describes a file server that the node can reach.
+// SMBServerSpec is a file server that the node can reach.
 type SMBServerSpec struct {
-	Name         string
-	Shares       []SMBShareSpec
-	NoEncryption bool // it does not know SMB encryption
+	Name         string         `yaml:"name" json:"name"`
+	Shares       []SMBShareSpec `yaml:"shares" json:"shares"`
+	NoEncryption bool           `yaml:"encryption" json:"noEncryption,omitempty"` // it does not know SMB encryption; a file says whether it does
+	Stopped      bool           `yaml:"-" json:"stopped,omitempty"`
 }
 
-// SMBShareSpec describes a share. Its files are the plain directory shares/<server>/<share> of the state directory.
+// SMBShareSpec is a share. Its files are the plain directory shares/<server>/<share> of the state directory.
 type SMBShareSpec struct {
-	Name  string
-	Users []string // who may use it, by SMBUserSpec.Name; none: everybody who has an account
+	Name  string   `yaml:"name" json:"name"`
+	Users []string `yaml:"users" json:"users,omitempty"` // who may use it, by SMBUserSpec.Name; none: everybody who has an account
 }
 
-// SMBUserSpec describes an account, which all file servers know.
+// SMBUserSpec is an account, which all file servers know.
 type SMBUserSpec struct {
-	Name     string
-	Domains  []string // the account may be named DOMAIN\Name as well
-	Password string
+	Name     string   `yaml:"name"`
+	Domains  []string `yaml:"domains"` // the account may be named DOMAIN\Name as well
+	Password string   `yaml:"password"`
 }
 
 // smbState is what node.json keeps of the network's file servers and of the node's mappings.
 type smbState struct {
-	Servers  []smbServerState  `json:"servers,omitempty"`
+	Servers  []SMBServerSpec   `json:"servers,omitempty"`
 	Users    []smbUserState    `json:"users,omitempty"`
 	Mappings []smbMappingState `json:"mappings,omitempty"` // not those of an earlier boot
-}
-
-type smbServerState struct {
-	Name         string          `json:"name"`
-	Shares       []smbShareState `json:"shares"`
-	NoEncryption bool            `json:"noEncryption,omitempty"`
-	Stopped      bool            `json:"stopped,omitempty"`
-}
-
-type smbShareState struct {
-	Name  string   `json:"name"`
-	Users []string `json:"users,omitempty"`
 }
 
 // smbUserState is an account. A server compares verifiers, so that no password is on the disk.
@@ -77,24 +66,18 @@ var ErrInvalidSMB = errors.New("invalid file server or account")
 // ErrNoSuchSMB says that there is no file server or account of the name.
 var ErrNoSuchSMB = errors.New("no such file server or account")
 
-func newSMBState(servers []SMBServerSpec, users []SMBUserSpec) (smbState, error) {
-	var s smbState
-	for _, spec := range servers {
-		server := smbServerState{Name: spec.Name, NoEncryption: spec.NoEncryption}
-		for _, share := range spec.Shares {
-			server.Shares = append(server.Shares, smbShareState(share))
-		}
-		s.Servers = append(s.Servers, server)
+func newSMBState(servers []SMBServerSpec, users []SMBUserSpec) smbState {
+	s := smbState{Servers: slices.Clone(servers)}
+	for _, u := range users {
+		s.Users = append(s.Users, u.state())
 	}
-	for _, spec := range users {
-		user := smbUserState{Name: spec.Name, Domains: spec.Domains, Salt: []byte(newImageName())}
-		user.Verifier = user.verifier([]byte(spec.Password))
-		s.Users = append(s.Users, user)
-	}
-	if err := s.check(); err != nil {
-		return smbState{}, fmt.Errorf("%w: %w", ErrInvalidSMB, err)
-	}
-	return s, nil
+	return s
+}
+
+func (u SMBUserSpec) state() smbUserState {
+	user := smbUserState{Name: u.Name, Domains: u.Domains, Salt: []byte(newImageName())}
+	user.Verifier = user.verifier([]byte(u.Password))
+	return user
 }
 
 func (s smbState) clone() smbState {
@@ -102,31 +85,41 @@ func (s smbState) clone() smbState {
 	return s
 }
 
-// check refuses what cannot be, or would have one directory for two shares.
+// check refuses what cannot be, or would have one directory for two shares. ErrInvalidSMB.
 func (s *smbState) check() error {
 	servers, users := map[string]bool{}, map[string]bool{}
-	for _, server := range s.Servers {
+	for i, server := range s.Servers {
 		if !isFileName(server.Name) || servers[smbKey(server.Name)] {
-			return fmt.Errorf("file server %q has no good name, or is there twice", server.Name)
+			return at(fmt.Errorf("%w: file server %q has no good name, or is there twice", ErrInvalidSMB, server.Name), "smbServers", i)
 		}
 		servers[smbKey(server.Name)] = true
 		shares := map[string]bool{}
-		for _, share := range server.Shares {
+		for j, share := range server.Shares {
 			if !isFileName(share.Name) || isReserved(share.Name) || shares[smbKey(share.Name)] {
-				return fmt.Errorf("share %q of %s has no good name, or is there twice", share.Name, server.Name)
+				return at(fmt.Errorf("%w: share %q has no good name, or is there twice", ErrInvalidSMB, share.Name), "smbServers", i, "shares", j)
 			}
 			shares[smbKey(share.Name)] = true
 		}
 	}
-	for _, user := range s.Users {
+	for i, user := range s.Users {
 		if user.Name == "" || users[smbKey(user.Name)] {
-			return fmt.Errorf("account %q has no name, or is there twice", user.Name)
+			return at(fmt.Errorf("%w: account %q has no name, or is there twice", ErrInvalidSMB, user.Name), "smbUsers", i)
 		}
 		users[smbKey(user.Name)] = true
 	}
 	for _, m := range s.Mappings {
 		if !isFileName(m.Server) || !isFileName(m.Share) {
 			return fmt.Errorf(`mapping of \\%s\%s`, m.Server, m.Share)
+		}
+	}
+	return nil
+}
+
+// checkUsers refuses a share for accounts that are not there. ErrInvalidSMB.
+func (s *smbState) checkUsers(names []string) error {
+	for _, name := range names {
+		if u := s.user(name); u == nil || smbKey(u.Name) != smbKey(name) {
+			return fmt.Errorf("%w: there is no account %q", ErrInvalidSMB, name)
 		}
 	}
 	return nil
@@ -142,12 +135,12 @@ func sharePath(dir, server, share string) string {
 // sharesDir is the folder of the shares' files.
 const sharesDir = "shares"
 
-func (s *smbState) server(name string) *smbServerState {
-	return find(s.Servers, func(o *smbServerState) bool { return smbKey(o.Name) == smbKey(name) })
+func (s *smbState) server(name string) *SMBServerSpec {
+	return find(s.Servers, func(o *SMBServerSpec) bool { return smbKey(o.Name) == smbKey(name) })
 }
 
-func (s *smbServerState) share(name string) *smbShareState {
-	return find(s.Shares, func(o *smbShareState) bool { return smbKey(o.Name) == smbKey(name) })
+func (s *SMBServerSpec) share(name string) *SMBShareSpec {
+	return find(s.Shares, func(o *SMBShareSpec) bool { return smbKey(o.Name) == smbKey(name) })
 }
 
 // user finds the account that goes by a name, with a domain or without.
@@ -186,10 +179,6 @@ func (u *smbUserState) verifier(password kernel.Secret) []byte {
 	mac := hmac.New(sha256.New, u.Salt)
 	mac.Write(password)
 	return mac.Sum(nil)
-}
-
-func (s *smbShareState) allows(u *smbUserState) bool {
-	return len(s.Users) == 0 || slices.ContainsFunc(s.Users, func(name string) bool { return smbKey(name) == smbKey(u.Name) })
 }
 
 // createShares makes the directories of the shares.

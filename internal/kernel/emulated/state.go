@@ -11,10 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // stateFormat is the version of node.json that this program writes, and the newest that it reads.
@@ -33,23 +32,6 @@ type state struct {
 	SMB          smbState      `json:"smb"`
 	ISCSI        iscsiState    `json:"iscsi"`
 	Clock        clockState    `json:"clock,omitzero"`
-}
-
-// diskState is one attached disk.
-type diskState struct {
-	Image       string                    `json:"image"` // name of the image, without folder and suffix
-	Number      uint32                    `json:"number"`
-	System      bool                      `json:"system,omitempty"`
-	Serial      string                    `json:"serial"`
-	Identifiers []win32.StorageIdentifier `json:"identifiers,omitempty"`
-	BusType     uint32                    `json:"busType"`
-	Adapter     uint8                     `json:"adapter"`
-	Bus         uint8                     `json:"bus"`
-	Target      uint8                     `json:"target"`
-	LUN         uint8                     `json:"lun"`
-	SectorSize  uint32                    `json:"sectorSize"`
-	Offline     bool                      `json:"offline"`
-	ReadOnly    bool                      `json:"readOnly"`
 }
 
 // letterState is a drive letter of the mount manager.
@@ -163,15 +145,8 @@ func (s *state) check() error {
 
 // isImageName accepts what newImageName makes: lower-case hexadecimal digits.
 func isImageName(name string) bool {
-	if len(name) != 16 {
-		return false
-	}
-	for _, c := range name {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	b, err := hex.DecodeString(name)
+	return err == nil && len(b) == 8 && strings.ToLower(name) == name
 }
 
 func (h *host) saveState(dir string, s state) error {

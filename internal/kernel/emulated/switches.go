@@ -19,30 +19,30 @@ const (
 type Switches struct {
 	// AttributesVersion is the Version that IOCTL_DISK_SET_DISK_ATTRIBUTES wants: 40, the size of
 	// SET_DISK_ATTRIBUTES, or 16, what the documentation says. The other one is ERROR_INVALID_PARAMETER.
-	AttributesVersion uint32 `json:"attributesVersion"`
+	AttributesVersion uint32 `yaml:"attributesVersion" json:"attributesVersion"`
 
 	// CreateDiskClears: does IOCTL_DISK_CREATE_DISK on an offline or read-only disk bring it online and make it
 	// writable, or fail with ERROR_WRITE_PROTECT?
-	CreateDiskClears bool `json:"createDiskClears"`
+	CreateDiskClears bool `yaml:"createDiskClears" json:"createDiskClears"`
 
 	// OfflineDisksReadOnly: are disks that arrive offline, as the SAN policy of Windows Server wants for shared
 	// buses, read-only as well?
-	OfflineDisksReadOnly bool `json:"offlineDisksReadOnly"`
+	OfflineDisksReadOnly bool `yaml:"offlineDisksReadOnly" json:"offlineDisksReadOnly"`
 
 	// ZeroedDiskIsMBR: does a zeroed disk read back as MBR with signature 0 and empty entries, or as RAW?
-	ZeroedDiskIsMBR bool `json:"zeroedDiskIsMBR"`
+	ZeroedDiskIsMBR bool `yaml:"zeroedDiskIsMBR" json:"zeroedDiskIsMBR"`
 
 	// MSR: does creating a GPT make a Microsoft reserved partition, and when?
-	MSR           MSRArrival `json:"msr"`
-	MSRAfterReads int        `json:"msrAfterReads"`
+	MSR           MSRArrival `yaml:"msr" json:"msr"`
+	MSRAfterReads int        `yaml:"msrAfterReads" json:"msrAfterReads"`
 
 	// GrowPartitionRefreshes: is it IOCTL_DISK_GROW_PARTITION that moves the backup header of a grown disk, or
 	// IOCTL_DISK_UPDATE_DRIVE_SIZE followed by IOCTL_DISK_UPDATE_PROPERTIES, after which UsableLength shows it?
-	GrowPartitionRefreshes bool `json:"growPartitionRefreshes"`
+	GrowPartitionRefreshes bool `yaml:"growPartitionRefreshes" json:"growPartitionRefreshes"`
 
 	// ExtendOneSectorLess: must FSCTL_EXTEND_VOLUME be given one sector less than the partition has, the last being
 	// the backup boot sector's, or all of them?
-	ExtendOneSectorLess bool `json:"extendOneSectorLess"`
+	ExtendOneSectorLess bool `yaml:"extendOneSectorLess" json:"extendOneSectorLess"`
 }
 
 // DefaultSwitches are the answers that are believed to be Windows'.
@@ -50,16 +50,13 @@ func DefaultSwitches() Switches {
 	return Switches{AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3}
 }
 
-// switches are the answers that hold now.
-func (n *Node) switches() Switches { return n.state.Load().Switches }
-
 func (s Switches) check() error {
 	switch {
 	case s.AttributesVersion != 16 && s.AttributesVersion != 40:
 		return fmt.Errorf("attributesVersion is %d, not 16 or 40", s.AttributesVersion)
 	case s.MSR != MSRImmediate && s.MSR != MSRDelayed && s.MSR != MSRNever:
 		return fmt.Errorf("msr is %q, not %q, %q or %q", s.MSR, MSRImmediate, MSRDelayed, MSRNever)
-	case s.MSR == MSRDelayed && s.MSRAfterReads < 1:
+	case s.MSRAfterReads < 0 || s.MSR == MSRDelayed && s.MSRAfterReads < 1:
 		return fmt.Errorf("msrAfterReads is %d, less than 1", s.MSRAfterReads)
 	}
 	return nil

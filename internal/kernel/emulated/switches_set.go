@@ -3,10 +3,8 @@
 package emulated
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -27,19 +25,33 @@ type Switch struct {
 	About string
 }
 
+// switchTexts describe the switches, in the order of the scenario's keys.
+func switchTexts() []Switch {
+	const boolean = "true or false"
+	return []Switch{
+		{"attributesVersion", "", "16 or 40", "Version that `IOCTL_DISK_SET_DISK_ATTRIBUTES` wants."},
+		{"createDiskClears", "", boolean, "Creating tables brings an offline disk online and makes it writable."},
+		{"offlineDisksReadOnly", "", boolean, "Disks that arrive offline are read-only as well."},
+		{"zeroedDiskIsMBR", "", boolean, "A zeroed disk reads as an MBR without entries."},
+		{"msr", "", "`immediate`, `delayed`, `never`", "When the Microsoft reserved partition comes after a GPT is made."},
+		{"msrAfterReads", "", "1 or more", "With `delayed`: at which later reading of the layout."},
+		{"growPartitionRefreshes", "", boolean, "`IOCTL_DISK_GROW_PARTITION` moves the backup header of a grown disk."},
+		{"extendOneSectorLess", "", boolean, "`FSCTL_EXTEND_VOLUME` wants one sector less than the partition has."},
+	}
+}
+
 // Switches lists the switches, in the order of the scenario's keys.
 func (n *Node) Switches() ([]Switch, error) {
-	text, err := json.Marshal(n.switches())
-	if err != nil {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	values := map[string]any{}
+	var file yaml.Node
+	if err := errors.Join(file.Encode(n.state.Switches), file.Decode(values)); err != nil {
 		return nil, err
 	}
-	values := map[string]json.RawMessage{} // their JSON has the names of the keys
-	if err := json.Unmarshal(text, &values); err != nil {
-		return nil, err
-	}
-	var list []Switch
-	for _, k := range switchKeys().keys {
-		list = append(list, Switch{k.name, strings.Trim(string(values[k.name]), `"`), k.form, k.about})
+	list := switchTexts()
+	for i := range list {
+		list[i].Value = fmt.Sprint(values[list[i].Name])
 	}
 	return list, nil
 }
@@ -47,34 +59,25 @@ func (n *Node) Switches() ([]Switch, error) {
 // SetSwitch answers one question otherwise, for the calls from now on. What was done already stays as it is.
 // ErrNoSuchSwitch, ErrInvalidSwitch.
 func (n *Node) SetSwitch(name, answer string) error {
-	m := switchKeys()
-	i := slices.IndexFunc(m.keys, func(k key[Switches]) bool { return strings.EqualFold(k.name, name) })
-	if i < 0 {
+	known := find(switchTexts(), func(s *Switch) bool { return strings.EqualFold(s.Name, name) })
+	if known == nil {
 		return fmt.Errorf("switch %q: %w", name, ErrNoSuchSwitch)
 	}
-	v := value{path: m.keys[i].name, node: &yaml.Node{Kind: yaml.ScalarNode, Value: answer}}
-	n.identity.Lock()
-	defer n.identity.Unlock()
-	next := n.switches()
-	err := m.keys[i].read(&next, v)
-	if err == nil {
-		err = v.wrap(m.check(next))
-	}
-	if problem := (*ScenarioError)(nil); errors.As(err, &problem) {
-		return fmt.Errorf("%w: %s", ErrInvalidSwitch, problem.Problem)
-	}
-	if err != nil {
-		return err
-	}
-	if err := n.update(func(s *state) { s.Switches = next }); err != nil {
-		return err
-	}
-	for _, d := range n.diskList() { // how a zeroed disk reads is one of the questions
-		d.mu.Lock()
-		if !d.gone {
-			err = errors.Join(err, d.refresh())
+	file := yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{
+		{Kind: yaml.ScalarNode, Value: known.Name}, {Kind: yaml.ScalarNode, Value: answer},
+	}}
+	return n.control(func() error {
+		next := n.state.Switches
+		if answer == "" || file.Decode(&next) != nil || next.check() != nil {
+			return fmt.Errorf("%w: %s is %s, not %q", ErrInvalidSwitch, known.Name, known.Form, answer)
 		}
-		d.mu.Unlock()
-	}
-	return err
+		if err := n.update(func(s *state) { s.Switches = next }); err != nil {
+			return err
+		}
+		var errs []error
+		for _, d := range n.disks { // how a zeroed disk reads is one of the questions
+			errs = append(errs, d.refresh())
+		}
+		return errors.Join(errs...)
+	})
 }

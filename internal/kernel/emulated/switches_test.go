@@ -26,7 +26,7 @@ func TestCreateDiskOnAnOfflineDisk(t *testing.T) {
 	create := win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT}.Bytes()
 	for _, clears := range []bool{false, true} {
 		n := newNode(t, func(s *Switches) { s.CreateDiskClears, s.OfflineDisksReadOnly = clears, true })
-		d, _ := n.diskNumbered(2)
+		d := n.disks[2]
 		if !d.record.ReadOnly {
 			t.Error("the disk should have arrived read-only")
 		}
@@ -104,7 +104,7 @@ func TestGrownDisk(t *testing.T) {
 		if l.UsableLength != before.UsableLength+10<<30 || l.Partitions[1].Length != before.Partitions[1].Length+5<<30 {
 			t.Errorf("grow refreshes: %v: %+v", growRefreshes, l)
 		}
-		d, _ := n.diskNumbered(1)
+		d := n.disks[1]
 		sgdisk(t, d.image.path())
 	}
 }

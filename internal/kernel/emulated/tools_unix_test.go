@@ -36,7 +36,7 @@ func TestToolsAgree(t *testing.T) {
 		v := firstData(n)
 		if sectorSize == 512 { // sgdisk takes image files to have sectors of 512 bytes
 			sgdisk(t, v.disk.image.path())
-			system, _ := n.diskNumbered(0)
+			system := n.disks[0]
 			sgdisk(t, system.image.path())
 		}
 		part := filepath.Join(t.TempDir(), "partition")

@@ -19,7 +19,7 @@ type volume struct {
 	boot           bootSector
 }
 
-// formatted tells whether Windows would mount the volume.
+// formatted reports whether Windows would mount the volume.
 func (v *volume) formatted() bool { return v.boot.fileSystem != "" }
 
 // name is the volume name: \\?\Volume{GUID}\.
@@ -40,9 +40,5 @@ func (v *volume) mounted() error {
 	return nil
 }
 
-// readOnly tells whether writes to the volume fail with ERROR_WRITE_PROTECT.
-func (v *volume) readOnly() bool {
-	v.disk.mu.RLock()
-	defer v.disk.mu.RUnlock()
-	return v.disk.record.ReadOnly
-}
+// readOnly reports whether writes to the volume fail with ERROR_WRITE_PROTECT.
+func (v *volume) readOnly() bool { return v.disk.record.ReadOnly }

@@ -3,9 +3,6 @@
 package emulated
 
 import (
-	"errors"
-	"sync"
-
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
@@ -16,60 +13,64 @@ import (
 // volumeHandle is a volume opened as a device.
 type volumeHandle struct {
 	device
-	disk *disk
-	id   guid.GUID
-	once sync.Once
+	disk   *disk
+	id     guid.GUID
+	closed bool
 }
 
 func (n *Node) openVolume(base device, id guid.GUID) (kernel.Handle, error) {
-	v, ok := n.volume(id)
-	if !ok {
-		return nil, win32.ERROR_FILE_NOT_FOUND
+	v, err := n.volumeWith(id)
+	if err != nil {
+		return nil, err
 	}
-	v.disk.mu.Lock()
-	defer v.disk.mu.Unlock()
-	opens := v.disk.open[id]
-	if opens == nil {
-		opens = &volumeOpens{}
-		v.disk.open[id] = opens
-	}
+	h := &volumeHandle{device: base, disk: v.disk, id: id}
+	opens := h.opens()
 	if opens.locked != nil {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
 	opens.count++
-	return &volumeHandle{device: base, disk: v.disk, id: id}, nil
+	return h, nil
+}
+
+// opens is who has the volume open.
+func (h *volumeHandle) opens() *volumeOpens {
+	opens := h.disk.open[h.id]
+	if opens == nil {
+		opens = &volumeOpens{}
+		h.disk.open[h.id] = opens
+	}
+	return opens
 }
 
 // Close implements kernel.Handle. A lock ends with its handle.
 func (h *volumeHandle) Close() error {
-	h.once.Do(func() {
-		h.disk.mu.Lock()
-		defer h.disk.mu.Unlock()
-		opens := h.disk.open[h.id]
-		if opens == nil {
-			return
-		}
-		if opens.locked == h {
-			opens.locked = nil
-		}
-		if opens.count--; opens.count == 0 {
-			delete(h.disk.open, h.id)
-		}
+	return h.node.call("CloseHandle", h.object, func() error {
+		h.close()
+		return nil
 	})
-	return nil
+}
+
+func (h *volumeHandle) close() {
+	opens := h.disk.open[h.id]
+	if h.closed || opens == nil {
+		return
+	}
+	h.closed = true
+	if opens.locked == h {
+		opens.locked = nil
+	}
+	if opens.count--; opens.count == 0 {
+		delete(h.disk.open, h.id)
+	}
 }
 
 // volume is what the handle's volume is now.
 func (h *volumeHandle) volume() (*volume, error) {
-	if err := h.alive(); err != nil {
-		return nil, err
+	v, ok := h.disk.volume(h.id)
+	if !ok {
+		return nil, errVolumeGone
 	}
-	for _, v := range h.disk.volumeList() {
-		if v.id == h.id {
-			return v, nil
-		}
-	}
-	return nil, errVolumeGone
+	return v, nil
 }
 
 // DeviceIoControl implements kernel.Handle with the volume's and the file system's control codes.
@@ -97,13 +98,11 @@ func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 		case win32.FSCTL_UNLOCK_VOLUME:
 			return 0, h.unlock()
 		case win32.FSCTL_DISMOUNT_VOLUME:
-			h.node.retireContent(h.id, errDismounted)
+			h.node.dismount(h.id)
 			return 0, nil
 		case win32.FSCTL_EXTEND_VOLUME:
-			return 0, h.extend(in)
+			return 0, v.extend(in)
 		case win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.IOCTL_SCSI_GET_ADDRESS, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:
-			h.disk.mu.RLock()
-			defer h.disk.mu.RUnlock()
 			return h.disk.query(code, in, out)
 		}
 		return 0, win32.ERROR_INVALID_FUNCTION
@@ -144,61 +143,31 @@ func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
 
 // lock is FSCTL_LOCK_VOLUME: it fails while anything else is open on the volume.
 func (h *volumeHandle) lock() error {
-	h.disk.mu.Lock()
-	opens := h.disk.open[h.id]
-	if opens == nil || opens.count > 1 || opens.locked != nil && opens.locked != h {
-		h.disk.mu.Unlock()
+	opens := h.opens()
+	if opens.count > 1 || opens.locked != nil && opens.locked != h || h.node.filesOpen(h.id) {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	opens.locked = h // from here on nobody opens a file
-	h.disk.mu.Unlock()
-	if h.node.filesOpen(h.id) {
-		return errors.Join(win32.ERROR_ACCESS_DENIED, h.unlock())
-	}
-	return nil
-}
-
-// force locks the volume whoever has it open. Only one who locked it already can prevent that.
-func (h *volumeHandle) force() error {
-	h.disk.mu.Lock()
-	defer h.disk.mu.Unlock()
-	opens := h.disk.open[h.id]
-	if opens == nil {
-		opens = &volumeOpens{}
-		h.disk.open[h.id] = opens
-	}
-	if opens.locked != nil {
-		return win32.ERROR_ACCESS_DENIED
-	}
-	opens.count++
-	opens.locked = h
 	return nil
 }
 
 func (h *volumeHandle) unlock() error {
-	h.disk.mu.Lock()
-	defer h.disk.mu.Unlock()
-	if opens := h.disk.open[h.id]; opens != nil && opens.locked == h {
-		opens.locked = nil
-		return nil
+	opens := h.opens()
+	if opens.locked != h {
+		return win32.ERROR_NOT_LOCKED
 	}
-	return win32.ERROR_NOT_LOCKED
+	opens.locked = nil
+	return nil
 }
 
 // extend is FSCTL_EXTEND_VOLUME: the file system grows to so many sectors, of which the partition must have room for.
-func (h *volumeHandle) extend(in []byte) error {
+func (v *volume) extend(in []byte) error {
 	sectors, err := parsed(win32.ParseExtendVolume(in))
 	if err != nil {
 		return err
 	}
-	d := h.disk
-	oneLess := d.node.switches().ExtendOneSectorLess
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	v := d.volumeNow(h.id)
+	d := v.disk
 	switch {
-	case d.gone || v == nil:
-		return errVolumeGone
 	case d.writable() != nil:
 		return d.writable()
 	case !v.formatted():
@@ -206,7 +175,7 @@ func (h *volumeHandle) extend(in []byte) error {
 	case v.boot.fileSystem != "NTFS":
 		return win32.ERROR_INVALID_FUNCTION
 	}
-	if !oneLess {
+	if !d.node.state.Switches.ExtendOneSectorLess {
 		sectors-- // the backup boot sector's
 	}
 	room := v.length/d.sectorSize() - 1
@@ -230,35 +199,29 @@ func (v *volume) bootBlocks(b bootSector) []gpt.Block {
 
 // ReadAt implements kernel.Handle: the partition's bytes.
 func (h *volumeHandle) ReadAt(p []byte, offset int64) (int, error) {
-	v, err := h.volume()
-	if err != nil {
-		return 0, failed("ReadFile", h.object, err)
-	}
-	h.disk.mu.RLock()
-	defer h.disk.mu.RUnlock()
-	if h.disk.gone {
-		return 0, failed("ReadFile", h.object, errVolumeGone)
-	}
-	n, err := h.readable(p, offset, v.length, h.disk.sectorSize())
-	if err == nil && n > 0 {
-		n, err = h.disk.image.file.ReadAt(p[:n], v.offset+offset)
-	}
-	if err != nil {
-		return n, failed("ReadFile", h.object, err)
-	}
-	return n, endOfFile(n, len(p))
+	return h.read(p, offset, func() (span, error) {
+		v, err := h.volume()
+		if err != nil {
+			return span{}, err
+		}
+		return span{v.disk, v.offset, v.length}, nil
+	})
 }
 
 // Flush implements kernel.Handle. What drivers wrote into the volume's directory is on the host's disk when that
 // writes it; what the node wrote is there already.
 func (h *volumeHandle) Flush() error {
-	v, err := h.volume()
-	switch {
-	case err != nil:
-	case h.access&writeAccess == 0:
-		err = win32.ERROR_ACCESS_DENIED
-	case v.readOnly():
-		err = win32.ERROR_WRITE_PROTECT
-	}
-	return failed("FlushFileBuffers", h.object, err)
+	_, err := h.call("FlushFileBuffers", h.object, func() (int, error) {
+		v, err := h.volume()
+		switch {
+		case err != nil:
+			return 0, err
+		case h.access&writeAccess == 0:
+			return 0, win32.ERROR_ACCESS_DENIED
+		case v.readOnly():
+			return 0, win32.ERROR_WRITE_PROTECT
+		}
+		return 0, nil
+	})
+	return err
 }

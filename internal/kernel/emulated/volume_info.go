@@ -12,25 +12,24 @@ import (
 
 // VolumeInformation implements kernel.Volumes.
 func (n *Node) VolumeInformation(root string) (fileSystem string, err error) {
-	v, err := n.rootVolume(root)
-	if err == nil {
-		err = v.mounted()
-	}
-	if err != nil {
-		return "", failed("GetVolumeInformationW", root, err)
-	}
-	return v.boot.fileSystem, nil
+	err = n.call("GetVolumeInformationW", root, func() error {
+		v, err := n.rootVolume(root)
+		if err == nil {
+			err = v.mounted()
+		}
+		if err == nil {
+			fileSystem = v.boot.fileSystem
+		}
+		return err
+	})
+	return fileSystem, err
 }
 
 // rootVolume is the volume of a root directory: a volume name, a drive, or a mount point. One that does not exist is
 // ERROR_FILE_NOT_FOUND by volume name and ERROR_PATH_NOT_FOUND by drive.
 func (n *Node) rootVolume(root string) (*volume, error) {
 	if id, ok := parseVolumeName(root); ok {
-		v, ok := n.volume(id)
-		if !ok {
-			return nil, win32.ERROR_FILE_NOT_FOUND
-		}
-		return v, nil
+		return n.volumeWith(id)
 	}
 	p, err := mountPoint(root)
 	if err != nil {
@@ -52,20 +51,19 @@ func (n *Node) rootVolume(root string) (*volume, error) {
 
 // DiskFreeSpace implements kernel.Volumes. Like GetDiskFreeSpaceExW it takes any directory.
 func (n *Node) DiskFreeSpace(root string) (total, free uint64, err error) {
-	v, err := n.volumeOfDirectory(root)
-	if err == nil {
-		total, free, err = n.space(v, nil)
-	}
-	return total, free, failed("GetDiskFreeSpaceExW", root, err)
+	err = n.call("GetDiskFreeSpaceExW", root, func() error {
+		v, err := n.volumeOfDirectory(root)
+		if err == nil {
+			total, free, err = n.space(v, nil)
+		}
+		return err
+	})
+	return total, free, err
 }
 
 func (n *Node) volumeOfDirectory(path string) (*volume, error) {
 	if id, ok := parseVolumeName(path); ok {
-		v, ok := n.volume(id)
-		if !ok {
-			return nil, win32.ERROR_FILE_NOT_FOUND
-		}
-		return v, v.mounted()
+		return n.volumeWith(id) // space looks whether it is mounted
 	}
 	p, err := parseWin32(path)
 	if err != nil {
@@ -88,7 +86,7 @@ func (n *Node) volumeOfDirectory(path string) (*volume, error) {
 // space measures a file system: what is used is its metadata and the clusters of its files. Owner may have locked the
 // volume.
 func (n *Node) space(v *volume, owner *volumeHandle) (total, free uint64, err error) {
-	c, err := n.contentFor(v, owner)
+	c, err := n.content(v, owner)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -100,7 +98,7 @@ func (n *Node) space(v *volume, owner *volumeHandle) (total, free uint64, err er
 
 // FormatVolume implements kernel.Volumes. What is open on the volume is dismounted first, as with Force.
 func (n *Node) FormatVolume(volumeName, fileSystem string) error {
-	return failed("MSFT_Volume.Format", volumeName, n.format(volumeName, fileSystem))
+	return n.call("MSFT_Volume.Format", volumeName, func() error { return n.format(volumeName, fileSystem) })
 }
 
 func (n *Node) format(name, fileSystem string) error {
@@ -111,39 +109,19 @@ func (n *Node) format(name, fileSystem string) error {
 	if !ok {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	v, ok := n.volume(id)
-	if !ok {
-		return win32.ERROR_FILE_NOT_FOUND
-	}
-	if v.disk.record.System {
-		return win32.ERROR_ACCESS_DENIED
-	}
-	return v.disk.format(v)
-}
-
-// format writes an empty NTFS. The volume is locked meanwhile: nobody mounts it between the dismount and the end.
-func (d *disk) format(v *volume) error {
-	h := &volumeHandle{device: device{node: d.node, object: v.name()}, disk: d, id: v.id}
-	if err := h.force(); err != nil {
+	v, err := n.volumeWith(id)
+	if err != nil {
 		return err
 	}
-	defer func() { _ = h.Close() }()
-	d.node.retireContent(v.id, errDismounted)
-	err := d.writeNTFS(v.id)
-	d.node.retireContent(v.id, errDismounted) // of one who looked just before the lock
-	return err
-}
-
-func (d *disk) writeNTFS(id guid.GUID) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	v := d.volumeNow(id)
-	switch {
-	case d.gone || v == nil:
-		return errVolumeGone
-	case d.writable() != nil:
-		return d.writable()
-	case v.length < minVolumeBytes:
+	d, opens := v.disk, v.disk.open[id]
+	if d.record.System || opens != nil && opens.locked != nil {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	n.dismount(id)
+	if err := d.writable(); err != nil {
+		return err
+	}
+	if v.length < minVolumeBytes {
 		return win32.ERROR_INVALID_PARAMETER
 	}
 	boot := newNTFS(d.record.SectorSize, uint64(v.length/d.sectorSize()), newSerial())

@@ -211,7 +211,7 @@ func TestReboot(t *testing.T) {
 	if got, err := n.VolumeNameForMountPoint(`C:\m\`); err != nil || got != v {
 		t.Errorf("mounted: %s, %v", got, err)
 	}
-	if two, _ := n.diskNumbered(2); two.attributes() != 0 {
+	if two := n.disks[2]; two.attributes() != 0 {
 		t.Error("disk 2 is offline again")
 	}
 }
