@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // A scenario is what an operation has to do in every version that has it. The parts get a driver that calls the
@@ -36,6 +38,9 @@ func TestConformance(t *testing.T) { conformance(t, false) }
 func TestConformanceInProcess(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("between caller and node there is nothing here that depends on the system")
+	}
+	if !testnode.Long() {
+		t.Skip("require CSI_PROXY_LONG: package inprocess has the short test of this")
 	}
 	conformance(t, true)
 }

@@ -243,7 +243,10 @@ func TestShareDriversInterrupted(t *testing.T) {
 		undisturbed := newShareDriver(t, removesMapping)
 		undisturbed.live()
 		for number, name := range undisturbed.calls {
-			for _, late := range []bool{false, true} {
+			for i, late := range []bool{false, true} {
+				if !testnode.Sampled(2*number+i, 0, 3) {
+					continue
+				}
 				t.Run(fmt.Sprintf("%02d %s, late=%t", number, name, late), func(t *testing.T) {
 					t.Parallel()
 					d := newShareDriver(t, removesMapping)
@@ -265,7 +268,7 @@ func TestShareDriversWithKernelFaults(t *testing.T) {
 		for number, call := range calls {
 			smbCall := strings.Contains(call.Function, "SMB")
 			for i, late := range []bool{false, true} {
-				if !smbCall && !testnode.Sampled(2*number+i, 0, every) {
+				if !testnode.Sampled(2*number+i, 0, every) && !(smbCall && testnode.Sampled(number+i, 0, 3)) {
 					continue
 				}
 				fault := testnode.Fault{Function: call.Function, Code: call.Code, Skip: alike(calls[:number], call), Times: 1, Error: win32.ERROR_NOT_READY, After: late}
