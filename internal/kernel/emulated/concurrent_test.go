@@ -68,8 +68,9 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Go(func() {
 		for range 200 {
 			_, _ = n.VolumeNames()
-			for _, d := range n.diskList() {
-				_ = ioctl(n, d.interfacePath(), win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil)
+			disks, _ := n.DiskInterfaces()
+			for _, d := range disks {
+				_ = ioctl(n, d, win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil)
 			}
 			_, _ = n.HostPath(`C:\w1\f`)
 			_, _, _ = n.DiskFreeSpace(`C:\w2`)

@@ -98,6 +98,9 @@ func (s *SMBServerSpec) drop(share string) bool {
 func (n *Node) AddSMBUser(user SMBUserSpec) error {
 	return n.control(func() error {
 		next := n.state.clone().SMB
+		if next.user(user.Name) != nil {
+			return fmt.Errorf("account %q is there already: %w", user.Name, ErrInvalidSMB)
+		}
 		next.Users = append(next.Users, user.state())
 		if err := next.check(); err != nil {
 			return err

@@ -33,7 +33,7 @@ func switchTexts() []Switch {
 		{"createDiskClears", "", boolean, "Creating tables brings an offline disk online and makes it writable."},
 		{"offlineDisksReadOnly", "", boolean, "Disks that arrive offline are read-only as well."},
 		{"zeroedDiskIsMBR", "", boolean, "A zeroed disk reads as an MBR without entries."},
-		{"msr", "", "`immediate`, `delayed`, `never`", "When the Microsoft reserved partition comes after a GPT is made."},
+		{"msr", "", "immediate, delayed, never", "When the Microsoft reserved partition comes after a GPT is made."},
 		{"msrAfterReads", "", "1 or more", "With `delayed`: at which later reading of the layout."},
 		{"growPartitionRefreshes", "", boolean, "`IOCTL_DISK_GROW_PARTITION` moves the backup header of a grown disk."},
 		{"extendOneSectorLess", "", boolean, "`FSCTL_EXTEND_VOLUME` wants one sector less than the partition has."},
@@ -69,7 +69,7 @@ func (n *Node) SetSwitch(name, answer string) error {
 	return n.control(func() error {
 		next := n.state.Switches
 		if answer == "" || file.Decode(&next) != nil || next.check() != nil {
-			return fmt.Errorf("%w: %s is %s, not %q", ErrInvalidSwitch, known.Name, known.Form, answer)
+			return fmt.Errorf("%w: %s is %q; it must be one of these: %s", ErrInvalidSwitch, known.Name, answer, known.Form)
 		}
 		if err := n.update(func(s *state) { s.Switches = next }); err != nil {
 			return err
