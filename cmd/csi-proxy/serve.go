@@ -85,6 +85,7 @@ func serve(ctx, told context.Context, o *options, ready func(endpoints int) erro
 	if err := ready(a.Ready()); err != nil {
 		return fmt.Errorf("cannot say that the agent is ready: %w", err)
 	}
+	go giveBackMemory(told)
 
 	select {
 	case <-told.Done():

@@ -37,7 +37,7 @@ func TestMessagesAsJSON(t *testing.T) {
 				Sequence: 7, Begin: timestamppb.New(time.Unix(0, 0)), Call: &admin.JournalEntry_Kernel{Kernel: &admin.KernelCall{Function: "DiskInterfaces"}},
 			}},
 			`{"sequence":7,"begin":"1970-01-01T00:00:00Z","duration":null,"requestId":"",` +
-				`"kernel":{"function":"DiskInterfaces","object":"","controlCode":"","win32Code":0,"error":"","arguments":""}}`,
+				`"kernel":{"function":"DiskInterfaces","object":"","controlCode":"","win32Code":0,"error":"","arguments":"","part":0}}`,
 		},
 	} {
 		got, err := json.Marshal(test.from)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,7 @@ func TestOneOfManyThatHangsIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := bare(t, nil)
 		hang := make(chan struct{})
-		var begun int
+		var begun atomic.Int32
 		list := func() (numbers []int, took time.Duration) {
 			since := time.Now()
 			numbers, err := read(t.Context(), n, on("List"), func(o *op) ([]int, error) {
@@ -27,7 +28,7 @@ func TestOneOfManyThatHangsIsLeftOut(t *testing.T) {
 				objects := []object{diskObject(0), diskObject(1), diskObject(2)}
 				for _, a := range askEach(o, objects, func(_ *op, i int) (int, error) {
 					if i == 1 {
-						begun++
+						begun.Add(1)
 						<-hang
 					}
 					return i, nil
@@ -54,8 +55,8 @@ func TestOneOfManyThatHangsIsLeftOut(t *testing.T) {
 				t.Errorf("got %v after %v, want 0 and 2 at once", got, took)
 			}
 		}
-		if begun != lateMost {
-			t.Errorf("what hangs was asked %d times, want %d", begun, lateMost)
+		if begun.Load() != lateMost {
+			t.Errorf("what hangs was asked %d times, want %d", begun.Load(), lateMost)
 		}
 		var names []string
 		for _, r := range n.Running() {

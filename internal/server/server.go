@@ -30,6 +30,7 @@ const (
 	maxHeaderBytes  = 64 << 10        // clients send none of their own
 	maxStreams      = 256             // concurrent calls and other streams
 	streamWindow    = 64 << 10        // bytes of a request that arrive before somebody reads them; fixed, or clients could raise it
+	readBuffer      = 4 << 10         // bytes of a connection that are read at once
 	minPing         = 5 * time.Second // between a client's keepalive pings
 	silence         = 2 * time.Minute // until a connection that sent nothing is dropped
 )
@@ -116,6 +117,8 @@ func (s *Server) prepare(r *running, p *passage) *grpc.Server {
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.StaticStreamWindowSize(streamWindow),
+		grpc.ReadBufferSize(readBuffer), // drivers keep many connections that say nothing
+		grpc.SharedWriteBuffer(true),
 		grpc.ConnectionTimeout(silence),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)

@@ -16,6 +16,8 @@ import (
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // TestMain lets the test's binary be the echo, as the program is.
@@ -32,8 +34,8 @@ func TestMain(m *testing.M) {
 
 // TestEverythingIsMeasured runs the program for a moment. What the figures are is nothing to test.
 func TestEverythingIsMeasured(t *testing.T) {
-	if testing.Short() || runtime.GOOS == "windows" {
-		t.Skip("it builds and starts agents, and two of them cannot serve the same pipes at once")
+	if !testnode.Long() || runtime.GOOS == "windows" {
+		t.Skip("make test-long runs it: it builds and starts agents, and on Windows two of them cannot serve the same pipes at once")
 	}
 	dir, err := os.MkdirTemp("", "bench") //nolint:usetesting // its path is too long for a socket
 	if err != nil {

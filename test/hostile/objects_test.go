@@ -78,12 +78,16 @@ func TestWhatHangsIsLeftOut(t *testing.T) {
 	if _, listed := ids.GetDiskIDs()[1]; listed || len(ids.GetDiskIDs()) != 2 {
 		t.Errorf("ListDiskIDs lists %v, want the disks 0 and 2", ids.GetDiskIDs())
 	}
-	locations, err := n.Disk.ListDiskLocations(t.Context(), &disk.ListDiskLocationsRequest{})
+	ctx, cancel = context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	locations, err := n.Disk.ListDiskLocations(ctx, &disk.ListDiskLocationsRequest{})
 	noError(t, err)
 	if len(locations.GetDiskLocations()) != 2 {
 		t.Errorf("ListDiskLocations lists %v, want the disks 0 and 2", locations.GetDiskLocations())
 	}
-	_, err = n.Disk.Rescan(t.Context(), &disk.RescanRequest{})
+	ctx, cancel = context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	_, err = n.Disk.Rescan(ctx, &disk.RescanRequest{})
 	noError(t, err)
 	_, err = n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 0})
 	noError(t, err)

@@ -18,7 +18,7 @@ import (
 // TestInterrupted repeats each driver's life with one of its steps failing, before it is made or after it took effect,
 // or with the driver's process ending there, and the operation retried.
 func TestInterrupted(t *testing.T) {
-	const every = 61
+	const every = 121
 	for subject, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +43,7 @@ func TestInterrupted(t *testing.T) {
 // TestKernelFaults repeats each driver's life with one kernel call of the agent failing for once, before or after it
 // took effect, and the operation retried.
 func TestKernelFaults(t *testing.T) {
-	const every = 599
+	const every = 1199
 	for subject, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
