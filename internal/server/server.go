@@ -118,7 +118,6 @@ func (s *Server) prepare(r *running, p *passage) *grpc.Server {
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.StaticStreamWindowSize(streamWindow),
 		grpc.ReadBufferSize(readBuffer), // drivers keep many connections that say nothing
-		grpc.SharedWriteBuffer(true),
 		grpc.ConnectionTimeout(silence),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)

@@ -16,7 +16,6 @@ import (
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 

@@ -103,9 +103,16 @@ func callOften(ctx context.Context, calls int64, p program) {
 		made  atomic.Int64
 		kinds = reads(p.at)
 	)
-	for range callers {
-		n := connect(ctx, p)
-		defer n.close()
+	nodes := make([]node, callers)
+	for i := range nodes {
+		nodes[i] = connect(ctx, p)
+	}
+	defer func() {
+		for _, n := range nodes {
+			n.close()
+		}
+	}()
+	for _, n := range nodes {
 		wait.Go(func() {
 			for i := made.Add(1); i <= calls && ctx.Err() == nil; i = made.Add(1) {
 				_ = kinds[int(i)%len(kinds)].on(n)(ctx)

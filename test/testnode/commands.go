@@ -57,7 +57,7 @@ func build() (dir string, err error) {
 		return "", err
 	}
 	const module = "github.com/kubernetes-csi/csi-proxy"
-	build := exec.Command("go", "build", "-trimpath", "-o", dir+string(os.PathSeparator), module+"/cmd/csi-proxy", module+"/cmd/csi-proxyctl")
+	build := exec.Command("go", "build", "-trimpath", "-o", dir+string(os.PathSeparator), module+"/cmd/csi-proxy", module+"/cmd/csi-proxyctl") //nolint:gosec // a new directory
 	if out, err := build.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("building the commands: %w\n%s", err, out)
 	}

@@ -176,7 +176,7 @@ func (p *place) find(how kernel.OpenHow) (entry, error) {
 		return entry{}, win32.ERROR_WRITE_PROTECT
 	}
 	host := p.content.node.host
-	err := error(nil)
+	var err error
 	if how.Options&win32.FILE_DIRECTORY_FILE != 0 {
 		err = host.mkdirIn(p.dir, hostName(p.name))
 	} else {

@@ -147,7 +147,7 @@ func (n *Node) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint3
 
 // ReportISCSITargets implements kernel.ISCSI. A portal that cannot be reached keeps its targets.
 func (n *Node) ReportISCSITargets() (targets []string, err error) {
-	err = n.withISCSI("ReportIScsiTargetsW", "", func(s iscsiState) error {
+	err = n.withISCSI("ReportIScsiTargetsW", "", func(iscsiState) error {
 		for _, k := range n.state.ISCSI.Known {
 			if !slices.Contains(targets, k.Target) {
 				targets = append(targets, k.Target)
