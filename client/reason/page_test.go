@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/apis/reasons.md anew")
 
-// TestReferencePage compares docs/apis/reasons.md with the constants and their comments, which are where a reason is
+// TestReferencePage compares docs/apis/reasons.md with the constants and their comments, where the reasons are
 // documented.
 func TestReferencePage(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, parser.ParseComments)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// However many ask, one reads; what it read counts for a while, a failure too.
+// However many callers ask, one reads; the result, a failure included, is reused for a while.
 func TestReadingIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads, failure := 0, error(nil)
@@ -43,8 +43,8 @@ func TestReadingIsShared(t *testing.T) {
 	})
 }
 
-// A read that hangs costs one caller the patience and later ones nothing, no second one is begun beside it, and when it
-// ends everybody has what it read.
+// A read that hangs costs one caller its patience and later callers nothing; no second read is begun meanwhile, and when
+// it ends everybody gets its result.
 func TestReadingThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads, proceed := 0, make(chan struct{})

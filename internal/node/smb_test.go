@@ -26,7 +26,7 @@ const (
 	testLink  = `C:\var\lib\kubelet\pods\link`
 )
 
-// smbNode is a Node on an emulated node, with an interceptor.
+// smbNode returns a Node on an emulated node, with an interceptor.
 func smbNode(t *testing.T, around kernel.Interceptor) (*Node, *emulated.Node) {
 	t.Helper()
 	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
@@ -74,7 +74,7 @@ func TestPasswordsAreWiped(t *testing.T) {
 	}
 }
 
-// One who gives up before his call begins leaves no password behind either, and one who joins another's call does not.
+// A caller that gives up before its call begins leaves no password behind, nor does one that joins another's call.
 func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -135,7 +135,7 @@ func TestSealedCredentials(t *testing.T) {
 	}
 }
 
-// A server that hangs does not hang IsSymlink, and however many ask meanwhile, the server is asked once.
+// A hanging server does not hang IsSymlink, and however many callers ask meanwhile, the server is asked once.
 func TestIsSymlinkDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
@@ -210,7 +210,7 @@ func TestSMBErrorKeepsTheCode(t *testing.T) {
 	}
 }
 
-// At the highest verbosity the log tells shares, and neither users nor passwords, whatever happens.
+// At the highest verbosity the log names shares, and neither users nor passwords, whatever happens.
 func TestLogTellsNoCredentials(t *testing.T) {
 	var log bytes.Buffer
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log), textlogger.Verbosity(10)))

@@ -49,7 +49,7 @@ type smbBeta struct {
 	smb        *smbbeta.Client
 }
 
-// answered is the failure of a call, or the one that its response reports.
+// answered returns the failure of a call, or the one that its response reports.
 func answered(text string, err error) error {
 	if err == nil && text != "" {
 		return errors.New("in the response: " + text)

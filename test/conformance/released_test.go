@@ -10,7 +10,7 @@ import (
 )
 
 // TestReleased counts the methods of the whole API, asserts that a group is served in all of its versions or in none,
-// and lists what is not served.
+// and lists the methods that are not served.
 func TestReleased(t *testing.T) {
 	all := listed(t, emulatedSite(t))
 	methods, missing := 0, 0

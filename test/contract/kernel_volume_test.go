@@ -84,7 +84,7 @@ func (w *exampleNode) volumes(disk uint32) ([]string, error) {
 	return r.GetVolumeIds(), err
 }
 
-// volume is the data volume of a disk, read past the API.
+// volume returns the data volume of a disk, read past the API.
 func (w *exampleNode) volume(disk uint32) string {
 	w.t.Helper()
 	for _, d := range w.Tree().GetDisks() {

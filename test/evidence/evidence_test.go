@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// What people read has to be what the records say, and nothing else.
+// The page has what the records say, and nothing else.
 func TestThePageIsThatOfTheRecords(t *testing.T) {
 	docs := filepath.Join("..", "..", "docs")
 	want, err := pageFrom(os.DirFS(filepath.Join(docs, "evidence")))

@@ -56,7 +56,7 @@ func pageFrom(dir fs.FS) (string, error) {
 	return b.String(), nil
 }
 
-// runs is the table of the test runs.
+// runs returns the table of the test runs.
 func runs(b *strings.Builder, records map[string]record, total int) {
 	b.WriteString("| | methods | date | commit | on | command |\n|---|--:|---|---|---|---|\n")
 	titles := map[string]string{pure: "pure", emulated: "emulated", wineEmulated: "Wine, pipes", wineWindows: "Wine, kernel", windows: "Windows"}
@@ -79,14 +79,14 @@ func runs(b *strings.Builder, records map[string]record, total int) {
 	}
 }
 
-// A row is a method in those versions of which the same was proved.
+// A row is a method in those versions for which the same was proved.
 type row struct {
 	group, name string
 	versions    []string
 	cells       []string
 }
 
-// grouped are the rows of each group, in the order of the methods.
+// grouped returns the rows of each group, in the order of the methods.
 func grouped(all []method, records map[string]record) [][]row {
 	var groups [][]row
 	for _, m := range all {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// docs/security.md names a test for each attack: each is there.
+// docs/security.md names a test for each attack: each test exists.
 func TestSecurityPageNamesRealTests(t *testing.T) {
 	tests := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)

@@ -33,7 +33,7 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-// volumeOnDisk makes disk 1 a formatted volume.
+// volumeOnDisk makes a formatted volume on disk 1.
 func volumeOnDisk(t *testing.T, w *watched) (volumeID string) {
 	t.Helper()
 	_, err := w.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 1})
@@ -105,7 +105,7 @@ func TestWhatANodeHasAndDoes(t *testing.T) {
 		t.Errorf("readyz: %d %s", code, text)
 	}
 
-	// A node whose iSCSI service does not run is a normal one.
+	// A node whose iSCSI service does not run is normal.
 	_, err = w.System.StopService(t.Context(), &system.StopServiceRequest{Name: "MSiSCSI", Force: true})
 	noError(t, err)
 	other := startWatched(t)
@@ -118,8 +118,8 @@ func TestWhatANodeHasAndDoes(t *testing.T) {
 	}
 }
 
-// A kernel call that hangs shows while it hangs: in flight, running, by its age, with those who join it, who wait behind
-// it and who give up. The node stays ready, as others are served.
+// A hanging kernel call is visible while it hangs: in flight, running, by its age, with the calls that join it, wait behind
+// it and give up. The node stays ready, as others are served.
 func TestHungOperation(t *testing.T) {
 	w := startWatched(t)
 	id := volumeOnDisk(t, w)
@@ -153,7 +153,7 @@ func TestHungOperation(t *testing.T) {
 		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 1`,
 		`csi_proxy_operations_running{operation="WriteVolumeCache"} 1`,
 	)
-	go flush(t.Context()) // has to flush what was written since, so it waits for its turn
+	go flush(t.Context()) // must flush what was written since, so it waits for its turn
 	w.until(t, `csi_proxy_operations_waiting{operation="WriteVolumeCache"} 1`)
 	go flush(t.Context()) // and this one shares that turn
 	w.until(t, `csi_proxy_operations_joined_total{operation="WriteVolumeCache"} 1`).has(t, inFlight+"2")
@@ -176,8 +176,8 @@ func TestHungOperation(t *testing.T) {
 	)
 }
 
-// When Windows itself hangs, readyz says so and names the function, scrapes go on without what cannot be known, and the
-// process is not to be killed for it. Afterwards all is as before.
+// When Windows itself hangs, readyz reports it and names the function, scrapes go on without the values that cannot be
+// read, and the process is not to be killed for it. Afterwards everything is as before.
 func TestHungWindows(t *testing.T) {
 	w := startWatched(t)
 	reached, release := w.Faults.Hang("DiskInterfaces")
@@ -193,7 +193,7 @@ func TestHungWindows(t *testing.T) {
 	}
 	w.scrape(t).has(t, `csi_proxy_kernel_up 0`)
 	w.until(t, `csi_proxy_kernel_calls_running{control_code="",function="DiskInterfaces"} 1`) // a scrape makes this call, too
-	for range 20 {                                                                            // a storm of checks asks Windows nothing
+	for range 20 {                                                                            // a storm of checks does not ask Windows
 		if code, _ := w.get(t, "/readyz"); code != http.StatusServiceUnavailable {
 			t.Errorf("readyz in the storm: %d", code)
 		}
@@ -215,7 +215,7 @@ func TestHungWindows(t *testing.T) {
 	w.until(t, `csi_proxy_kernel_calls_running{control_code="",function="DiskInterfaces"} 0`)
 }
 
-// A part of Windows that hangs is missing from the scrape, which comes nevertheless; the others are there.
+// Values from a part of Windows that hangs are missing from the scrape, which is answered nevertheless with the others.
 func TestScrapeWithoutWhatHangs(t *testing.T) {
 	w := startWatched(t)
 	_, release := w.Faults.Hang("SMBGlobalMappings")
@@ -272,7 +272,7 @@ func TestMetricsOverAReboot(t *testing.T) {
 	)
 }
 
-// Callers are untrusted: what they make up must not become labels, of which Prometheus keeps every one.
+// Callers are untrusted: what they invent must not become labels, as Prometheus keeps every one.
 func TestCallersMakeNoSeries(t *testing.T) {
 	w := startWatched(t)
 	series := func() int { return strings.Count(string(w.scrape(t)), "\ncsi_proxy_") }

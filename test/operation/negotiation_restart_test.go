@@ -53,7 +53,7 @@ func TestAgentComesLater(t *testing.T) {
 	}
 }
 
-// TestRestart: drivers do not notice that the agent is replaced, be the new one of the same versions, newer or older.
+// TestRestart: drivers do not notice that the agent is replaced, whether the new one has the same versions, newer or older.
 func TestRestart(t *testing.T) {
 	tests := []struct {
 		name          string
@@ -113,7 +113,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestAgentStaysAway: a call gives up when its deadline does, or when the client is not to wait.
+// TestAgentStaysAway: a call gives up at its deadline, or at once when the client is not to wait.
 func TestAgentStaysAway(t *testing.T) {
 	p := newPlace(t)
 	stop := p.start()

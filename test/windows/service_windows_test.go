@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestService installs the agent as a service, has it serve, and takes it away again.
+// TestService installs the agent as a service, has it serve, and removes it again.
 func TestService(t *testing.T) {
 	onThisMachine(t)
 	const name = "csiproxy"

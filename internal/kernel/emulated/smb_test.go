@@ -17,7 +17,7 @@ import (
 
 const emulatedShare = `\\fs.emulated\share`
 
-// smbNode is a node with two file servers; the second cannot encrypt.
+// smbNode returns a node with two file servers; the second cannot encrypt.
 func smbNode(t *testing.T) *Node {
 	t.Helper()
 	s := DefaultScenario()
@@ -82,7 +82,7 @@ func TestCreateSMBGlobalMapping(t *testing.T) {
 	}
 }
 
-// What a session gives: everything while server, account and mapping are as they were, nothing otherwise.
+// A session gives access to everything while server, account and mapping are unchanged, and to nothing otherwise.
 func TestSessions(t *testing.T) {
 	n := smbNode(t)
 	wantCode(t, "not mapped", shareCode(n, emulatedShare), win32.ERROR_LOGON_FAILURE)

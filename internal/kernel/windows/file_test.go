@@ -242,7 +242,7 @@ func TestInformation(t *testing.T) {
 	must(t, h.Information(win32.FileStandardInfo, out))
 	standard, err := win32.ParseFileStandard(out)
 	must(t, err)
-	standard.AllocationSize = 0 // the file system's choice
+	standard.AllocationSize = 0 // up to the file system
 	if diff := cmp.Diff(standard, win32.FileStandard{EndOfFile: 10, NumberOfLinks: 1}); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}

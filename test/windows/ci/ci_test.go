@@ -79,7 +79,7 @@ func TestWhatTheCompilerSaidIsPrinted(t *testing.T) {
 	}
 }
 
-// Every package is in exactly one of both steps.
+// Every package is in exactly one of the two steps.
 func TestPackagesOnTheMachinesPipesRunAlone(t *testing.T) {
 	for _, p := range onMachinePipes {
 		if tests, err := filepath.Glob(filepath.Join(root, p, "*_test.go")); err != nil || len(tests) == 0 {
@@ -122,7 +122,7 @@ func TestTheServiceIsTakenAwayBeforeOthersServe(t *testing.T) {
 	}
 }
 
-// The scripts are those that are delivered.
+// The scripts are the delivered ones.
 func TestScriptsExist(t *testing.T) {
 	for _, s := range steps("out", true) {
 		if s.args[0] != "powershell.exe" {

@@ -109,7 +109,7 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
-// The registry provider has static methods with in parameters, and tells Win32 codes in their return values.
+// The registry provider has static methods with in parameters, and reports Win32 codes in their return values.
 func TestCallClass(t *testing.T) {
 	const (
 		namespace = `ROOT\DEFAULT`
