@@ -38,7 +38,7 @@ func TestGuide(t *testing.T) {
 		return "```console\n" + s.play(strings.Split(strings.TrimSuffix(strings.TrimPrefix(block, "```console\n"), "\n```"), "\n")) + "```"
 	})
 	if s.commands < 10 {
-		t.Errorf("the guide has %d commands only", s.commands)
+		t.Errorf("the guide has only %d commands", s.commands)
 	}
 	if os.Getenv("UPDATE_SCRIPTS") != "" {
 		if err := os.WriteFile(guide, []byte(updated), 0o644); err != nil {

@@ -14,7 +14,7 @@ import (
 // the lines that the documentation says to add, and nothing else of this repository.
 func TestThreeReplaceLines(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("needs the go command")
+		t.Skip("require the go command")
 	}
 	repository, err := filepath.Abs("..")
 	must(t, "finding the repository", err)

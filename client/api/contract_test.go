@@ -131,7 +131,7 @@ func TestContractCountsItself(t *testing.T) {
 		methods += len(gv.Methods)
 	}
 	if len(c.GroupVersions) != c.Counts.GroupVersions || methods != c.Counts.Methods {
-		t.Errorf("contract.json holds %d versions and %d methods, and says %d and %d",
+		t.Errorf("contract.json holds %d versions and %d methods, and counts %d and %d",
 			len(c.GroupVersions), methods, c.Counts.GroupVersions, c.Counts.Methods)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/apis/reasons.md anew")
+var update = flag.Bool("update", false, "rewrite docs/apis/reasons.md")
 
 // TestReferencePage compares docs/apis/reasons.md with the constants and their comments, where the reasons are
 // documented.
@@ -56,7 +56,7 @@ func TestReferencePage(t *testing.T) {
 		return
 	}
 	if kept, err := os.ReadFile(path); err != nil || string(kept) != text {
-		t.Errorf("%s is not what the constants say (%v); run this test with -update", path, err)
+		t.Errorf("%s differs from the constants (%v); run this test with -update", path, err)
 	}
 }
 

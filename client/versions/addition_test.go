@@ -64,9 +64,9 @@ func TestAddingAVersion(t *testing.T) {
 			for i := range max(len(problems), len(test.want)) {
 				switch {
 				case i >= len(problems):
-					t.Errorf("the proof does not say %q", test.want[i])
+					t.Errorf("the proof does not report %q", test.want[i])
 				case i >= len(test.want):
-					t.Errorf("the proof says %q as well", problems[i])
+					t.Errorf("the proof also reports %q", problems[i])
 				case !strings.Contains(problems[i], test.want[i]):
 					t.Errorf("got %q, want %q in it", problems[i], test.want[i])
 				}

@@ -30,7 +30,7 @@ func TestAsService(t *testing.T) {
 		}
 	}
 	if got := asService(&options{}, []string{"-windows-service"}); got {
-		t.Error("the flags as they were read do not count")
+		t.Error("parsed flags are ignored")
 	}
 }
 

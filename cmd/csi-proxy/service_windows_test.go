@@ -76,7 +76,7 @@ func requireServices(t *testing.T) winservice.Manager {
 	}
 	t.Cleanup(func() { _ = scm.Close() })
 	if _, err := scm.Query(serviceName); !errors.Is(err, winservice.ErrNotInstalled) {
-		t.Fatalf("there is a service %s already: %v", serviceName, err)
+		t.Fatalf("the service %s already exists: %v", serviceName, err)
 	}
 	t.Cleanup(func() {
 		patience, cancel := context.WithTimeout(context.Background(), 30*time.Second)

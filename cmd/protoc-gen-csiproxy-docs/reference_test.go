@@ -46,7 +46,7 @@ func TestPagesAreThoseOfTheAPI(t *testing.T) {
 		want = append(want, file.GetName())
 		t.Run(file.GetName(), func(t *testing.T) {
 			if diff := cmp.Diff(withoutComments(readPage(t, file.GetName())), withoutComments(file.GetContent())); diff != "" {
-				t.Errorf("the page and the API differ (-page +API); make generate writes it anew:\n%s", diff)
+				t.Errorf("the page and the API differ (-page +API); make generate rewrites it:\n%s", diff)
 			}
 		})
 	}

@@ -53,7 +53,7 @@ func allowed(modules []linked) error {
 	var errs []error
 	for _, m := range modules {
 		if len(m.licenses) == 0 {
-			errs = append(errs, fmt.Errorf("%s %s: no licence is found", m.path, m.version))
+			errs = append(errs, fmt.Errorf("%s %s: no licence found", m.path, m.version))
 		}
 		for _, name := range m.licenses {
 			if !slices.Contains(allowList(), name) {

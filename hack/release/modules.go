@@ -66,7 +66,7 @@ func linkedModules(ctx context.Context, dir string, t target, packages ...string
 		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fmt.Errorf("what go list says: %w", err)
+			return nil, fmt.Errorf("the output of go list: %w", err)
 		}
 		m, top := moduleOf(p)
 		if m == nil {

@@ -87,7 +87,7 @@ func TestConnectionsOfOneProcess(t *testing.T) {
 		}
 	}
 	if got := fmt.Sprint(len(c.cs.conns), len(c.cs.known)); got != "0 0" {
-		t.Errorf("when all are closed, connections and processes are counted: %s", got)
+		t.Errorf("after all are closed, connections and processes are still counted: %s", got)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestProcessThatComesBackForStreams(t *testing.T) {
 	_ = again.Close()
 	first.client.CloseStream()
 	if got := fmt.Sprint(len(c.cs.known), c.cs.streams); got != "0 0" {
-		t.Errorf("in the end, processes and streams are counted: %s", got)
+		t.Errorf("in the end, processes and streams are still counted: %s", got)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestStreamsOfAllProcesses(t *testing.T) {
 	first.CloseStream()
 	open(user(2))
 	if d := cmp.Diff([]bool{false, false, false, true, false}, refused); d != "" {
-		t.Errorf("which streams were refused (-want +got):\n%s", d)
+		t.Errorf("refused streams (-want +got):\n%s", d)
 	}
 }
 
@@ -190,6 +190,6 @@ func TestProcessThatComesBack(t *testing.T) {
 	_ = again.Close()
 	s.Release()
 	if got := len(c.cs.known); got != 0 {
-		t.Errorf("in the end %d processes are known", got)
+		t.Errorf("in the end %d processes are still known", got)
 	}
 }

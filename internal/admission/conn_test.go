@@ -49,7 +49,7 @@ func TestAClientThatComesWhileTheServerStops(t *testing.T) {
 		both.Wait()
 		_ = theirs.Close()
 		if len(cs.conns) != 0 {
-			t.Fatalf("%d connections are in the books, and none is open", len(cs.conns))
+			t.Fatalf("%d connections are counted, and none is open", len(cs.conns))
 		}
 	}
 }

@@ -80,7 +80,7 @@ func TestClientsTakeTurns(t *testing.T) {
 		}
 		want := []uint32{1, 1, 1, 2, 3, 1, 2, 1, 1, 1, 1, 1, 1}
 		if d := cmp.Diff(want, g.in); d != "" {
-			t.Errorf("who was let in (-want +got):\n%s", d)
+			t.Errorf("clients let in (-want +got):\n%s", d)
 		}
 		if g.running != 0 || len(g.lines) != 0 {
 			t.Errorf("in the end %d calls run and %d clients wait", g.running, len(g.lines))
@@ -126,7 +126,7 @@ func TestOneClientDoesNotFillAllPlaces(t *testing.T) {
 			refused = append(refused, exhausted((<-w).err))
 		}
 		if d := cmp.Diff([]bool{false, false, true, true, true}, refused); d != "" {
-			t.Errorf("which of the calls that do not end were refused (-want +got):\n%s", d)
+			t.Errorf("refused calls among those that do not end (-want +got):\n%s", d)
 		}
 		if len(g.lines) != 0 {
 			t.Errorf("%d clients wait though none has a call", len(g.lines))

@@ -29,7 +29,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func failure(code codes.Code, reason, message string) error {
 	s, err := status.New(code, message).WithDetails(&errdetails.ErrorInfo{Domain: "csi-proxy", Reason: reason})

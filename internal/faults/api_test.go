@@ -229,7 +229,7 @@ func FuzzParseDelay(f *testing.F) {
 		}
 		s := apiSet(nil)
 		if _, _, err := s.Add(faults.Fault{Method: "*", Delay: d}); err != nil {
-			t.Errorf("%q is read as a delay that cannot be: %v", text, err)
+			t.Errorf("%q is read as an impossible delay: %v", text, err)
 		}
 	})
 }

@@ -29,7 +29,7 @@ func holdName(t *testing.T, path string) (release func()) {
 	}
 	// A mount point cannot be renamed, not even by root, so the file is mounted on itself.
 	if err := unix.Mount(path, path, "", unix.MS_BIND, ""); err != nil {
-		t.Skipf("root cannot be kept from renaming a file here: %v", err)
+		t.Skipf("root cannot be prevented from renaming a file here: %v", err)
 	}
 	return func() {
 		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {

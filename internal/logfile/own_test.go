@@ -150,7 +150,7 @@ func TestIsLink(t *testing.T) {
 		t.Errorf("a directory: got %v, %v", got, err)
 	}
 	if _, err := IsLink(filepath.Join(dir, "missing")); !os.IsNotExist(err) {
-		t.Errorf("what is not there: got %v", err)
+		t.Errorf("a missing file: got %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "logs")
 	links[0].plant(t, dir, path)

@@ -31,7 +31,7 @@ func TestReadingIsShared(t *testing.T) {
 		all.Wait()
 		time.Sleep(4 * time.Second)
 		if value, _, _ := r.get(t.Context()); value != 1 {
-			t.Errorf("what is fresh was read again: %d", value)
+			t.Errorf("a fresh value was read again: %d", value)
 		}
 		time.Sleep(time.Second)
 		failure = errors.New("no")
@@ -56,7 +56,7 @@ func TestReadingThatHangs(t *testing.T) {
 		hasty, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, late, _ := r.get(hasty); !late {
-			t.Error("who hung up got an answer")
+			t.Error("the caller that hung up got an answer")
 		}
 		for i, want := range []time.Duration{time.Second, 0, 0} {
 			begin := time.Now()

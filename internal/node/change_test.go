@@ -112,7 +112,7 @@ func TestNobodyLeftWaitingMeansNothingBegins(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		j := on("queued", diskObject(1))
-		given := startChange(ctx, n, j, func(*op) (int, error) { t.Error("began although nobody waits"); return 0, nil })
+		given := startChange(ctx, n, j, func(*op) (int, error) { t.Error("began although no caller waits"); return 0, nil })
 		synctest.Wait()
 		cancel()
 		if _, err := given(); err == nil {

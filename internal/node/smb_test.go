@@ -66,7 +66,7 @@ func TestPasswordsAreWiped(t *testing.T) {
 		}
 		wantWiped(t, c.name, password)
 		if err != nil && strings.Contains(err.Error(), c.password) {
-			t.Errorf("%s: the error tells the password: %v", c.name, err)
+			t.Errorf("%s: the error contains the password: %v", c.name, err)
 		}
 	}
 	if mappings, err := k.SMBGlobalMappings(); err != nil || len(mappings) != 1 {
@@ -245,7 +245,7 @@ func TestLogTellsNoCredentials(t *testing.T) {
 	}
 	for _, word := range []string{password, "battery-staple", "AZURE", "nobody-we-know"} {
 		if strings.Contains(log.String(), word) {
-			t.Errorf("the log tells %q:\n%s", word, log.String())
+			t.Errorf("the log contains %q:\n%s", word, log.String())
 		}
 	}
 	if !strings.Contains(log.String(), "CreateSMBGlobalMapping") || !strings.Contains(log.String(), "Panic") {

@@ -90,7 +90,7 @@ func TestServiceWaitEnds(t *testing.T) {
 					err := <-results
 					wantError(t, err, DeadlineExceeded, reason.ServicePending)
 					if !strings.Contains(err.Error(), "it is starting") {
-						t.Errorf("message %q does not say what the service does", err)
+						t.Errorf("message %q does not give the service's state", err)
 					}
 				}
 				if took := time.Since(begin); took != serviceTime {

@@ -69,7 +69,7 @@ func TestAge(t *testing.T) {
 		}
 		second.Remove()
 		if got := s.Oldest(); got != 0 {
-			t.Errorf("there is none, and it is %v old", got)
+			t.Errorf("the set is empty, and its oldest is %v old", got)
 		}
 	})
 }

@@ -25,7 +25,7 @@ func TestStoppingWithoutClientsIsNoFailure(t *testing.T) {
 		}
 		select {
 		case err := <-f.failed:
-			t.Errorf("the endpoint is said to have failed: %v", err)
+			t.Errorf("the endpoint is reported as failed: %v", err)
 		default:
 		}
 	}

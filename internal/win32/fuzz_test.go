@@ -96,7 +96,7 @@ func roundTrip[T interface{ Bytes() []byte }](t *testing.T, in []byte, parse fun
 	}
 	again, err := parse(first.Bytes())
 	if err != nil {
-		t.Errorf("%+v encodes to what does not parse: %v", first, err)
+		t.Errorf("%+v encodes to bytes that do not parse: %v", first, err)
 	} else if diff := cmp.Diff(again, first); diff != "" {
 		t.Errorf("-again +first:\n%s", diff)
 	}

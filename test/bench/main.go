@@ -61,10 +61,10 @@ func run(ctx context.Context, args []string) (err error) {
 		report:  begin(),
 	}
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
-	flags.StringVar(&b.programs, "programs", "", "the `directory` with the binaries csi-proxy and empty (default: they are built)")
+	flags.StringVar(&b.programs, "programs", "", "the `directory` with the binaries csi-proxy and empty (default: build them)")
 	flags.StringVar(&b.upstream, "upstream", "", "on Windows another `csi-proxy.exe` to measure as well, which serves the same pipes")
 	flags.StringVar(&b.Load, "load", b.Load, "the machine's `load` when the run began, for the page")
-	flags.IntVar(&b.Rounds, "rounds", b.Rounds, "how often a figure is measured at most")
+	flags.IntVar(&b.Rounds, "rounds", b.Rounds, "the most rounds in which a figure is measured")
 	flags.DurationVar(&b.Minute, "minute", b.Minute, "how long memory is watched after a load")
 	out := flags.String("o", "", "the `file` to write the page to, besides standard output")
 	if err := flags.Parse(args); err != nil {

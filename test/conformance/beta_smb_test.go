@@ -37,7 +37,7 @@ func TestSMBBeta(t *testing.T) {
 	n.holds(betaStaging+`\data`, "precious")
 	noError(t, d.unstage(betaStaging))
 	if err := d.stage(`\\fs.emulated\none`, betaStaging); err == nil {
-		t.Error("a share that is not there was staged")
+		t.Error("a missing share was staged")
 	}
 }
 

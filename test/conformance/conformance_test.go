@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) { conformance(t, false) }
 // TestConformanceInProcess: a driver that calls the node in its own process gets the same results as over the sockets.
 func TestConformanceInProcess(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("between caller and node there is nothing here that depends on the system")
+		t.Skip("nothing between caller and node depends on the system here")
 	}
 	if !testnode.Long() {
 		t.Skip("require CSI_PROXY_LONG: package inprocess has the short test of this")
@@ -58,7 +58,7 @@ func conformance(t *testing.T, inProcess bool) {
 		}
 	})
 	if only := flag.Lookup("test.run").Value.String(); strings.Contains(only, "/") {
-		t.Skipf("only a part ran (%s), so gaps are not looked for", only)
+		t.Skipf("only a part ran (%s), so gaps are not checked", only)
 	}
 	earned.check(t, all)
 }

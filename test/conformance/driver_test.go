@@ -148,7 +148,7 @@ func diskNumber(t testing.TB, text string) uint32 {
 	t.Helper()
 	var number uint32
 	if _, err := fmt.Sscan(text, &number); err != nil || fmt.Sprint(number) != text {
-		t.Errorf("%q is no disk number", text)
+		t.Errorf("%q is not a disk number", text)
 	}
 	return number
 }

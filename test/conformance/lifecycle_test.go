@@ -48,7 +48,7 @@ func lived(d *driver, groups ...served) {
 			continue
 		}
 		if m.succeeded == 0 {
-			d.t.Errorf("the life did without %s", operation)
+			d.t.Errorf("the life did not use %s", operation)
 			continue
 		}
 		if !d.t.Failed() {

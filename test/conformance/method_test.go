@@ -44,7 +44,7 @@ func newMethod(t testing.TB, a *api, d protoreflect.MethodDescriptor) *method {
 	for _, message := range []protoreflect.MessageDescriptor{in, out} {
 		for i := range message.Fields().Len() {
 			if f := message.Fields().Get(i); meaningOf(string(f.Name())) == "" {
-				t.Fatalf("%v has the field %s, of which these tests do not know what it means", m, f.Name())
+				t.Fatalf("%v has the field %s, whose meaning these tests do not know", m, f.Name())
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func TestReleased(t *testing.T) {
 		missing += count
 		t.Logf("%s %s is not served: %d methods", api.Group, api.Version, count)
 		if slices.ContainsFunc(all, func(other served) bool { return other.group == api.Group }) {
-			t.Errorf("%s is served, and not in version %s", api.Group, api.Version)
+			t.Errorf("%s is served, but not in version %s", api.Group, api.Version)
 		}
 	}
 	if methods == 0 {

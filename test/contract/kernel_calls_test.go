@@ -25,7 +25,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
-var updateKernelCalls = flag.Bool("update", false, "write testdata anew")
+var updateKernelCalls = flag.Bool("update", false, "rewrite testdata")
 
 // kernelExample is one successful call of a method whose kernel calls are recorded.
 type kernelExample struct {

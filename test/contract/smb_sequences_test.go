@@ -321,7 +321,7 @@ func TestShareDriversAfterTrouble(t *testing.T) {
 			password := cause(t, d.node)
 			noError(t, d.stage(firstRemote, stagedShare, password))
 			if d.node.ReadFile(stagedShare+`\data`) != "x" {
-				t.Error("the data has gone")
+				t.Error("the data is gone")
 			}
 			noError(t, d.unstage(stagedShare))
 			wantMapped(t, d.node)

@@ -96,7 +96,7 @@ func TestSMBMapping(t *testing.T) {
 		t.Errorf("the server has %q, %v", content, err)
 	}
 	if !isSymlink(t, n, stagedShare) {
-		t.Error("the link is none")
+		t.Error("the link is not one")
 	}
 	n.Faults.Calls()
 	noError(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword)) // once more
@@ -183,7 +183,7 @@ func TestSMBArguments(t *testing.T) {
 			wantCode(t, err, c.want)
 			wantMapped(t, n)
 			if strings.Contains(err.Error(), c.password) && len(c.password) > 1 {
-				t.Errorf("the error tells the password: %v", err)
+				t.Errorf("the error contains the password: %v", err)
 			}
 			if c.local == podsPath+`\link` && exists(t, n, c.local) {
 				t.Error("a link was made")
@@ -284,7 +284,7 @@ func TestSMBReboot(t *testing.T) {
 	}
 	noError(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword))
 	if n.ReadFile(stagedShare+`\data`) != "x" {
-		t.Error("the data has gone")
+		t.Error("the data is gone")
 	}
 }
 

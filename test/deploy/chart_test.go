@@ -17,7 +17,7 @@ import (
 )
 
 // Run the tests with -update to rewrite the golden files, and read the difference.
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // required sets the values that must be given, and no others.
 const required = "charts/csi-proxy/ci/required-values.yaml"

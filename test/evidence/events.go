@@ -64,7 +64,7 @@ func readEvents(r io.Reader) (*testRun, error) {
 		}
 	}
 	if len(run.packages) == 0 {
-		return nil, errors.New("no package ended: these are no events of go test, or they are cut off")
+		return nil, errors.New("no package ended: the input is cut off, or is not the output of go test -json")
 	}
 	return run, nil
 }

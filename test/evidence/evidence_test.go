@@ -27,7 +27,7 @@ func TestThePageIsThatOfTheRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.ReplaceAll(string(got), "\r\n", "\n"), want); diff != "" {
-		t.Errorf("docs/evidence.md is not what docs/evidence gives; write it with: go run ./test/evidence page -o docs/evidence.md docs/evidence (-got +want):\n%s", diff)
+		t.Errorf("docs/evidence.md differs from the records in docs/evidence; write it with: go run ./test/evidence page -o docs/evidence.md docs/evidence (-got +want):\n%s", diff)
 	}
 }
 

@@ -74,7 +74,7 @@ func makeRecord(r record, events io.Reader) ([]byte, error) {
 			r.Methods[name] = "L"
 		}
 	default:
-		return nil, fmt.Errorf("the level %q is none of %s", r.Level, strings.Join(levels(), ", "))
+		return nil, fmt.Errorf("the level %q is not one of %s", r.Level, strings.Join(levels(), ", "))
 	}
 	if len(r.Methods) == 0 {
 		return nil, errors.New("the tests that ran prove nothing about any method at this level")

@@ -68,7 +68,7 @@ func TestAuditOfHostileCalls(t *testing.T) {
 			t.Fatalf("%v: %s", err, text)
 		}
 		if line.RequestID == "" || line.Method == "" || line.PID != os.Getpid() {
-			t.Errorf("nobody, or nothing: %s", text)
+			t.Errorf("the line lacks the caller or the call: %s", text)
 		}
 		seen[line.Code]++
 		if strings.Contains(text, password) {

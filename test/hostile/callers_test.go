@@ -72,7 +72,7 @@ func (g *target) attackFrom(socket string) {
 		}
 	})
 	if line, err := bufio.NewReader(output).ReadString('\n'); line != "attacking\n" {
-		g.t.Fatalf("the accomplice says %q, %v", line, err)
+		g.t.Fatalf("the accomplice printed %q, %v", line, err)
 	}
 }
 
@@ -186,7 +186,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); !done(); runtime.Gosched() {
 		if time.Now().After(deadline) {
-			t.Fatalf("it never comes that %s", what)
+			t.Fatalf("this never happened: %s", what)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestSecurityPageNamesRealTests(t *testing.T) {
 	noError(t, err)
 	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)(…?)`").FindAllStringSubmatch(string(page), -1)
 	if len(named) < 40 {
-		t.Errorf("the page names %d tests only", len(named))
+		t.Errorf("the page names only %d tests", len(named))
 	}
 	for _, m := range named {
 		known := tests[m[1]]

@@ -167,7 +167,7 @@ func waiting(t *testing.T, calls int) {
 	buffer := make([]byte, 4<<20)
 	for strings.Count(string(buffer[:runtime.Stack(buffer, true)]), "/node.changeTo[...](") != calls {
 		if time.Now().After(deadline) {
-			t.Fatalf("there are never %d calls that wait in the agent", calls)
+			t.Fatalf("there were never %d calls waiting in the agent", calls)
 		}
 		runtime.Gosched()
 	}

@@ -124,7 +124,7 @@ func kindOf(t *testing.T, m method, name string) kind {
 	}
 	k, ok := kinds[name]
 	if !ok {
-		t.Fatalf("%v has the field %s, of which these tests do not know what would be hostile", m, name)
+		t.Fatalf("%v has the field %s, for which these tests know no hostile value", m, name)
 	}
 	return k
 }

@@ -87,7 +87,7 @@ func race(t *testing.T, link func(g *target, path string)) {
 		t.Errorf("the attacker: %v", err)
 	}
 	if diff := cmp.Diff(before, g.outside(content)); diff != "" {
-		t.Errorf("something outside of the volume changed (-before +after):\n%s", diff)
+		t.Errorf("something outside the volume changed (-before +after):\n%s", diff)
 	}
 	t.Logf("%d swaps, results %v", swaps, seen)
 	g.alive()

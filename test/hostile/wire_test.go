@@ -149,7 +149,7 @@ func TestOddConnections(t *testing.T) {
 	for _, m := range methodsNamed(t, "PathExists") {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), "x-large", string(bytes.Repeat([]byte("a"), 256<<10)))
 		if _, err := g.call(ctx, m, m.encode(t, values{"path": pods})); err == nil {
-			t.Error("256 KiB of metadata are taken")
+			t.Error("256 KiB of metadata are accepted")
 		}
 		_, err := g.call(t.Context(), m, m.encode(t, values{"path": pods}))
 		wantCode(t, "a call after odd connections", err, codes.OK)

@@ -208,7 +208,7 @@ func TestDocumentationListsTheMetrics(t *testing.T) {
 func TestPromtool(t *testing.T) {
 	promtool := os.Getenv("CSI_PROXY_PROMTOOL")
 	if promtool == "" {
-		t.Skip("needs promtool in CSI_PROXY_PROMTOOL; make check-monitoring runs this")
+		t.Skip("require promtool in CSI_PROXY_PROMTOOL; make check-monitoring runs this")
 	}
 	run := func(args ...string) {
 		t.Helper()

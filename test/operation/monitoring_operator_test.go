@@ -96,7 +96,7 @@ func TestWhatANodeHasAndDoes(t *testing.T) {
 		t.Errorf("%d endpoints, want %d", up, w.Agent.Ready()+1)
 	}
 	if build := regexp.MustCompile(`csi_proxy_build_info\{go_version="go[^"]+",revision="[^"]+",version="[^"]+"\} 1`); !build.MatchString(string(p)) {
-		t.Error("the build is not told")
+		t.Error("the build is not in the metrics")
 	}
 	if strings.Contains(string(p), "csi-password") {
 		t.Error("the metrics hold a secret")
@@ -114,7 +114,7 @@ func TestWhatANodeHasAndDoes(t *testing.T) {
 	p = other.scrape(t)
 	p.has(t, `csi_proxy_collect_success{collector="iscsi"} 1`)
 	if n, ok := p.value("csi_proxy_iscsi_sessions"); ok {
-		t.Errorf("there are %v sessions although nobody can count them", n)
+		t.Errorf("there are %v sessions although they cannot be counted", n)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestScrapeWithoutWhatHangs(t *testing.T) {
 		`csi_proxy_collect_success{collector="disks"} 1`, `csi_proxy_disks{online="true",read_only="false"} 2`,
 	)
 	if n, ok := p.value(`csi_proxy_smb_global_mappings{status="OK"}`); ok {
-		t.Errorf("there are %v mappings although nobody knows", n)
+		t.Errorf("there are %v mappings although they cannot be counted", n)
 	}
 	release()
 	w.until(t, `csi_proxy_collect_success{collector="smb"} 1`).has(t, `csi_proxy_smb_global_mappings{status="OK"} 0`)

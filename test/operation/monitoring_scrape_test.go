@@ -25,7 +25,7 @@ type watched struct {
 func startWatched(t *testing.T) *watched {
 	t.Helper()
 	if testnode.OnWine() {
-		t.Skip("require Windows, or another system: this says nothing of Wine")
+		t.Skip("require Windows or another system: this test proves nothing under Wine")
 	}
 	n := testnode.Start(t, testnode.Options{Metrics: true})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -30,7 +30,7 @@ type place struct {
 func newPlace(t testing.TB) place {
 	t.Helper()
 	if testnode.OnWine() {
-		t.Skip("require Windows, or another system: this says nothing of Wine")
+		t.Skip("require Windows or another system: this test proves nothing under Wine")
 	}
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has the test's name in it
 	if err != nil {

@@ -45,7 +45,7 @@ func TestAgentComesLater(t *testing.T) {
 	p := newPlace(t)
 	c := p.client(csiproxy.Options{})
 	if _, err := c.Connect(t.Context()); err == nil {
-		t.Fatal("connected to nothing")
+		t.Fatal("connected without an agent")
 	}
 	p.start()
 	if _, err := c.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{}); err != nil {
@@ -132,7 +132,7 @@ func TestAgentStaysAway(t *testing.T) {
 	defer cancel()
 	_, err = patient.Disk.ListDiskIDs(short, &diskapi.ListDiskIDsRequest{})
 	if !errors.Is(err, csiproxy.ErrNoAgent) || !errors.Is(err, context.DeadlineExceeded) || status.Code(err) != codes.DeadlineExceeded {
-		t.Errorf("a call whose time is over gets %v (%v), want ErrNoAgent and DeadlineExceeded", err, status.Code(err))
+		t.Errorf("a call past its deadline gets %v (%v), want ErrNoAgent and DeadlineExceeded", err, status.Code(err))
 	}
 }
 

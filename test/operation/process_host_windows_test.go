@@ -123,7 +123,7 @@ func outcome(t *testing.T, conn *grpc.ClientConn, m protoreflect.MethodDescripto
 		}
 	}
 	if s.Code() == codes.Unknown || s.Message() == "" {
-		t.Errorf("%s: %v is no answer to act on", path, err)
+		t.Errorf("%s: %v does not say what to do", path, err)
 	}
 	t.Logf("%s: %s (%s)", path, text, s.Message())
 	return text

@@ -63,7 +63,7 @@ func TestCtlControlsTheEmulatedNodeThroughItsPipe(t *testing.T) {
 		t.Errorf("the path of kubelet's directory is %q, %v", out, err)
 	}
 	if out, err := ctl(t, "--socket-dir", `C:\run`, "apis"); err == nil {
-		t.Errorf("a socket directory is taken: %s", out)
+		t.Errorf("a socket directory is accepted: %s", out)
 	} else {
 		mustSay(t, out, "no socket directory on Windows", "leave --socket-dir out")
 	}
@@ -76,7 +76,7 @@ func TestCtlWithoutAnAgent(t *testing.T) {
 	}
 	mustSay(t, out, "no agent is running", `\\.\pipe\csiproxy-admin`)
 	if strings.Contains(out, "socket") {
-		t.Errorf("it speaks of sockets on Windows: %s", out)
+		t.Errorf("it mentions sockets on Windows: %s", out)
 	}
 }
 

@@ -138,7 +138,7 @@ func crashAttach(ctx context.Context, c *crashClients, l *life) error {
 func hasDisk(ctx context.Context, c *crashClients, l *life) error {
 	found, err := l.find(ctx, c)
 	if err == nil && !found {
-		err = fmt.Errorf("its disk is not there")
+		err = fmt.Errorf("its disk is missing")
 	}
 	return err
 }
@@ -310,7 +310,7 @@ func isGone(path func(*life) string) func(context.Context, *crashClients, *life)
 	return func(ctx context.Context, c *crashClients, l *life) error {
 		reply, err := c.filesystem.PathExists(ctx, &filesystem.PathExistsRequest{Path: path(l)})
 		if err == nil && reply.GetExists() {
-			err = fmt.Errorf("%s is there", path(l))
+			err = fmt.Errorf("%s exists", path(l))
 		}
 		return err
 	}

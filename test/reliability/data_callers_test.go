@@ -120,7 +120,7 @@ func TestCallersThatMountAtOnePath(t *testing.T) {
 	})
 	winner := slices.Index(results, nil)
 	if winner < 0 {
-		t.Fatalf("nobody mounted: %v", results)
+		t.Fatalf("no caller mounted: %v", results)
 	}
 	for i, err := range results {
 		if i != winner && status.Code(err) != codes.FailedPrecondition {

@@ -172,7 +172,7 @@ func (p point) try(t *testing.T, want state) string {
 		}
 	}
 	if code := status.Code(err); code == codes.Unknown || code == codes.Internal && p.revival == goesOn {
-		return fmt.Sprintf("the driver gets an error that says nothing: %v", err)
+		return fmt.Sprintf("the driver gets an error without information: %v", err)
 	}
 	if err := p.again(w); err != nil {
 		return fmt.Sprintf("the driver's retry %s fails: %v", p.revival, err)

@@ -22,7 +22,7 @@ type provisioner struct {
 	volumes map[string]int64 // the persistent volumes with their capacities, as in the API server, where they outlive the provisioner
 }
 
-var errNoMountPoint = errors.New("it is no link and no mount point")
+var errNoMountPoint = errors.New("it is neither a link nor a mount point")
 
 // discover is one period. An error in one entry does not affect the others.
 func (p *provisioner) discover(c *calls) error {

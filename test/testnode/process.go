@@ -83,7 +83,7 @@ func (p *Process) Ready() string {
 	case line := <-p.first:
 		p.first <- line // for the next call
 		if !strings.HasPrefix(line, "ready ") || line == "ready 0" {
-			p.t.Fatalf("the agent says %q instead of being ready", line)
+			p.t.Fatalf("the agent printed %q instead of being ready", line)
 		}
 		return line
 	case <-late.C:

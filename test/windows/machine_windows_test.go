@@ -83,7 +83,7 @@ func TestDisks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := openDisk(Subject{Kernel: kernel.New()}, numbered(number)); err == nil {
-		t.Errorf("disk %d is there after it was pulled", number)
+		t.Errorf("disk %d still exists after it was pulled", number)
 	}
 	if err := d.Attach(); err != nil {
 		t.Fatal(err)

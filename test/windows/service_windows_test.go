@@ -65,6 +65,6 @@ func TestService(t *testing.T) {
 	service("uninstall")
 	uninstalled = true
 	if _, err := subject.Kernel.QueryService(name); err == nil {
-		t.Error("the service is there after it was uninstalled")
+		t.Error("the service still exists after it was uninstalled")
 	}
 }

@@ -15,7 +15,7 @@ func volumeQuestions() []Question {
 	return []Question{
 		{7, "Does a data partition get a letter with attribute 0x8000000000000000, and without it?", askLetter},
 		{10, "What do a name look-up, a flush and a removal of the mount point come to after a surprise removal?", askSurprise},
-		{11, "What do GetDiskFreeSpaceExW and GetVolumeInformationW say of a formatted and of a raw volume?", askFreeSpace},
+		{11, "What do GetDiskFreeSpaceExW and GetVolumeInformationW report about a formatted and a raw volume?", askFreeSpace},
 		{25, "Does FSCTL_EXTEND_VOLUME take all sectors of the partition, or one less, with sectors of 512 and of 4096 bytes?", askExtend},
 	}
 }

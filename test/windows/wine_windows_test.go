@@ -34,7 +34,7 @@ func TestBindings(t *testing.T) {
 // TestWineGaps pins Wine's results for the calls that prepare a share. When a row fails, Wine has changed.
 func TestWineGaps(t *testing.T) {
 	if !testnode.OnWine() {
-		t.Skip("require Wine: this lists where it is not like Windows")
+		t.Skip("require Wine: this lists its differences from Windows")
 	}
 	const user, share = "csi-test", "csi-test"
 	for _, gap := range []struct {

@@ -91,7 +91,7 @@ func TestEveryChangeSurvivesAFailedStep(t *testing.T) {
 				err := c.change(n)
 				done = failing > 0
 				if !done && err == nil {
-					t.Fatalf("step %d failed, and nobody said so", steps)
+					t.Fatalf("step %d failed without an error", steps)
 				}
 				// A mount point's record, or an image, that could not be put away now is put away at the next start.
 				if c.name != "unmount" && c.name != "detach" {

@@ -385,7 +385,7 @@ func FuzzParseScenario(f *testing.F) {
 		switch {
 		case err == nil: // what is accepted can be made
 			if err := s.Check(); err != nil {
-				t.Errorf("%q is taken: %v", text, err)
+				t.Errorf("%q is accepted: %v", text, err)
 			}
 		case !errors.As(err, &placed):
 			t.Errorf("%q: got a %T", text, err)

@@ -153,7 +153,7 @@ func TestDependentServices(t *testing.T) {
 		}
 	}
 	if got := dependents(t, n, "top"); len(got) != 0 {
-		t.Errorf("dependents of what nobody depends on: %q", got)
+		t.Errorf("dependents of a service without dependents: %q", got)
 	}
 }
 

@@ -172,7 +172,7 @@ func TestSMBStateSurvives(t *testing.T) {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, stateFile))
 	if err != nil || strings.Contains(string(text), "changed") || strings.Contains(string(text), "csi-password") {
-		t.Errorf("node.json tells a password, or cannot be read: %v", err)
+		t.Errorf("node.json contains a password, or cannot be read: %v", err)
 	}
 	if n, err = Open(dir, Options{NoSync: true}); err != nil { // as after the death of the process
 		t.Fatal(err)

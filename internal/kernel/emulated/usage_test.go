@@ -52,7 +52,7 @@ func TestUsageOfAVolume(t *testing.T) {
 	link(t, n, `C:\m\link`, symlink(`C:\Windows`)) // its data is in a file with a reserved name
 	must(t, os.WriteFile(filepath.Join(top, reservedPrefix+"-x"), make([]byte, 1<<20), 0o600))
 	if err := os.Symlink(outside, filepath.Join(top, "planted")); err != nil {
-		t.Log("no link of the host's: ", err)
+		t.Log("no link of the host: ", err)
 	}
 	if got := used(); got != want {
 		t.Errorf("with links: got %d bytes, want %d", got, want)

@@ -220,7 +220,7 @@ func TestListDirectory(t *testing.T) {
 			must(t, err)
 			for _, entry := range entries {
 				if entry.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY == 0 {
-					t.Errorf("%s is no directory", entry.Name)
+					t.Errorf("%s is not a directory", entry.Name)
 				}
 				if entry.Name != "." && entry.Name != ".." {
 					got = append(got, entry.Name)

@@ -27,7 +27,7 @@ func onWine() bool {
 // as Windows does, remove the row and test the function where the others are tested.
 func TestWineGaps(t *testing.T) {
 	if !onWine() {
-		t.Skip("require Wine: this lists where it is not like Windows")
+		t.Skip("require Wine: this lists its differences from Windows")
 	}
 	k := Kernel{}
 	disk := openDevice(t, `\\.\PhysicalDrive0`, win32.GENERIC_READ|win32.GENERIC_WRITE)
@@ -178,7 +178,7 @@ func codeName(t *testing.T, err error) string {
 	t.Helper()
 	var failed *kernel.Error
 	if !errors.As(err, &failed) {
-		t.Fatalf("%v is no kernel error", err)
+		t.Fatalf("%v is not a kernel error", err)
 	}
 	return failed.Code.Name()
 }

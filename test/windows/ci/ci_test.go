@@ -31,11 +31,11 @@ func TestSummary(t *testing.T) {
 	}
 	for text, want := range map[string]bool{"it broke": true, "require a machine": true, "all is well": false} {
 		if strings.Contains(said.String(), text) != want {
-			t.Errorf("%q is said: %t, want %t, in:\n%s", text, !want, want, said.String())
+			t.Errorf("%q is printed: %t, want %t, in:\n%s", text, !want, want, said.String())
 		}
 	}
 	if _, err := summarize(strings.NewReader("no JSON"), &said); err == nil {
-		t.Error("what is no JSON is taken for events")
+		t.Error("a text that is not JSON is taken for events")
 	}
 }
 

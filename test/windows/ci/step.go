@@ -129,7 +129,7 @@ func (s step) run(out string, w io.Writer) error {
 		_ = command.Wait()
 		return err
 	}
-	_, _ = fmt.Fprintf(w, "%d tests passed, %d failed, %d were skipped\n", sum.passed, sum.failed, sum.skipped)
+	_, _ = fmt.Fprintf(w, "%d tests passed, %d failed, %d skipped\n", sum.passed, sum.failed, sum.skipped)
 	if err := command.Wait(); err != nil {
 		return err
 	}
