@@ -32,7 +32,7 @@ func goFiles(t *testing.T) map[string][]string {
 	return folders
 }
 
-// ownFiles are the files of the repository without test data, hidden folders and what is built or run here.
+// ownFiles returns the files of the repository without test data, hidden folders and whatever is built or run here.
 func ownFiles(t *testing.T) []string {
 	t.Helper()
 	var files []string
@@ -91,7 +91,7 @@ func TestEveryGoFileNamesItsLicence(t *testing.T) {
 	}
 }
 
-// A replace of somebody else's module would hold for us and not for those who import us.
+// A replace of a third-party module would apply to us and not to those who import us.
 func TestReplaceIsForOwnModules(t *testing.T) {
 	for _, module := range modules(t) {
 		file := filepath.Join(module, "go.mod")
@@ -109,8 +109,8 @@ func TestReplaceIsForOwnModules(t *testing.T) {
 	}
 }
 
-// Without the workspace, as its importers have it, the root takes the client module from this repository. That each module
-// builds on its own is what make test and make cross do.
+// Without the workspace, as for its importers, the root takes the client module from this repository. make test and make
+// cross check that each module builds on its own.
 func TestRootTakesTheClientFromHere(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Replace}}", "github.com/kubernetes-csi/csi-proxy/client")
 	list.Env = append(os.Environ(), "GOWORK=off")
@@ -119,7 +119,7 @@ func TestRootTakesTheClientFromHere(t *testing.T) {
 	}
 }
 
-// modules are the folders of the repository's modules, as the workspace has them. The Makefile has the same.
+// modules returns the folders of the repository's modules, from the workspace. The Makefile has the same list.
 func modules(t *testing.T) []string {
 	t.Helper()
 	workspace, err := os.ReadFile("go.work")
@@ -142,7 +142,7 @@ func modules(t *testing.T) []string {
 	return folders
 }
 
-// The workflows install one Go, and no other is downloaded there: it must do for every module, those of the tools too.
+// The workflows install one version of Go and download no other: it must suffice for every module, the tools' included.
 func TestWorkflowsHaveAGoForEveryModule(t *testing.T) {
 	workflows, err := filepath.Glob(filepath.Join(".github", "workflows", "*.yaml"))
 	if err != nil {
@@ -193,7 +193,7 @@ func TestWorkflowsHaveAGoForEveryModule(t *testing.T) {
 	}
 }
 
-// What the README's first lines promise must be there.
+// The targets that the README's first lines promise must exist.
 func TestReadmeCommandsExist(t *testing.T) {
 	makefile, err := os.ReadFile("Makefile")
 	if err != nil {

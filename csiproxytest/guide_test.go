@@ -42,7 +42,7 @@ func (p *nodePlugin) findDisk(ctx context.Context, serial string) (uint32, error
 	return 0, errors.New("no disk has the serial number " + serial)
 }
 
-// Stage mounts the volume, which it formats when it is new. It may be called again after it failed anywhere.
+// Stage mounts the volume, which it formats when it is new. It may be called again after it failed at any point.
 func (p *nodePlugin) Stage(ctx context.Context, serial, staging string) error {
 	number, err := p.findDisk(ctx, serial)
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *nodePlugin) Unstage(ctx context.Context, staging string) error {
 
 const staging = csiproxytest.KubeletDir + `\plugins\kubernetes.io\csi\my.driver\globalmount`
 
-// newPlugin gives the plugin clients of the versions that it is written for.
+// newPlugin returns the plugin with clients of the versions that it is written for.
 func newPlugin(t *testing.T, node *csiproxytest.Node) *nodePlugin {
 	t.Helper()
 	return &nodePlugin{

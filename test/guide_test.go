@@ -22,12 +22,12 @@ import (
 
 const guide = "../docs/emulated-node.md"
 
-// guideHome is where the guide's reader works; the session really runs in a temporary directory.
+// guideHome is the guide's working directory; the session really runs in a temporary one.
 const guideHome = "/home/me"
 
-// TestGuide runs the commands of the guide for driver authors: all blocks marked console are one session. What follows
-// a line "$ command" has to be what that prints, but for times, ids and the like. With UPDATE_SCRIPTS=1 in the
-// environment outputs that differ are replaced by what the commands print.
+// TestGuide runs the commands of the guide for driver authors: all blocks marked console are one session. The text after
+// a line "$ command" must be the command's output, but for times, ids and the like. With UPDATE_SCRIPTS=1 in the
+// environment, outputs that differ are replaced by the commands' real ones.
 func TestGuide(t *testing.T) {
 	text, err := os.ReadFile(guide)
 	if err != nil {
@@ -38,7 +38,7 @@ func TestGuide(t *testing.T) {
 		return "```console\n" + s.play(strings.Split(strings.TrimSuffix(strings.TrimPrefix(block, "```console\n"), "\n```"), "\n")) + "```"
 	})
 	if s.commands < 10 {
-		t.Errorf("the guide has %d commands only", s.commands)
+		t.Errorf("the guide has only %d commands", s.commands)
 	}
 	if os.Getenv("UPDATE_SCRIPTS") != "" {
 		if err := os.WriteFile(guide, []byte(updated), 0o644); err != nil {
@@ -49,7 +49,7 @@ func TestGuide(t *testing.T) {
 
 var consoleBlock = regexp.MustCompile("(?s)```console\n.*?\n```")
 
-// TestGuideQuotes looks that Go code in the guide is code that is compiled: lines of the examples of package csiproxytest.
+// TestGuideQuotes checks that Go code in the guide is compiled code: lines of the examples of package csiproxytest.
 func TestGuideQuotes(t *testing.T) {
 	text, err := os.ReadFile(guide)
 	if err != nil {
@@ -101,7 +101,7 @@ func newSession(t *testing.T) *session {
 	return s
 }
 
-// play runs the commands of one block, compares their outputs and returns the block as it should be.
+// play runs the commands of one block, compares their outputs and returns the corrected block.
 func (s *session) play(lines []string) string {
 	s.t.Helper()
 	var block strings.Builder
@@ -188,7 +188,7 @@ func (s *session) begin(command string) string {
 	return line
 }
 
-// steady replaces what differs from run to run.
+// steady replaces the parts that differ from run to run.
 func steady(text string) []string {
 	for pattern, by := range map[string]string{
 		`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`: "GUID",

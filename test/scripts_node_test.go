@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// ctl runs csi-proxyctl and returns what it prints.
+// ctl runs csi-proxyctl and returns its output.
 func ctl(ts *testscript.TestScript, args ...string) string {
 	ts.Check(ts.Exec("csi-proxyctl", args...))
 	return strings.TrimSpace(ts.ReadFile("stdout"))

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testnode.Main(m)) }
 
-// TestScripts runs the scripts. With UPDATE_SCRIPTS=1 in the environment they are rewritten to what the commands print.
+// TestScripts runs the scripts. With UPDATE_SCRIPTS=1 in the environment they are rewritten to the commands' real output.
 func TestScripts(t *testing.T) {
 	bin := filepath.Dir(testnode.Command(t, "csi-proxy"))
 	testscript.Run(t, testscript.Params{
@@ -80,8 +80,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// agent NAME ARGS… starts csi-proxy on the emulated node in $STATE and returns when its standard output says that it
-// is ready. The line goes to the file NAME.out, all of standard error to NAME.err.
+// agent NAME ARGS… starts csi-proxy on the emulated node in $STATE and returns when its standard output reports that it
+// is ready. That line goes to the file NAME.out, all of standard error to NAME.err.
 func startAgent(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: agent NAME ARGS…")
@@ -113,7 +113,7 @@ func startAgent(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("the agent %s ended before it was ready: %v\n%s", name, err, text)
 		}
 	}
-	go func() { // what else it prints, and how it ends
+	go func() { // any further output, and the process's end
 		rest := make([]byte, 1<<10)
 		for {
 			n, err := stdout.Read(rest)
@@ -122,14 +122,14 @@ func startAgent(ts *testscript.TestScript, neg bool, args []string) {
 				break
 			}
 		}
-		_ = command.Wait() // ProcessState has it
+		_ = command.Wait() // ProcessState has the result
 		_ = stderr.Close()
 		_ = os.WriteFile(a.out, line, 0o600)
 		close(a.ended)
 	}()
 }
 
-// runningAgent is an agent that a script started.
+// runningAgent is an agent started by a script.
 type runningAgent struct {
 	command *exec.Cmd
 	out     string        // file for its standard output, written when it has ended
@@ -172,8 +172,8 @@ func (a *runningAgent) mustEnd(ts *testscript.TestScript, name, want string) {
 	}
 }
 
-// clean FILE|stdout|stderr writes to the file clean what differs from run to run replaced: the directory, GUIDs,
-// process numbers.
+// clean FILE|stdout|stderr writes to the file clean the content without what differs from run to run: the directory, GUIDs and
+// process numbers are replaced.
 func clean(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: clean FILE")
@@ -186,7 +186,7 @@ func clean(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("clean"), []byte(text), 0o600))
 }
 
-// save NAME sets an environment variable to what the last command printed, without the line's end.
+// save NAME sets an environment variable to the output of the last command, without the end of the line.
 func save(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: save NAME")

@@ -28,7 +28,7 @@ const (
 	share   = `\\fs.emulated\share`
 )
 
-// driver is what a driver makes of this module at its start.
+// driver is what a driver creates from this module at start-up.
 type driver struct {
 	disk   disk.Interface
 	files  filesystem.Interface
@@ -61,7 +61,7 @@ func must(t *testing.T, what string, err error) {
 	}
 }
 
-// TestVolumeLife is what a disk driver does with a volume from its first pod to the next, each step twice.
+// TestVolumeLife takes a volume from its first pod to the next as a disk driver does, each step twice.
 func TestVolumeLife(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	d, ctx := newDriver(t, n.Client()), t.Context()
@@ -161,7 +161,7 @@ func stage(t *testing.T, d driver, number uint32) (id string) {
 	return id
 }
 
-// unstage takes the volume away.
+// unstage removes the volume.
 func unstage(t *testing.T, d driver, id string) {
 	t.Helper()
 	ctx := t.Context()

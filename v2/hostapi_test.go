@@ -28,7 +28,7 @@ import (
 	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
 
-// TestPartitionStepByStep: a driver that makes the steps of PartitionDisk by itself gets there.
+// TestPartitionStepByStep: a driver that takes the steps of PartitionDisk one by one gets the same result.
 func TestPartitionStepByStep(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	d := diskapi.Over(n.Client())
@@ -46,7 +46,7 @@ func TestPartitionStepByStep(t *testing.T) {
 	must(t, "partitioning", d.CreateBasicPartition(1))
 	steps(1, true, true)
 
-	// Nobody sees whether an offline disk has partitions, and it is not to be taken for a raw one.
+	// Whether an offline disk has partitions is not visible, and it must not be taken for a raw one.
 	must(t, "taking offline", d.SetDiskState(1, false))
 	for name, ask := range map[string]func(uint32) (bool, error){"IsDiskInitialized": d.IsDiskInitialized, "BasicPartitionsExist": d.BasicPartitionsExist} {
 		if got, err := ask(1); got || !errors.Is(err, csiproxy.ErrDiskOffline) {
@@ -73,7 +73,7 @@ func TestGetDiskNumberWithID(t *testing.T) {
 	}
 }
 
-// TestMapStepByStep: a driver that makes the steps of NewSMBGlobalMapping by itself gets there.
+// TestMapStepByStep: a driver that takes the steps of NewSMBGlobalMapping one by one gets the same result.
 func TestMapStepByStep(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	client := n.Client()
@@ -102,7 +102,7 @@ func TestMapStepByStep(t *testing.T) {
 		t.Errorf("PathValid(%s) = %t, %v, want true", link, valid, err)
 	}
 
-	// A server that is away is no reason to unmap what pods wait for.
+	// A server that is away is not a reason to unmap what pods wait for.
 	n.StopSMBServer("fs.emulated")
 	if got, err := s.IsSMBMapped(share); got || status.Code(err) != codes.Unavailable {
 		t.Errorf("IsSMBMapped without a server = %t, %v, want Unavailable", got, err)
@@ -160,7 +160,7 @@ func (*recorder) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Ca
 	return nil, errors.ErrUnsupported
 }
 
-// TestAuthentication: a login is asked for with the authentication that the driver wants; most targets would take less.
+// TestAuthentication: a login is requested with the authentication that the driver wants; most targets would accept less.
 func TestAuthentication(t *testing.T) {
 	r := &recorder{}
 	for name, want := range map[string]string{"NONE": "NONE", "ONEWAYCHAP": "ONE_WAY_CHAP", "MUTUALCHAP": "MUTUAL_CHAP"} {
@@ -171,7 +171,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// TestInProcess: the groups on a node in this process, which is what New is on Windows.
+// TestInProcess: the groups on a node in this process, as New makes them on Windows.
 func TestInProcess(t *testing.T) {
 	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
 	must(t, "opening the node", err)

@@ -16,7 +16,7 @@ import (
 	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
 
-// TestThisMachine: off Windows the calls on this machine fail, and say what to do.
+// TestThisMachine: off Windows the calls on this machine fail, and the error says what to do.
 func TestThisMachine(t *testing.T) {
 	for group, err := range calls(diskapi.New(), filesystemapi.New(), iscsiapi.New(), smbapi.New(), systemapi.New(), volumeapi.New()) {
 		if err == nil || !strings.Contains(err.Error(), "no Windows node") || !strings.Contains(err.Error(), "hostapi.Over") {

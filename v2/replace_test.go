@@ -11,10 +11,10 @@ import (
 )
 
 // TestThreeReplaceLines builds a driver that was written for the existing library in a module of its own, whose go.mod has
-// the lines that the documentation tells to add, and nothing else of this repository.
+// the lines that the documentation says to add, and nothing else of this repository.
 func TestThreeReplaceLines(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("needs the go command")
+		t.Skip("require the go command")
 	}
 	repository, err := filepath.Abs("..")
 	must(t, "finding the repository", err)
@@ -38,7 +38,7 @@ func TestThreeReplaceLines(t *testing.T) {
 			t.Fatalf("building for %s: %v\n%s", system, err, out)
 		}
 	}
-	// Run where it was not written for, the driver says so.
+	// Run on a system for which it was not written, the driver says so.
 	if out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "driver-linux")).CombinedOutput(); err == nil || !strings.Contains(string(out), "this is no Windows node") {
 		t.Errorf("the driver on Linux: %v\n%s", err, out)
 	}

@@ -28,8 +28,8 @@ type (
 		Group    string `json:"group"`
 		Version  string `json:"version"`
 		Endpoint string `json:"endpoint"`
-		// Where the file was once compiled. It is not compared: it never travels, and
-		// three files have another root than the rest.
+		// The path at which the file was once compiled. It is not compared: it is never
+		// sent, and three files have a different root from the rest.
 		DescriptorFile string    `json:"descriptor_file"`
 		Syntax         string    `json:"syntax"`
 		ProtoPackage   string    `json:"proto_package"`
@@ -131,12 +131,12 @@ func TestContractCountsItself(t *testing.T) {
 		methods += len(gv.Methods)
 	}
 	if len(c.GroupVersions) != c.Counts.GroupVersions || methods != c.Counts.Methods {
-		t.Errorf("contract.json holds %d versions and %d methods, and says %d and %d",
+		t.Errorf("contract.json holds %d versions and %d methods, and counts %d and %d",
 			len(c.GroupVersions), methods, c.Counts.GroupVersions, c.Counts.Methods)
 	}
 }
 
-// describe puts a descriptor into the terms of the contract.
+// describe returns a descriptor in the terms of the contract.
 func describe(file protoreflect.FileDescriptor) groupVersion {
 	service := file.Services().Get(0)
 	groupDir, version := path.Split(path.Dir(file.Path()))
@@ -198,7 +198,7 @@ func describeField(f protoreflect.FieldDescriptor) field {
 	return described
 }
 
-// typeOf names the type of a field, or of one element of it.
+// typeOf returns the type's name of a field, or of one of its elements.
 func typeOf(f protoreflect.FieldDescriptor) string {
 	switch f.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:

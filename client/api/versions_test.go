@@ -71,8 +71,8 @@ func registered(t *testing.T, file string) protoreflect.FileDescriptor {
 	return descriptor
 }
 
-// TestImageHoldsTheTree keeps the image against which buf looks for breaking
-// changes complete: a version that it lacks could be changed at will.
+// TestImageHoldsTheTree checks that the image against which buf looks for breaking
+// changes is complete: a version missing from it could be changed at will.
 func TestImageHoldsTheTree(t *testing.T) {
 	encoded, err := os.ReadFile("image.binpb")
 	if err != nil {

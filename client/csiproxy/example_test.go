@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 )
 
-// TestMain leaves the examples out where there is no agent for them. The agent's own tests run them with one.
+// TestMain skips the examples when they have no agent to talk to. The agent's own tests run them with one.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv(dial.SocketDirVariable) == "" {
@@ -66,7 +66,7 @@ func Example_errors() {
 	// Output: nothing to unstage
 }
 
-// A driver that wants to know at its start what it can count on connects then.
+// A driver that wants to know at start-up which versions it can count on connects then.
 func ExampleClient_Connect() {
 	client := csiproxy.New(csiproxy.Options{})
 	defer client.Close()

@@ -78,7 +78,7 @@ func (inBandAgent) NewSmbGlobalMapping( //nolint:revive // the service has this 
 	return &smbv1beta1.NewSmbGlobalMappingResponse{Error: "cannot map"}, nil
 }
 
-// TestInBandErrors: a failure that an old agent puts in its response is an error, with or without a mapping between.
+// TestInBandErrors: a failure that an old agent puts in its response is an error, whether or not a mapping is in between.
 func TestInBandErrors(t *testing.T) {
 	c := serve(t, map[string]func(*grpc.Server){
 		"filesystem-v1beta1": func(s *grpc.Server) { filesystemv1beta1.RegisterFilesystemServer(s, inBandAgent{}) },
@@ -117,7 +117,7 @@ func TestInBandErrors(t *testing.T) {
 	}
 }
 
-// wordyAgent fails with the texts of agents that know codes.Unknown only.
+// wordyAgent fails with the texts of agents that only know codes.Unknown.
 type wordyAgent struct {
 	volumev1.UnimplementedVolumeServer
 	text string
@@ -177,7 +177,7 @@ func (b *breakable) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// TestBrokenConnection: a call whose answer is lost is made again, but for the one that is not idempotent.
+// TestBrokenConnection: a call whose answer is lost is repeated, except the one that is not idempotent.
 func TestBrokenConnection(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the fake agents of this test listen on unix sockets")
@@ -212,7 +212,7 @@ func TestBrokenConnection(t *testing.T) {
 	}
 }
 
-// TestReasons: what an agent of today sends can be told apart, through any connection.
+// TestReasons: the failures that today's agent sends can be told apart, through any connection.
 func TestReasons(t *testing.T) {
 	failure, err := status.New(codes.NotFound, "disk 7 is not present").WithDetails(
 		&errdetails.ErrorInfo{Domain: "csi-proxy", Reason: "DISK_NOT_FOUND", Metadata: map[string]string{"win32": "2"}})

@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/apis/reasons.md anew")
+var update = flag.Bool("update", false, "rewrite docs/apis/reasons.md")
 
-// TestReferencePage compares docs/apis/reasons.md with the constants and their comments, which are where a reason is
+// TestReferencePage compares docs/apis/reasons.md with the constants and their comments, where the reasons are
 // documented.
 func TestReferencePage(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, parser.ParseComments)
@@ -56,7 +56,7 @@ func TestReferencePage(t *testing.T) {
 		return
 	}
 	if kept, err := os.ReadFile(path); err != nil || string(kept) != text {
-		t.Errorf("%s is not what the constants say (%v); run this test with -update", path, err)
+		t.Errorf("%s differs from the constants (%v); run this test with -update", path, err)
 	}
 }
 

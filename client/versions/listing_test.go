@@ -13,10 +13,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-var update = flag.Bool("update", false, "write the listing anew")
+var update = flag.Bool("update", false, "rewrite the listing")
 
-// TestListing compares with a listing of every old method and field and where it lives in its hub, so that a change of
-// a table or a mapping shows in review as what it means.
+// TestListing compares the tables with a listing of every old method and field and its place in the hub, so that a
+// review shows what a change of a table or a mapping means.
 func TestListing(t *testing.T) {
 	const golden = "testdata/listing.txt"
 	var b strings.Builder
@@ -43,7 +43,7 @@ func TestListing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("the listing changed (-want +got); go test -update writes it anew:\n%s", diff)
+		t.Errorf("the listing changed (-want +got); go test -update rewrites it:\n%s", diff)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 )
 
-// decodeFrom is how a server hands out the bytes of a request.
+// decodeFrom decodes the bytes of a request, as a server does.
 func decodeFrom(t *testing.T, request proto.Message) func(any) error {
 	t.Helper()
 	encoded, err := proto.Marshal(request)
@@ -31,7 +31,7 @@ func decodeFrom(t *testing.T, request proto.Message) func(any) error {
 	return func(into any) error { return proto.Unmarshal(encoded, into.(proto.Message)) }
 }
 
-// What goes down to the old version and comes up again is what it was: nothing lost, nothing invented.
+// A message mapped down to the old version and up again is unchanged: nothing lost, nothing invented.
 func TestMappingsKeepEverything(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, g := range Groups() {
@@ -130,7 +130,7 @@ func scalar(random *rand.Rand, f protoreflect.FieldDescriptor) protoreflect.Valu
 	}
 }
 
-// The trap: drivers send context POD, which has the number of the hub's force.
+// The trap: drivers send context POD in the field that has the number of the hub's force.
 func TestOldRmdirContextIsNotForce(t *testing.T) {
 	var rmdir Route
 	for _, r := range filesystem().Of("v1beta1") {

@@ -25,7 +25,7 @@ func TestListenMetrics(t *testing.T) {
 	}
 	for _, line := range lines {
 		if strings.Contains(line, "loopback") {
-			t.Errorf("a loopback address is warned of: %s", line)
+			t.Errorf("there is a warning about a loopback address: %s", line)
 		}
 	}
 	open, err := listenMetrics(":0", logger)
@@ -34,7 +34,7 @@ func TestListenMetrics(t *testing.T) {
 	}
 	defer open.Close()
 	if last := lines[len(lines)-1]; !strings.Contains(last, "prefer a loopback address") || !strings.Contains(last, open.Addr().String()) {
-		t.Errorf("everybody can reach the metrics, and the log says %q", lines)
+		t.Errorf("anybody can reach the metrics, and the log only says %q", lines)
 	}
 }
 

@@ -24,17 +24,17 @@ func TestAsService(t *testing.T) {
 		{"-working-dir windows-service", false},
 		{"", false},
 	} {
-		// As when the rest of the command line is wrong.
+		// Without options, as when the rest of the command line is wrong.
 		if got := asService(nil, strings.Fields(test.args)); got != test.want {
 			t.Errorf("%q: got %v, want %v", test.args, got, test.want)
 		}
 	}
 	if got := asService(&options{}, []string{"-windows-service"}); got {
-		t.Error("the flags as they were read do not count")
+		t.Error("parsed flags are ignored")
 	}
 }
 
-// What csi-proxy service install adds makes it what the documented sc.exe lines make.
+// The flags that csi-proxy service install adds make the same service as the documented sc.exe lines.
 func TestAgentFlags(t *testing.T) {
 	const log, stderr = `-log_file=\etc\kubernetes\logs\csi-proxy.log`, "-logtostderr=false"
 	for _, test := range []struct {
@@ -115,7 +115,7 @@ func TestADirectoryThatIsALinkIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "logs")
 	err := os.Symlink(dir, path)
 	if err == nil {
-		_, err = os.Lstat(path) // Wine makes none and says that it did
+		_, err = os.Lstat(path) // Wine makes none and reports success
 	}
 	if err != nil {
 		t.Skipf("require a symbolic link: %v", err)

@@ -23,7 +23,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// TestMain is the command itself where it is called as that: the service that the tests install is this program.
+// TestMain runs the command itself when the program is called as one: the service that the tests install is this program.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == "service" || isFlag(os.Args[1], "windows-service")) {
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
@@ -76,7 +76,7 @@ func requireServices(t *testing.T) winservice.Manager {
 	}
 	t.Cleanup(func() { _ = scm.Close() })
 	if _, err := scm.Query(serviceName); !errors.Is(err, winservice.ErrNotInstalled) {
-		t.Fatalf("there is a service %s already: %v", serviceName, err)
+		t.Fatalf("the service %s already exists: %v", serviceName, err)
 	}
 	t.Cleanup(func() {
 		patience, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -180,7 +180,7 @@ func TestTheServiceFromInstallToUninstall(t *testing.T) {
 	csiProxy(t, exitNotInstalled, "service", "status")
 }
 
-// The lines of the installation that node scripts and cloud images have used from the beginning.
+// The installation lines that node scripts and cloud images have always used.
 func TestTheServiceThatScMakes(t *testing.T) {
 	scm := requireServices(t)
 	program, err := os.Executable()
@@ -216,7 +216,7 @@ func TestTheServiceThatScMakes(t *testing.T) {
 	command(t, 0, "sc.exe", "delete", serviceName)
 }
 
-// A path without a drive is on C, and no relative one.
+// A path without a drive is on C and is not relative.
 func TestPathsWithoutADrive(t *testing.T) {
 	i, err := readInstallation([]string{"--", `-log_file=\etc\logs\log`, "-logtostderr=false", `-audit-log=\etc\audit\log`, "-ready-file=/etc/ready/file"})
 	if err != nil {
@@ -227,7 +227,7 @@ func TestPathsWithoutADrive(t *testing.T) {
 	}
 }
 
-// What is wrong with the command line, or at the start, reaches the Service Control Manager as an exit code: nobody
+// An error in the command line or at start-up reaches the Service Control Manager as an exit code: nobody
 // sees a service's standard error.
 func TestAServiceThatCannotStart(t *testing.T) {
 	scm := requireServices(t)
@@ -244,7 +244,7 @@ func TestAServiceThatCannotStart(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		flags []string
-		log   string // what the log file says, empty: there can be none
+		log   string // part of the log file; empty: there can be none
 	}{
 		{"a bad flag", []string{"-windows-service", "-no-such-flag"}, ""},
 		{"the state directory is a file", []string{"-windows-service", "-host=emulated", "-state-dir=" + file, "-logtostderr=false", "-log_file=" + log}, "the service failed"},
@@ -256,7 +256,7 @@ func TestAServiceThatCannotStart(t *testing.T) {
 			if _, err := winservice.Install(scm, d); err != nil {
 				t.Fatal(err)
 			}
-			// Wine's StartService waits for the service to run, and now and then fails itself when it has ended by then.
+			// Wine's StartService waits for the service to run, and sometimes fails when the service has already ended.
 			wantText(t, csiProxy(t, exitFailed, "service", "start"), "csiproxy stopped again, with exit code 1 of its own; the Event Log|StartService csiproxy: Service request timeout")
 			wantText(t, csiProxy(t, exitStopped, "service", "status"), "ended +exit code 1 of its own")
 			if test.log == "" {
@@ -271,7 +271,7 @@ func TestAServiceThatCannotStart(t *testing.T) {
 	}
 }
 
-// After the others: while Wine starts up, its services.exe takes any process for the service that it waits for.
+// Runs after the others: while Wine starts up, its services.exe takes any process for the service that it waits for.
 func TestAServiceFlagInAConsole(t *testing.T) {
 	requireServices(t)
 	wantText(t, csiProxy(t, exitFailed, "-windows-service", "-host=emulated", "-state-dir="+t.TempDir()),

@@ -50,7 +50,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestExitCodesAreInTheHelp: what --help and the documentation say of exit codes is the same list.
+// TestExitCodesAreInTheHelp: --help and the documentation list the same exit codes.
 func TestExitCodesAreInTheHelp(t *testing.T) {
 	text, err := os.ReadFile("../../docs/csi-proxyctl.md")
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// TestManPages makes a manual page of each command. `make man` runs it with MAN_DIR, which is where the pages stay: they are
-// made here and not by the program, which would carry a page formatter around for that.
+// TestManPages makes a manual page of each command. `make man` runs it with MAN_DIR, where the pages are kept. They are
+// made here and not by the program, which would need a page formatter for it.
 func TestManPages(t *testing.T) {
 	dir := cmp.Or(os.Getenv("MAN_DIR"), t.TempDir())
 	root := rootCommand()
-	root.DisableAutoGenTag = true // the line with the day on which a page was made
+	root.DisableAutoGenTag = true // the line with the date of a page
 	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "CSI Proxy", Manual: "CSI Proxy"}, dir); err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func TestMessagesAsJSON(t *testing.T) {
 	}
 }
 
-// FuzzYAML: what is printed as YAML is read back as what was printed.
+// FuzzYAML: a value printed as YAML reads back as the same value.
 func FuzzYAML(f *testing.F) {
 	for _, text := range []string{"", "true", "1", "a: b", "- x", "two\nlines", `\\?\Volume{x}\`, "#", "null", " ", "'", "\t", "é", "~", "0x10", "1e3", "=", "<<", "2026-01-31"} {
 		f.Add(text)
@@ -60,7 +60,7 @@ func FuzzYAML(f *testing.F) {
 		}
 		out, err := toYAML(source)
 		if err != nil {
-			t.Skip(err) // a text that YAML has no form for
+			t.Skip(err) // YAML cannot express the text
 		}
 		var got map[string]any
 		if err := yaml.Unmarshal(out, &got); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
-// pagesDir is where the generated pages are.
+// pagesDir is the folder of the generated pages.
 const pagesDir = "../../docs/apis"
 
 // releasedFiles are the files of the released API, by name.
@@ -35,7 +35,7 @@ func releasedFiles(t *testing.T) []protoreflect.FileDescriptor {
 }
 
 // TestPagesAreThoseOfTheAPI compares the pages in the tree with those of the released API: their names, headings,
-// fields and routes. It has no comments to compare; generating anew and looking for a difference does that.
+// fields and routes. It has no comments to compare; regenerating and looking for a difference covers those.
 func TestPagesAreThoseOfTheAPI(t *testing.T) {
 	response, err := run(t, allOf(t), versions.Groups())
 	if err != nil {
@@ -46,7 +46,7 @@ func TestPagesAreThoseOfTheAPI(t *testing.T) {
 		want = append(want, file.GetName())
 		t.Run(file.GetName(), func(t *testing.T) {
 			if diff := cmp.Diff(withoutComments(readPage(t, file.GetName())), withoutComments(file.GetContent())); diff != "" {
-				t.Errorf("the page and the API differ (-page +API); make generate writes it anew:\n%s", diff)
+				t.Errorf("the page and the API differ (-page +API); make generate rewrites it:\n%s", diff)
 			}
 		})
 	}
@@ -56,7 +56,7 @@ func TestPagesAreThoseOfTheAPI(t *testing.T) {
 	}
 }
 
-// withoutComments keeps what descriptors without comments tell: headings, the cells of tables but the last, and routes.
+// withoutComments keeps what descriptors without comments provide: headings, the cells of tables but the last, and routes.
 func withoutComments(page string) []string {
 	var kept []string
 	for line := range strings.Lines(page) {
@@ -74,7 +74,7 @@ func withoutComments(page string) []string {
 
 func lastCell() *regexp.Regexp { return regexp.MustCompile(`\|(?:[^|\\]|\\.)*\|$`) }
 
-// TestLinksLead follows every link of every page to a file that is there and a heading that is there once.
+// TestLinksLead checks that every link of every page leads to an existing file, and to a heading that occurs once.
 func TestLinksLead(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)]+)\)`)
 	for _, name := range pages(t) {
@@ -108,7 +108,7 @@ func headings(page string) map[string]int {
 	return counts
 }
 
-// pages are the generated pages in the tree.
+// pages returns the generated pages in the tree.
 func pages(t *testing.T) []string {
 	t.Helper()
 	var names []string

@@ -100,7 +100,7 @@ func zipped(folder string, files []file, at time.Time) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// tarred does so with a compressed tar archive.
+// tarred does the same with a compressed tar archive.
 func tarred(folder string, files []file, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// chart packs the Helm chart with the release's version. Helm wants that without a v; the agent's has it, since the chart
-// asks for the image of that tag.
+// chart packs the Helm chart with the release's version. Helm wants it without a v; the agent's version keeps the v, as the
+// chart asks for the image of that tag.
 func (r *release) chart(ctx context.Context) error {
 	helm, err := command(ctx, r.root, nil, "go", "tool", "-modfile=tools/helm/go.mod", "-n", "helm")
 	if err != nil {

@@ -18,16 +18,16 @@ import (
 // unknown stands for a text that is no licence known to SPDX, or one with more to it.
 const unknown = "unknown"
 
-// allowList are the licences of what may be linked: those that ask for no more than that their text goes along, which
-// THIRD_PARTY_NOTICES.txt sees to.
+// allowList returns the licences that linked modules may have: those that only require their text to be distributed, which
+// THIRD_PARTY_NOTICES.txt does.
 func allowList() []string {
 	return []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"}
 }
 
-// leastPercent is how much of a licence's text has to be recognised: the rest are names and years.
+// leastPercent is how much of a licence's text must be recognised: the rest is names and years.
 const leastPercent = 75
 
-// licenses are the names of the licences that a text consists of. Notices and patent grants are none: they only go along.
+// licenses returns the names of the licences in a text. Notices and patent grants are not licences: they accompany one.
 func (t text) licenses() []string {
 	if base := strings.ToLower(path.Base(t.name)); strings.HasPrefix(base, "notice") || base == "patents" {
 		return nil
@@ -53,7 +53,7 @@ func allowed(modules []linked) error {
 	var errs []error
 	for _, m := range modules {
 		if len(m.licenses) == 0 {
-			errs = append(errs, fmt.Errorf("%s %s: no licence is found", m.path, m.version))
+			errs = append(errs, fmt.Errorf("%s %s: no licence found", m.path, m.version))
 		}
 		for _, name := range m.licenses {
 			if !slices.Contains(allowList(), name) {
@@ -64,7 +64,7 @@ func allowed(modules []linked) error {
 	return errors.Join(errs...)
 }
 
-// checkLicenses checks what the commands link on each system, and what those get who import the modules.
+// checkLicenses checks what the commands link on each system, and what importers of the modules get.
 func (r *release) checkLicenses(ctx context.Context) error {
 	modules, err := command(ctx, r.root, []string{"GOWORK="}, "go", "list", "-m", "-f", "{{.Dir}}")
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *release) checkLicenses(ctx context.Context) error {
 	return nil
 }
 
-// notices are the texts that go along with the binaries.
+// notices returns the texts that are distributed with the binaries.
 func notices(modules []linked) []byte {
 	var b bytes.Buffer
 	b.WriteString("csi-proxy and csi-proxyctl contain the following software, each under the licence that follows its name.\n")

@@ -37,7 +37,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	r := release{root: filepath.Join("..", ".."), log: os.Stdout}
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
-	flags.StringVar(&r.version, "version", "", "the `version` that the commands say they are")
+	flags.StringVar(&r.version, "version", "", "the `version` that the commands report")
 	flags.StringVar(&r.out, "out", "", "the `directory` for the files, emptied first")
 	flags.StringVar(&r.man, "man", "", "the `directory` of the manual pages")
 	if len(args) == 0 {
@@ -71,7 +71,7 @@ func (r *release) all(ctx context.Context) error {
 		return fmt.Errorf("-version %q is not of the form vX.Y.Z or vX.Y.Z-rc.1", r.version)
 	}
 	if r.out == "" || r.man == "" {
-		return errors.New("-out and -man are needed")
+		return errors.New("-out and -man are required")
 	}
 	// https://reproducible-builds.org/specs/source-date-epoch/
 	seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// A linked module is one of which packages are in a binary.
+// A linked module has packages in a binary.
 type linked struct {
 	path, version string
 	own           bool     // of this repository
@@ -27,20 +27,20 @@ type linked struct {
 	licenses      []string // what those are: SPDX's names, sorted
 }
 
-// A text is a file that says what may be done with the files around it.
+// A text is a file with the licence terms of the files around it.
 type text struct {
 	name    string // below the module
 	content []byte
 }
 
-// licenseFiles are the names that go with a module's sources.
+// licenseFiles matches the names of licence files among a module's sources.
 var licenseFiles = regexp.MustCompile(`(?i)^(un)?licen[cs]e|^copying|^notice|^patents$`)
 
-// boring is the licence of objects in Go's own tree that are linked with GOEXPERIMENT=boringcrypto and cgo alone, which no
-// build here has.
+// boring is the licence of objects in Go's own tree that are linked only with GOEXPERIMENT=boringcrypto and cgo, which no
+// build here uses.
 const boring = "src/crypto/internal/boring/LICENSE"
 
-// goPackage is what go list -json tells of a package.
+// goPackage is the part of go list -json's answer about a package that is used here.
 // https://pkg.go.dev/cmd/go#hdr-List_packages_or_modules
 type goPackage struct {
 	Dir, ImportPath string
@@ -52,8 +52,8 @@ type goPackage struct {
 	}
 }
 
-// linkedModules are the modules that packages of a module of this repository need for a target, the standard library
-// among them, sorted by path. Licences are looked for in the folders of the packages that are linked, and those above.
+// linkedModules returns the modules that packages of one of this repository's modules need for a target, the standard
+// library included, sorted by path. Licences are looked for in the folders of the linked packages and those above.
 func linkedModules(ctx context.Context, dir string, t target, packages ...string) ([]linked, error) {
 	args := append([]string{"list", "-deps", "-json=Dir,ImportPath,Standard,Module", "-tags=grpcnotrace"}, packages...)
 	output, err := command(ctx, dir, t.env(), "go", args...)
@@ -66,7 +66,7 @@ func linkedModules(ctx context.Context, dir string, t target, packages ...string
 		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fmt.Errorf("what go list says: %w", err)
+			return nil, fmt.Errorf("the output of go list: %w", err)
 		}
 		m, top := moduleOf(p)
 		if m == nil {
@@ -88,7 +88,7 @@ func linkedModules(ctx context.Context, dir string, t target, packages ...string
 	return all, nil
 }
 
-// moduleOf is a package's module and its topmost directory.
+// moduleOf returns a package's module and its topmost directory.
 func moduleOf(p goPackage) (*linked, string) {
 	switch {
 	case p.Standard:
@@ -133,7 +133,7 @@ func (m *linked) read(dir, top string, seen map[string]bool) error {
 	return nil
 }
 
-// classify finds out which licences the texts are.
+// classify identifies the licences of the texts.
 func (m *linked) classify() {
 	slices.SortFunc(m.texts, func(a, b text) int { return cmp.Compare(a.name, b.name) })
 	found := map[string]bool{}

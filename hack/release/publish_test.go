@@ -20,7 +20,7 @@ const (
 	released       = testRepository + ":" + testVersion
 )
 
-// stub stands for every program that publishing would reach the outside with. It writes down how it is called.
+// stub stands in for every program through which publishing would reach the outside. It records how it is called.
 const stub = `#!/usr/bin/env bash
 name=$(basename "$0")
 echo "$name $*" >>"$CALLS"
@@ -33,8 +33,8 @@ case "$name $*" in
 esac
 `
 
-// publish runs hack/publish.sh in a copy of what it reads. releases are those that GitHub has of the version, as the number and
-// whether it is a draft.
+// publish runs hack/publish.sh on a copy of the files that it reads. releases are GitHub's releases of the version: of each, the
+// number and whether it is a draft.
 func publish(t *testing.T, releases string, env ...string) (calls []string, err error) {
 	t.Helper()
 	root, programs := t.TempDir(), t.TempDir()
@@ -61,7 +61,7 @@ func publish(t *testing.T, releases string, env ...string) (calls []string, err 
 	for _, name := range []string{"docker", "gh", "git"} {
 		put(filepath.Join(programs, name), []byte(stub), 0o755)
 	}
-	// In place of the binaries, whose building is tested elsewhere.
+	// These stand in for the binaries, whose building is tested elsewhere.
 	put(filepath.Join(root, "hack", "build.sh"), []byte("#!/usr/bin/env bash\nmkdir -p \"$1\"\n"), 0o755)
 
 	log := filepath.Join(t.TempDir(), "calls")
@@ -75,7 +75,7 @@ func publish(t *testing.T, releases string, env ...string) (calls []string, err 
 	return strings.Split(strings.TrimSpace(string(license(t, log))), "\n"), err
 }
 
-// calling are the calls that begin so.
+// calling returns the calls that begin with prefix.
 func calling(calls []string, prefix string) (found []string) {
 	for _, call := range calls {
 		if strings.HasPrefix(call, prefix) {

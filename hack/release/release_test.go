@@ -46,7 +46,7 @@ func TestLicensesAreRecognised(t *testing.T) {
 			[]string{"unknown"}, "the licence unknown is not one of"},
 		{"copyleft", []text{{"COPYING", []byte("SPDX-License-Identifier: GPL-3.0-only\n\nThis program is free software: you can redistribute it and/or modify\n" +
 			"it under the terms of the GNU General Public License as published by\nthe Free Software Foundation, version 3.\n")}}, nil, "example.com/m v1.0.0"},
-		{"none", nil, nil, "no licence is found"},
+		{"none", nil, nil, "no licence found"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := linked{path: "example.com/m", version: "v1.0.0", texts: test.texts}
@@ -65,7 +65,7 @@ func TestLicensesAreRecognised(t *testing.T) {
 	}
 }
 
-// Whoever makes the archives anew, at another time and with other files around, has to get the same bytes.
+// Archives made again, at another time and with other files around, have the same bytes.
 func TestArchivesDependOnTheirContentAlone(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	files := []file{{"README.md", []byte("read"), 0o644}, {"tool.exe", []byte("run"), 0o755}}
@@ -79,7 +79,7 @@ func TestArchivesDependOnTheirContentAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(one, other) {
-			t.Errorf("%s: the same files give other bytes", name)
+			t.Errorf("%s: the same files give different bytes", name)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestWrongUse(t *testing.T) {
 		"archives":                               "not of the form",
 		"archives -version 1.2.3 -out x":         "not of the form",
 		"archives -version v1.2 -out x":          "not of the form",
-		"archives -version v1.2.3 -out x":        "-out and -man are needed",
+		"archives -version v1.2.3 -out x":        "-out and -man are required",
 		"archives -version v1.2.3 -out x -man y": "SOURCE_DATE_EPOCH",
 	} {
 		t.Setenv("SOURCE_DATE_EPOCH", "")

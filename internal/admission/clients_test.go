@@ -18,7 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// crowd is connections of several processes, by the process's text.
+// crowd holds connections of several processes, by the process's text.
 type crowd struct {
 	t  *testing.T
 	cs *Clients
@@ -30,7 +30,7 @@ func newCrowd(t *testing.T, limits Limits) *crowd {
 	return &crowd{t: t, cs: New(limits, klog.Background(), nil), of: map[string][]*Conn{}}
 }
 
-// connect adds connections of a process that have spoken, or have not.
+// connect adds connections of a process that have sent something, or have not.
 func (c *crowd) connect(peer transport.Peer, count int, spoke bool) {
 	c.t.Helper()
 	for range count {
@@ -42,13 +42,13 @@ func (c *crowd) connect(peer transport.Peer, count int, spoke bool) {
 	}
 }
 
-// user is a process of root's.
+// user returns a process of root.
 func user(pid uint32) transport.Peer {
 	root := 0
 	return transport.Peer{PID: pid, UID: &root}
 }
 
-// open tells which of the connections are open: "+" for each that is, "-" for each that was dropped.
+// open returns which of the connections are open: "+" for each that is, "-" for each that was dropped.
 func (c *crowd) open() map[string]string {
 	marks := map[string]string{}
 	for name, conns := range c.of {
@@ -87,11 +87,11 @@ func TestConnectionsOfOneProcess(t *testing.T) {
 		}
 	}
 	if got := fmt.Sprint(len(c.cs.conns), len(c.cs.known)); got != "0 0" {
-		t.Errorf("when all are closed, connections and processes are counted: %s", got)
+		t.Errorf("after all are closed, connections and processes are still counted: %s", got)
 	}
 }
 
-// When no more connections can be open, who has most of them loses one; a newcomer with few is let in.
+// When no more connections can be open, the process with the most loses one; a newcomer with few is let in.
 func TestConnectionsOfAllProcesses(t *testing.T) {
 	c := newCrowd(t, Limits{ClientConnections: 100, Connections: 10})
 	c.connect(user(1), 2, true)
@@ -107,7 +107,7 @@ func TestConnectionsOfAllProcesses(t *testing.T) {
 	}
 }
 
-// Where the system does not name the process, one connection knows nothing of another.
+// Where the system does not name the process, connections do not count together.
 func TestConnectionsOfUnknownProcesses(t *testing.T) {
 	c := newCrowd(t, Limits{ClientConnections: 1, Connections: 100})
 	c.connect(transport.Peer{}, 3, true)
@@ -116,14 +116,14 @@ func TestConnectionsOfUnknownProcesses(t *testing.T) {
 	}
 }
 
-// A process is its number, whatever else the system says of it at one time and not at another.
+// A process is identified by its number alone, as the system may report other details at one time and not at another.
 func TestConnectionsOfAProcessWhoseNameChanges(t *testing.T) {
 	c, other := newCrowd(t, Limits{ClientConnections: 2, Connections: 100}), 1000
 	c.connect(transport.Peer{PID: 7}, 1, true)
 	c.connect(transport.Peer{PID: 7, Image: `C:\a driver.exe`}, 2, true)
 	c.connect(transport.Peer{PID: 7, UID: &other}, 1, true)
 	c.connect(transport.Peer{PID: 71}, 2, true)
-	c.connect(user(0), 3, true) // not shown to the agent: nothing says that they are one
+	c.connect(user(0), 3, true) // not shown to the agent: nothing says that they are the same process
 	want := map[string]string{"pid 7": "+", `pid 7 C:\a driver.exe`: "+-", "pid 7 uid 1000": "-", "pid 71": "++", "pid 0 uid 0": "+++"}
 	if d := cmp.Diff(want, c.open()); d != "" {
 		t.Errorf("connections (-want +got):\n%s", d)
@@ -147,7 +147,7 @@ func TestProcessThatComesBackForStreams(t *testing.T) {
 	_ = again.Close()
 	first.client.CloseStream()
 	if got := fmt.Sprint(len(c.cs.known), c.cs.streams); got != "0 0" {
-		t.Errorf("in the end, processes and streams are counted: %s", got)
+		t.Errorf("in the end, processes and streams are still counted: %s", got)
 	}
 }
 
@@ -169,11 +169,11 @@ func TestStreamsOfAllProcesses(t *testing.T) {
 	first.CloseStream()
 	open(user(2))
 	if d := cmp.Diff([]bool{false, false, false, true, false}, refused); d != "" {
-		t.Errorf("which streams were refused (-want +got):\n%s", d)
+		t.Errorf("refused streams (-want +got):\n%s", d)
 	}
 }
 
-// A process that closes its connections while what it began still runs finds its places taken when it comes back.
+// A process that closes its connections while its calls still run finds its places taken when it comes back.
 func TestProcessThatComesBack(t *testing.T) {
 	c := newCrowd(t, Limits{})
 	c.connect(user(1), 1, true)
@@ -190,6 +190,6 @@ func TestProcessThatComesBack(t *testing.T) {
 	_ = again.Close()
 	s.Release()
 	if got := len(c.cs.known); got != 0 {
-		t.Errorf("in the end %d processes are known", got)
+		t.Errorf("in the end %d processes are still known", got)
 	}
 }

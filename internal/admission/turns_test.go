@@ -19,17 +19,17 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// gated is a door with a few clients in front of it.
+// gated is a Clients with a few clients waiting for their turns.
 type gated struct {
 	*Clients
-	in []uint32 // which processes were let in, in order; guarded by the clients' lock
+	in []uint32 // the processes that were let in, in order; guarded by the clients' lock
 }
 
 func newGated(l Limits) *gated {
 	return &gated{Clients: New(l, klog.Background(), nil)}
 }
 
-// client is a client that has called before.
+// client returns a client that has called before.
 func (g *gated) client(pid uint32) *Client {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -64,7 +64,7 @@ func exhausted(err error) bool {
 	return errors.As(err, &e) && e.Class == node.ResourceExhausted
 }
 
-// However many calls one client has waiting, another's first one is next but one.
+// However many calls one client has waiting, another client's first call is let in next but one.
 func TestClientsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGated(Limits{Calls: 2, ClientCalls: 2, Wait: time.Hour})
@@ -80,7 +80,7 @@ func TestClientsTakeTurns(t *testing.T) {
 		}
 		want := []uint32{1, 1, 1, 2, 3, 1, 2, 1, 1, 1, 1, 1, 1}
 		if d := cmp.Diff(want, g.in); d != "" {
-			t.Errorf("who was let in (-want +got):\n%s", d)
+			t.Errorf("clients let in (-want +got):\n%s", d)
 		}
 		if g.running != 0 || len(g.lines) != 0 {
 			t.Errorf("in the end %d calls run and %d clients wait", g.running, len(g.lines))
@@ -88,7 +88,7 @@ func TestClientsTakeTurns(t *testing.T) {
 	})
 }
 
-// A client that has all its places filled with calls that do not end leaves the other places to others.
+// A client whose places are all taken by calls that do not end leaves the other places to others.
 func TestOneClientDoesNotFillAllPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGated(Limits{Calls: 4, ClientCalls: 2, ClientWaiting: 3, Wait: 10 * time.Second})
@@ -100,7 +100,7 @@ func TestOneClientDoesNotFillAllPlaces(t *testing.T) {
 		if one := <-g.call(t.Context(), hung); !exhausted(one.err) {
 			t.Errorf("one too many waits: got %v, want that it is refused at once", one.err)
 		}
-		for range 3 { // one after the other, and none of the places that it gives back goes to the hung one
+		for range 3 { // one after the other, and none of the places that it gives back goes to the hung client
 			one := <-g.call(t.Context(), driver)
 			if one.err != nil {
 				t.Fatalf("the driver: %v", one.err)
@@ -126,7 +126,7 @@ func TestOneClientDoesNotFillAllPlaces(t *testing.T) {
 			refused = append(refused, exhausted((<-w).err))
 		}
 		if d := cmp.Diff([]bool{false, false, true, true, true}, refused); d != "" {
-			t.Errorf("which of the calls that do not end were refused (-want +got):\n%s", d)
+			t.Errorf("refused calls among those that do not end (-want +got):\n%s", d)
 		}
 		if len(g.lines) != 0 {
 			t.Errorf("%d clients wait though none has a call", len(g.lines))
@@ -134,7 +134,7 @@ func TestOneClientDoesNotFillAllPlaces(t *testing.T) {
 	})
 }
 
-// A place is free again when the call and all that it set in motion is over, and not before.
+// A place is free again only when the call and everything that it started is over.
 func TestPlaceIsKeptForWhatGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGated(Limits{Calls: 1, Wait: time.Second})

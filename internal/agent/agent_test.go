@@ -30,7 +30,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// shortDir is a directory whose path leaves room for a socket's name.
+// shortDir returns a directory whose path leaves room for a socket's name.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // its path grows with the test's name
@@ -80,7 +80,7 @@ func listsDisks(t *testing.T, a *agent.Agent) int {
 	return len(r.GetDiskIDs())
 }
 
-// endpoints is how many there are in all.
+// endpoints is how many endpoints there are in all.
 func endpoints() int { return len(apis.All(&node.Node{})) }
 
 func TestTwoAgentsInOneProcess(t *testing.T) {
@@ -284,7 +284,7 @@ func TestStopWaitsForTheNode(t *testing.T) {
 	}
 }
 
-// waitClosed tells when the agent's API is closed, which happens before it waits for the node.
+// waitClosed returns a channel that is closed with the agent's API, which happens before the agent waits for the node.
 func waitClosed(a *agent.Agent) <-chan struct{} {
 	closed := make(chan struct{})
 	go func() {

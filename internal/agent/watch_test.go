@@ -40,7 +40,7 @@ func TestJournalOfAPIAndKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := <-followed; len(r.GetEntries()) != 1 || r.GetEntries()[0].GetSequence() != 1 {
-		t.Errorf("who waited got %v", r)
+		t.Errorf("the waiting caller got %v", r)
 	}
 	r, err := client.ListJournal(t.Context(), &admin.ListJournalRequest{})
 	if err != nil {
@@ -168,7 +168,7 @@ func TestStopEndsHangsAndWaits(t *testing.T) {
 	}
 	<-done
 	<-done
-	a.Journal().Wait(t.Context(), 1<<60) // returns, also now
+	a.Journal().Wait(t.Context(), 1<<60) // returns now, too
 }
 
 func TestRealNodeHasNoJournal(t *testing.T) {

@@ -29,8 +29,8 @@ import (
 
 //go:generate env GOWORK=off go -C ../../client/versions/testdata/addition tool -modfile=../../../../tools/buf/go.mod buf generate
 
-// TestAddedVersionIsServed serves the version v9 of docs/adding-a-version.md on a socket: its rows are all that the
-// agent needs.
+// TestAddedVersionIsServed serves the version v9 of docs/adding-a-version.md on a socket: the agent needs only its
+// rows.
 func TestAddedVersionIsServed(t *testing.T) {
 	var got hub.SetDiskStateRequest
 	methods := []server.Method{
@@ -78,7 +78,7 @@ func diskGroup(t *testing.T) versions.Group {
 	return groups[slices.IndexFunc(groups, func(g versions.Group) bool { return g.Name == "disk" })]
 }
 
-// mappingOf is the mapping of a released method, which serves every version with the same messages.
+// mappingOf returns the mapping of a released method, which serves every version with the same messages.
 func mappingOf(t *testing.T, g versions.Group, version, method string) *versions.Mapping {
 	t.Helper()
 	routes := g.Of(version)

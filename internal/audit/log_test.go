@@ -29,7 +29,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func failure(code codes.Code, reason, message string) error {
 	s, err := status.New(code, message).WithDetails(&errdetails.ErrorInfo{Domain: "csi-proxy", Reason: reason})
@@ -39,7 +39,7 @@ func failure(code codes.Code, reason, message string) error {
 	return s.Err()
 }
 
-// The lines are a contract with whoever reads them: names, order and forms are compared byte for byte.
+// The lines are a contract with their readers: names, order and forms are compared byte for byte.
 func TestLines(t *testing.T) {
 	var file bytes.Buffer
 	root, user := 0, 1000
@@ -95,7 +95,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// full is a disk without room.
+// full is a disk without free space.
 type full struct {
 	room bool
 	text strings.Builder

@@ -20,7 +20,7 @@ const (
 	id  = `\\?\Volume{6e0b9e60-5d2f-4f43-9a5e-7a8d5f2b6c11}\`
 )
 
-// verdict is what a test compares of a finding.
+// verdict is the part of a finding that a test compares.
 type verdict struct {
 	severity doctor.Severity
 	check    string
@@ -39,7 +39,7 @@ func verdicts(f doctor.Facts) []verdict {
 	return all
 }
 
-// mounted is a disk with one volume that is as it should be.
+// mounted returns a disk with one volume, in good order.
 func mounted() treeview.Disk {
 	yes, no := true, false
 	return treeview.Disk{

@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 )
 
-// A journal full of the answers of a large node would be larger than the agent.
+// A journal full of a large node's answers could be larger than the agent.
 func TestLargeResponsesAreNotKept(t *testing.T) {
 	j := newJournal(64)
 	large := func() *volume.ListVolumesOnDiskResponse {

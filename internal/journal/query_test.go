@@ -64,7 +64,7 @@ func TestQuery(t *testing.T) {
 			}
 		}
 		if _, err := j.Find(journal.Query{Methods: "a/b/c/d"}); err == nil {
-			t.Error("no error for what is no mask")
+			t.Error("no error for a text that is not a mask")
 		}
 	})
 }

@@ -38,7 +38,7 @@ func write(t *testing.T, f *File, lines ...string) {
 	}
 }
 
-// contents are what the log's directory holds, the old files by age and then the current one.
+// contents returns the contents of the log's directory, the old files by age and then the current one.
 func contents(t *testing.T, f *File) (files []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(f.Path()))
@@ -145,7 +145,7 @@ func TestOldFilesAreRemoved(t *testing.T) {
 	}
 }
 
-// Those of an earlier start, which kept more.
+// These files are left from an earlier start, which kept more.
 func TestOldFilesAreRemovedAtOpen(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 4 {
@@ -188,7 +188,7 @@ func TestOtherFilesAreLeftAlone(t *testing.T) {
 	}
 }
 
-// Every line is there once, whole and in the order of its writer, however many write while files are replaced.
+// Every line is there once, whole and in its writer's order, however many write while files are replaced.
 func TestNoLineIsLostAtAReplacement(t *testing.T) {
 	const writers, lines = 8, 500
 	f := open(t, Options{MaxBytes: 1000})

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holdName makes renaming the file fail until release is called. Root may rename in a read-only directory, so that the
-// directory is an append-only one where that can be.
+// holdName makes renaming the file fail until release is called. Root may rename in a read-only directory, so where
+// possible the directory is made append-only.
 func holdName(t *testing.T, path string) (release func()) {
 	t.Helper()
 	dir := filepath.Dir(path)
@@ -27,9 +27,9 @@ func holdName(t *testing.T, path string) (release func()) {
 			}
 		}
 	}
-	// A file system's mount point cannot be renamed, not even by root; the file is mounted on itself.
+	// A mount point cannot be renamed, not even by root, so the file is mounted on itself.
 	if err := unix.Mount(path, path, "", unix.MS_BIND, ""); err != nil {
-		t.Skipf("root cannot be kept from renaming a file here: %v", err)
+		t.Skipf("root cannot be prevented from renaming a file here: %v", err)
 	}
 	return func() {
 		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {

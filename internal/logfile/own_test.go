@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// secret is what the file that a link leads to holds, before and after.
+// secret is the content of the file that a link leads to, before and after.
 const secret = "not a log"
 
-// A link is made by somebody who may write in the log's directory.
+// The link is made by somebody who may write in the log's directory.
 type link struct {
 	name    string
 	make    func(target, path string) error
@@ -24,7 +24,7 @@ var links = []link{
 	{"hard link", os.Link, "is refused: the file has 2 names (hard links)"},
 }
 
-// makeTarget makes the file that a link shall lead to, in a directory of its own.
+// makeTarget makes the target file of a link, in a directory of its own.
 func makeTarget(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "target")
@@ -41,12 +41,12 @@ func wantUntouched(t *testing.T, target string) {
 	}
 }
 
-// plant makes the link, or skips where this system makes none.
+// plant makes the link, or skips the test where this system makes none.
 func (l link) plant(t *testing.T, target, path string) {
 	t.Helper()
 	err := l.make(target, path)
 	if err == nil {
-		_, err = os.Lstat(path) // Wine makes no symbolic link and says that it did
+		_, err = os.Lstat(path) // Wine makes no symbolic link and reports success
 	}
 	if err != nil {
 		t.Skipf("require a %s: %v", l.name, err)
@@ -74,7 +74,7 @@ func TestALinkIsNotOpened(t *testing.T) {
 	}
 }
 
-// A link to what is not there yet makes no file there.
+// A link to a missing file does not create that file.
 func TestALinkToNothingMakesNothing(t *testing.T) {
 	target, path := filepath.Join(t.TempDir(), "target"), filepath.Join(t.TempDir(), "agent.log")
 	links[0].plant(t, target, path)
@@ -85,7 +85,7 @@ func TestALinkToNothingMakesNothing(t *testing.T) {
 	}
 }
 
-// The log is opened anew after a line that could not be written.
+// The log is reopened after a line that could not be written.
 func TestALinkPlantedMeanwhileIsNotOpened(t *testing.T) {
 	for _, l := range links {
 		t.Run(l.name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestIsLink(t *testing.T) {
 		t.Errorf("a directory: got %v, %v", got, err)
 	}
 	if _, err := IsLink(filepath.Join(dir, "missing")); !os.IsNotExist(err) {
-		t.Errorf("what is not there: got %v", err)
+		t.Errorf("a missing file: got %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "logs")
 	links[0].plant(t, dir, path)

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replaceByLink puts a link in the place of an open log, which Windows does not let anybody do.
+// replaceByLink puts a link in the place of an open log, which Windows does not allow.
 func replaceByLink(t *testing.T, l link, target, path string) {
 	t.Helper()
 	if err := os.Remove(path); err != nil {
@@ -39,12 +39,12 @@ func TestALinkPlantedBetweenTwoReplacements(t *testing.T) {
 	}
 }
 
-// Where the link cannot be set aside, what is written on is not what it leads to.
+// Where the link cannot be set aside, the log does not go to the link's target.
 func TestALinkPlantedBetweenTwoReplacementsThatCannotBeRenamed(t *testing.T) {
 	for _, l := range links {
 		t.Run(l.name, func(t *testing.T) {
 			target := makeTarget(t)
-			// A name so long that none is left for an old file.
+			// A name so long that no old file's name can be made from it.
 			f, err := Open(filepath.Join(t.TempDir(), strings.Repeat("a", 250)), Options{MaxBytes: 1})
 			if err != nil {
 				t.Fatal(err)
@@ -64,7 +64,7 @@ func TestPipesAndDevicesAreNoLogs(t *testing.T) {
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{fifo, os.DevNull} { // the pipe without waiting for a reader
+	for _, path := range []string{fifo, os.DevNull} { // the pipe, without waiting for a reader
 		_, err := Open(path, Options{})
 		wantError(t, err, path, "is refused: it is no regular file")
 	}

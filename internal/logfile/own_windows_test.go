@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// A junction, unlike a symbolic link, is made by anybody.
+// Anybody can make a junction, unlike a symbolic link.
 func TestAJunctionIsNoLogAndIsReported(t *testing.T) {
 	target, path := t.TempDir(), filepath.Join(t.TempDir(), "agent.log")
 	if out, err := exec.CommandContext(t.Context(), "cmd.exe", "/c", "mklink", "/J", path, target).CombinedOutput(); err != nil {
@@ -23,7 +23,7 @@ func TestAJunctionIsNoLogAndIsReported(t *testing.T) {
 	}
 }
 
-// The handle appends and cannot write anywhere else, as of the rights that CreateFileW is asked for.
+// The handle can append and write nowhere else, by the rights that CreateFileW is asked for.
 func TestTheHandleAppendsOnly(t *testing.T) {
 	f := open(t, Options{})
 	write(t, f, "one")

@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
-// start runs change in the background and gives its result later.
+// startChange runs change in the background and returns a function that waits for its result.
 func startChange(ctx context.Context, n *Node, what operation, f func(o *op) (int, error)) func() (int, error) {
 	type result struct {
 		value int
@@ -112,7 +112,7 @@ func TestNobodyLeftWaitingMeansNothingBegins(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		j := on("queued", diskObject(1))
-		given := startChange(ctx, n, j, func(*op) (int, error) { t.Error("began although nobody waits"); return 0, nil })
+		given := startChange(ctx, n, j, func(*op) (int, error) { t.Error("began although no caller waits"); return 0, nil })
 		synctest.Wait()
 		cancel()
 		if _, err := given(); err == nil {

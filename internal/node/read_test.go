@@ -84,8 +84,8 @@ func TestPanicEndsOneRead(t *testing.T) {
 	})
 }
 
-// Whoever polls what hangs is told so at once after the first few polls, instead of leaving one more goroutine behind
-// with each; other reads, and short waits of impatient callers, are not affected.
+// A caller that keeps polling a hung object is refused at once after the first few polls, instead of leaving one more
+// goroutine behind with each; other reads, and short waits of impatient callers, are not affected.
 func TestReadsThatHangAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := bare(t, nil)
@@ -104,7 +104,7 @@ func TestReadsThatHangAreBounded(t *testing.T) {
 			}
 			return failure.Class
 		}
-		for range 3 { // within two seconds these are callers with little patience
+		for range 3 { // callers that wait less than two seconds count as impatient
 			if got := classOf(poll(diskObject(1))); got != DeadlineExceeded {
 				t.Fatalf("got class %v, want DeadlineExceeded", got)
 			}
@@ -131,7 +131,7 @@ func TestReadsThatHangAreBounded(t *testing.T) {
 	})
 }
 
-// holder counts what operations hold.
+// holder counts the holds that are not released.
 type holder struct{ held atomic.Int32 }
 
 func (h *holder) hold(context.Context) Held { h.held.Add(1); return h }

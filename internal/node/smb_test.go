@@ -26,7 +26,7 @@ const (
 	testLink  = `C:\var\lib\kubelet\pods\link`
 )
 
-// smbNode is a Node on an emulated node, with an interceptor.
+// smbNode returns a Node on an emulated node, with an interceptor.
 func smbNode(t *testing.T, around kernel.Interceptor) (*Node, *emulated.Node) {
 	t.Helper()
 	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
@@ -66,7 +66,7 @@ func TestPasswordsAreWiped(t *testing.T) {
 		}
 		wantWiped(t, c.name, password)
 		if err != nil && strings.Contains(err.Error(), c.password) {
-			t.Errorf("%s: the error tells the password: %v", c.name, err)
+			t.Errorf("%s: the error contains the password: %v", c.name, err)
 		}
 	}
 	if mappings, err := k.SMBGlobalMappings(); err != nil || len(mappings) != 1 {
@@ -74,7 +74,7 @@ func TestPasswordsAreWiped(t *testing.T) {
 	}
 }
 
-// One who gives up before his call begins leaves no password behind either, and one who joins another's call does not.
+// A caller that gives up before its call begins leaves no password behind, nor does one that joins another's call.
 func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -135,7 +135,7 @@ func TestSealedCredentials(t *testing.T) {
 	}
 }
 
-// A server that hangs does not hang IsSymlink, and however many ask meanwhile, the server is asked once.
+// A hanging server does not hang IsSymlink, and however many callers ask meanwhile, the server is asked once.
 func TestIsSymlinkDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
@@ -210,7 +210,7 @@ func TestSMBErrorKeepsTheCode(t *testing.T) {
 	}
 }
 
-// At the highest verbosity the log tells shares, and neither users nor passwords, whatever happens.
+// At the highest verbosity the log names shares, and neither users nor passwords, whatever happens.
 func TestLogTellsNoCredentials(t *testing.T) {
 	var log bytes.Buffer
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log), textlogger.Verbosity(10)))
@@ -245,7 +245,7 @@ func TestLogTellsNoCredentials(t *testing.T) {
 	}
 	for _, word := range []string{password, "battery-staple", "AZURE", "nobody-we-know"} {
 		if strings.Contains(log.String(), word) {
-			t.Errorf("the log tells %q:\n%s", word, log.String())
+			t.Errorf("the log contains %q:\n%s", word, log.String())
 		}
 	}
 	if !strings.Contains(log.String(), "CreateSMBGlobalMapping") || !strings.Contains(log.String(), "Panic") {

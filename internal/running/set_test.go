@@ -20,7 +20,7 @@ func values(s *running.Set[string]) (values []string) {
 	return values
 }
 
-// Whatever the order in which entries are removed, the others stay in the order in which they were added.
+// In whatever order entries are removed, the others stay in the order in which they were added.
 func TestAnyOrder(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
@@ -31,7 +31,7 @@ func TestAnyOrder(t *testing.T) {
 		}
 		left := map[string]bool{"a": true, "b": true, "c": true}
 		for _, i := range order {
-			for range 2 { // the second time nothing changes
+			for range 2 { // a second removal changes nothing
 				if got := entries[i].Remove(); got != names[i] {
 					t.Errorf("removed %q, want %q", got, names[i])
 				}
@@ -69,12 +69,12 @@ func TestAge(t *testing.T) {
 		}
 		second.Remove()
 		if got := s.Oldest(); got != 0 {
-			t.Errorf("there is none, and it is %v old", got)
+			t.Errorf("the set is empty, and its oldest is %v old", got)
 		}
 	})
 }
 
-// A snapshot keeps the value that the entry had.
+// A snapshot keeps the value that the entry had then.
 func TestUpdate(t *testing.T) {
 	var s running.Set[string]
 	e := s.Add("waits")

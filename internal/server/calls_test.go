@@ -207,7 +207,7 @@ func TestSizeLimits(t *testing.T) {
 	}
 }
 
-// raw is a codec for bytes that are no message.
+// raw is a codec for bytes that are not a message.
 type raw struct{}
 
 func (raw) Marshal(v any) ([]byte, error)      { return v.([]byte), nil }

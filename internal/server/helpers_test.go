@@ -21,7 +21,7 @@ func openDir(t *testing.T, path string) *transport.SocketDir {
 	return d
 }
 
-// mustSay checks that an error has all of the parts in its text.
+// mustSay checks that an error's text has all of the parts.
 func mustSay(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	if err == nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// Calls are counted when they end and, while they run, as in flight. Nothing that a caller makes up becomes a label.
+// Calls are counted when they end and, while they run, as in flight. Nothing that a caller invents becomes a label.
 func TestCallsAreCounted(t *testing.T) {
 	metrics, dir := server.NewMetrics(), openDir(t, t.TempDir())
 	arrived, proceed := make(chan struct{}), make(chan struct{})

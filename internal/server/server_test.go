@@ -31,7 +31,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// exists is what a test's server does for PathExists.
+// exists is the test server's implementation of PathExists.
 type exists func(ctx context.Context, path string) (bool, error)
 
 // safeBuffer is a log that calls write to while the test reads it.
@@ -226,7 +226,7 @@ func TestStopCutsOffWhenItsContextEnds(t *testing.T) {
 	}
 }
 
-// dying is a place whose listeners the test can break.
+// dying is a socket directory whose listeners the test can break.
 type dying struct {
 	*transport.SocketDir
 	opened []net.Listener
@@ -272,7 +272,7 @@ func TestStartOpensAllOrNone(t *testing.T) {
 	}
 }
 
-// Whoever stops a server right after its start finds no socket left: not even that of an endpoint that had no time to
+// A server stopped right after its start leaves no socket: not even that of an endpoint that had no time to
 // accept.
 func TestStopRightAfterStartLeavesNoSocket(t *testing.T) {
 	dir := openDir(t, t.TempDir())

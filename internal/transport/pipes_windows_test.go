@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// patience is how long a test waits for what must happen; it is no expectation.
+// patience is how long a test waits for what must happen; nothing is expected to take that long.
 const patience = 30 * time.Second
 
 // pipe is the name of a test's pipe.
@@ -27,10 +27,10 @@ func pipe(t *testing.T) string {
 	return fmt.Sprintf(`\\.\pipe\csi-proxy-test-%d-%s`, os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-"))
 }
 
-// name is what a place calls the pipe of a path.
+// name returns a place's name for the pipe of a path.
 func name(path string) string { return strings.TrimPrefix(path, pipePrefix) }
 
-// place is a new place, whose pipes have a security in SDDL.
+// place returns a new place, whose pipes have a security in SDDL.
 func place(t *testing.T, security string) Place {
 	t.Helper()
 	p, err := Open(Options{PipeSecurity: security})
@@ -76,7 +76,7 @@ func dial(t *testing.T, path string) net.Conn {
 	return c
 }
 
-// echo serves each client what it says, until the listener is closed.
+// echo sends back to each client what it receives, until the listener is closed.
 func echo(t *testing.T, l net.Listener) {
 	t.Helper()
 	var serving sync.WaitGroup
@@ -98,7 +98,7 @@ func echo(t *testing.T, l net.Listener) {
 	t.Cleanup(func() { _ = l.Close(); serving.Wait() })
 }
 
-// talk sends a text and wants it back.
+// talk sends a text and expects it back.
 func talk(c io.ReadWriter, text string) error {
 	if _, err := io.WriteString(c, text); err != nil {
 		return err
@@ -139,7 +139,7 @@ func TestEveryClientIsServed(t *testing.T) {
 	dialling.Wait()
 }
 
-// burst opens clients' ends one right after the other, as many as there are or until one is refused, and lets the
+// burst opens clients' ends one right after the other, up to the given number or until one is refused, and lets the
 // listener accept them.
 func burst(t *testing.T, l net.Listener, clients int) (refused error) {
 	t.Helper()
@@ -169,8 +169,8 @@ func burst(t *testing.T, l net.Listener, clients int) (refused error) {
 	return refused
 }
 
-// TestABurstFindsFreeInstances lets clients come before any is accepted. None may be told that all instances are busy,
-// however often it happens: four at once, from Listen on.
+// TestABurstFindsFreeInstances lets clients come before any is accepted. None may find all instances busy, however often
+// four come at once, from Listen on.
 func TestABurstFindsFreeInstances(t *testing.T) {
 	p := place(t, Administrators)
 	l := listen(t, p, pipe(t))
@@ -366,7 +366,7 @@ func TestClosing(t *testing.T) {
 	})
 }
 
-// TestAClientThatKeepsItsEndOpen keeps nobody from serving the pipe's name again.
+// TestAClientThatKeepsItsEndOpen: such a client keeps nobody from serving the pipe's name again.
 func TestAClientThatKeepsItsEndOpen(t *testing.T) {
 	path := pipe(t)
 	first := place(t, Administrators)
@@ -390,7 +390,7 @@ func TestAClientThatKeepsItsEndOpen(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftOpen counts the process's handles.
+// TestNothingIsLeftOpen counts the process's open handles.
 func TestNothingIsLeftOpen(t *testing.T) {
 	path := pipe(t)
 	p := place(t, Administrators)
@@ -424,7 +424,7 @@ func TestNothingIsLeftOpen(t *testing.T) {
 	for range 20 {
 		round()
 	}
-	// The clients' unaccepted ends are open until the test ends: one a round. Threads of the runtime come and go.
+	// The clients' unaccepted ends, one per round, are open until the test ends. Threads of the runtime come and go.
 	if after := handles(t); after > before+20+10 {
 		t.Errorf("got %d handles after 20 rounds, %d before them", after, before)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// mustSay checks that an error has all of the parts in its text.
+// mustSay checks that an error's text has all of the parts.
 func mustSay(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	if err == nil {

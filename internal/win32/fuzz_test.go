@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzParsers feeds every parser with every input: none may panic or fail with another error than *LayoutError, and
+// FuzzParsers feeds every parser with every input: none may panic or return an error other than *LayoutError, and
 // what one accepts must survive being encoded and parsed again.
 func FuzzParsers(f *testing.F) {
 	for _, v := range goldenValues {
@@ -96,13 +96,13 @@ func roundTrip[T interface{ Bytes() []byte }](t *testing.T, in []byte, parse fun
 	}
 	again, err := parse(first.Bytes())
 	if err != nil {
-		t.Errorf("%+v encodes to what does not parse: %v", first, err)
+		t.Errorf("%+v encodes to bytes that do not parse: %v", first, err)
 	} else if diff := cmp.Diff(again, first); diff != "" {
 		t.Errorf("-again +first:\n%s", diff)
 	}
 }
 
-// FuzzUTF16: every sequence of units survives the way to a string and back, and valid UTF-8 the other way round.
+// FuzzUTF16: every sequence of units survives the way to a string and back, as does valid UTF-8 in the other direction.
 func FuzzUTF16(f *testing.F) {
 	f.Add([]byte("a\x00\x3D\xD8\xBE\xDC\x00\xD8\x00\xDC\x00\xDC\x00\xD8b\x00"), "aé\U0001F4BE\x00")
 	f.Add([]byte("\xFD\xFF\x00\xD8"), "\xED\xA0\x80\xFF\xC3")

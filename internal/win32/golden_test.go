@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// golden is what the C compilers say: testdata/golden/layout.txt, made by testdata/abi/make.sh.
+// golden is the layout by the C compilers: testdata/golden/layout.txt, made by testdata/abi/make.sh.
 type golden struct {
 	constants map[string]uint64
 	sizes     map[string]int
@@ -335,8 +335,8 @@ func TestGoldenSizes(t *testing.T) {
 	}
 }
 
-// TestGoldenOffsets holds the offsets in the encoders' source, and the field names in the comments beside them,
-// against the compilers' offsets: a comment that names the wrong field is as bad as a wrong number.
+// TestGoldenOffsets compares the offsets in the encoders' source, and the field names in the comments beside them,
+// with the compilers' offsets: a comment that names the wrong field is as bad as a wrong number.
 func TestGoldenOffsets(t *testing.T) {
 	g := readGolden(t)
 	fields := map[string][]int{} // "Attributes": its offsets in all structures that have such a field

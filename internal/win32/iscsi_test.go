@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sessionsBase is where the buffer of the golden session list lies.
+// sessionsBase is the address of the golden session list's buffer.
 const sessionsBase = 0x00007FF612340000
 
 var goldenSessions = []ISCSISession{
@@ -134,7 +134,7 @@ func TestISCSIStatus(t *testing.T) {
 }
 
 // FuzzISCSI: whatever the initiator service answers, and wherever the buffer lay, parsers fail with *LayoutError or
-// give what survives being encoded and parsed again.
+// return what survives being encoded and parsed again.
 func FuzzISCSI(f *testing.F) {
 	for _, v := range iscsiGoldenValues() {
 		f.Add(v.bytes, uint64(sessionsBase), 2)

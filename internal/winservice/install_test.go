@@ -15,12 +15,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A node is a Service Control Manager of one service, which takes its time: a state that is asked for is there some
+// A node is a Service Control Manager of one service, which takes its time: a requested state is there some
 // queries later.
 type node struct {
 	service *Installed
 	source  bool
-	slow    int   // queries that a change of state takes
+	slow    int   // queries that a change of state lasts
 	fails   bool  // the service stops again when it is started
 	refuses error // of every change
 

@@ -44,7 +44,7 @@ func TestAServiceGoesThroughItsStates(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		task Task
-		// requests are made one a second, from three seconds after the start on.
+		// requests are made one per second, from three seconds after the start on.
 		requests []request
 		code     uint32
 		want     []string
@@ -158,7 +158,7 @@ func TestAServiceGoesThroughItsStates(t *testing.T) {
 	}
 }
 
-// However long something takes, the next sign of life comes before the time that the last one asked for is over.
+// However long something takes, the next sign of life comes before the time announced by the last one is over.
 func TestTheServiceControlManagerIsNeverLeftWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		last, checkPoint := time.Now(), uint32(0)

@@ -19,7 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestMain lets the test's binary be the echo, as the program is.
+// TestMain lets the test's binary be the echo, as the program itself can be.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "echo" {
 		if err := serveEcho(os.Args[2]); err != nil {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestEverythingIsMeasured runs the program for a moment. What the figures are is nothing to test.
+// TestEverythingIsMeasured runs the program briefly. The figures themselves are not tested.
 func TestEverythingIsMeasured(t *testing.T) {
 	if !testnode.Long() || runtime.GOOS == "windows" {
 		t.Skip("make test-long runs it: it builds and starts agents, and on Windows two of them cannot serve the same pipes at once")
@@ -56,7 +56,7 @@ func TestEverythingIsMeasured(t *testing.T) {
 	}
 }
 
-// around has an interval of a figure from low to high.
+// around returns a figure whose interval goes from low to high.
 func around(low, high float64) (f figure) {
 	for range leastRounds / 2 {
 		f = append(f, low, high)
@@ -171,7 +171,7 @@ func TestMemoryLimitIsTheCharts(t *testing.T) {
 	}
 }
 
-// BenchmarkRead is one read with client and agent in this process, for profiles and allocations.
+// BenchmarkRead measures one read with client and agent in this process, for profiles and allocations.
 func BenchmarkRead(b *testing.B) {
 	n := csiproxytest.Start(b, csiproxytest.Options{})
 	b.ReportAllocs()

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// confidence is that of every interval. A page has some hundred of them: at the customary 0.95 several would be wrong.
+	// confidence is that of every interval. A page has some hundred intervals: at the customary 0.95 several would be wrong.
 	confidence = .99
 	// leastRounds is how many values such an interval needs at least.
 	leastRounds = 8
-	// precision is how wide an interval may be, as a part of its median, for the median to be told.
+	// precision is how wide an interval may be, as a fraction of its median, for the median to be printed.
 	precision = .1
 )
 
-// A figure is a quantity as each round measured it.
+// A figure is a quantity as measured in each round.
 type figure []float64
 
 // summary returns the median with its confidence interval, which assumes nothing about how the values are distributed.
@@ -32,17 +32,17 @@ func (f figure) summary() benchmath.Summary {
 	return benchmath.AssumeNothing.Summary(benchmath.NewSample(slices.Clone(f), &benchmath.DefaultThresholds), confidence)
 }
 
-// span returns the least and the greatest value, for what is measured too rarely to have a confidence interval.
+// span returns the least and the greatest value, for quantities measured too rarely to have a confidence interval.
 func (f figure) span() benchmath.Summary {
 	return benchmath.AssumeExact.Summary(benchmath.NewSample(slices.Clone(f), &benchmath.DefaultThresholds), confidence)
 }
 
-// over divides each value by the other figure's of the same round.
+// over divides each value by the other figure's value of the same round.
 func (f figure) over(other figure) figure {
 	return f.with(other, func(a, b float64) float64 { return a / b })
 }
 
-// minus subtracts from each value the other figure's of the same round.
+// minus subtracts from each value the other figure's value of the same round.
 func (f figure) minus(other figure) figure {
 	return f.with(other, func(a, b float64) float64 { return a - b })
 }
@@ -68,7 +68,7 @@ func (f figure) text(unit func(float64) string) string {
 	return fmt.Sprintf("%s (%s)", unit(s.Center), between(s, unit))
 }
 
-// between is an interval, or the one value that it has.
+// between formats an interval, or its single value.
 func between(s benchmath.Summary, unit func(float64) string) string {
 	if s.Lo == s.Hi {
 		return unit(s.Lo)
@@ -90,8 +90,8 @@ func millis(v float64) string {
 	}
 }
 
-// repeat goes on until every figure is narrow. The rounds have a limit: on a busy machine some never are. It does not look
-// at goals, as a measurement that ends when it pleases proves nothing.
+// repeat goes on until every figure's interval is narrow. The rounds have a limit, as on a busy machine some never are. It
+// does not look at goals: a measurement that may stop when it likes the result proves nothing.
 func repeat(most int, round func(n int) error, figures func() []figure) error {
 	for n := range max(most, leastRounds) {
 		if err := round(n); err != nil {
@@ -104,7 +104,7 @@ func repeat(most int, round func(n int) error, figures func() []figure) error {
 	return nil
 }
 
-// A goal is what a page holds figures against. A figure meets or misses it with its whole interval only.
+// A goal is a limit that a page compares figures with. A figure meets or misses it only with its whole interval.
 type goal struct {
 	Text                   string
 	Met, Undecided, Missed []string
@@ -122,14 +122,14 @@ func (g *goal) judge(name string, s benchmath.Summary, most float64, unit func(f
 	}
 }
 
-// A call is one that is measured.
+// A call is a call that is measured.
 type call func(context.Context) error
 
 // inTurns makes two calls in turns, each for a slice of time, and returns what they took, in milliseconds.
 func inTurns(ctx context.Context, o options, callers int, calls [2]call) (took [2]figure, err error) {
 	err = repeat(o.Rounds, func(round int) error {
 		for i := range calls {
-			i = (i + round) % 2 // not always the same one first
+			i = (i + round) % 2 // not always in the same order
 			t, err := turn(ctx, calls[i], callers, o.Slice)
 			if err != nil {
 				return err
@@ -141,8 +141,8 @@ func inTurns(ctx context.Context, o options, callers int, calls [2]call) (took [
 	return took, err
 }
 
-// turn has all callers make a call, one after the other, until the slice is over, and at least once each. It returns the
-// median of one caller's calls; of many callers', whose calls overlap, the whole time by the number of calls.
+// turn has every caller make one call after the other, at least one, until the slice is over. For one caller it returns
+// the median; for many callers, whose calls overlap, the whole time divided by the number of calls.
 func turn(ctx context.Context, c call, callers int, slice time.Duration) (float64, error) {
 	var (
 		wait sync.WaitGroup

@@ -23,7 +23,7 @@ func system() string { return runtime.GOOS }
 
 var residentLine = regexp.MustCompile(`Vm(HWM|RSS):\s*(\d+) kB`)
 
-// memoryOf returns what a process has in memory, now and at its peak, in MiB, as Linux counts it.
+// memoryOf returns a process's resident memory, now and at its peak, in MiB, as Linux counts it.
 func memoryOf(pid int) (now, peak float64, err error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

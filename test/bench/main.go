@@ -2,10 +2,10 @@
 
 // Command bench measures the agent as a process and writes docs/performance.md, or on Windows docs/performance-windows.md.
 // Everything is compared within one run: calls with those of a bare gRPC echo, a program's start and memory with an empty
-// Go program's. What is compared takes turns, so that whatever else the machine does falls on both alike, and goes on until
-// the confidence interval is narrow.
+// program's. The things compared take turns, so that whatever else the machine does affects both alike, and the run goes on
+// until the confidence interval is narrow.
 //
-// It is not a set of Go benchmarks read by benchstat: the testing package runs one benchmark to its end before the next,
+// It is not a set of Go benchmarks read by benchstat. The testing package runs one benchmark to its end before the next,
 // so that the machine's drift looks like a difference, and does not know when a figure is good enough; benchstat compares
 // with another run and not with a goal. The statistics are benchstat's own, golang.org/x/perf/benchmath.
 package main
@@ -23,7 +23,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 )
 
-// options are for how long and how often something is measured.
+// options set how long and how often things are measured.
 type options struct {
 	Rounds int           // at most
 	Slice  time.Duration // one call's turn
@@ -36,7 +36,7 @@ type options struct {
 // A bench is one run.
 type bench struct {
 	options
-	dir      string // for what is built and written
+	dir      string // for built and written files
 	programs string // where the binaries are
 	upstream string // another agent to measure; empty: none
 	report
@@ -61,10 +61,10 @@ func run(ctx context.Context, args []string) (err error) {
 		report:  begin(),
 	}
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
-	flags.StringVar(&b.programs, "programs", "", "the `directory` with the binaries csi-proxy and empty (default: they are built)")
+	flags.StringVar(&b.programs, "programs", "", "the `directory` with the binaries csi-proxy and empty (default: build them)")
 	flags.StringVar(&b.upstream, "upstream", "", "on Windows another `csi-proxy.exe` to measure as well, which serves the same pipes")
 	flags.StringVar(&b.Load, "load", b.Load, "the machine's `load` when the run began, for the page")
-	flags.IntVar(&b.Rounds, "rounds", b.Rounds, "how often a figure is measured at most")
+	flags.IntVar(&b.Rounds, "rounds", b.Rounds, "the most rounds in which a figure is measured")
 	flags.DurationVar(&b.Minute, "minute", b.Minute, "how long memory is watched after a load")
 	out := flags.String("o", "", "the `file` to write the page to, besides standard output")
 	if err := flags.Parse(args); err != nil {
@@ -106,7 +106,7 @@ func (b *bench) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	first := agents[:len(agents)-1] // the last one is there for its reads
+	first := agents[:len(agents)-1] // the last one is measured by its reads only
 	empty := program{name: "empty Go program", command: []string{b.binary("empty")}}
 	if b.Starts, err = measureStarts(ctx, b.options, append([]program{empty}, first...)); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (b *bench) measure(ctx context.Context) error {
 	return err
 }
 
-// call measures the calls of an agent that runs.
+// call measures the calls of a running agent.
 func (b *bench) call(ctx context.Context, p program, address string) (err error) {
 	echo, err := dial.Open(ctx, address, dial.Options{})
 	if err != nil {
@@ -155,8 +155,8 @@ func (b *bench) call(ctx context.Context, p program, address string) (err error)
 	return err
 }
 
-// agents are on Windows the agent on the machine itself, another one if there is, and the agent on an emulated node; elsewhere
-// it on emulated nodes with few and with many disks.
+// agents returns, on Windows, the agent on the machine itself, another one if given, and the agent on an emulated node;
+// elsewhere, the agent on emulated nodes with few and with many disks.
 func (b *bench) agents(ctx context.Context) (agents []program, err error) {
 	disks := b.Disks
 	if b.Windows {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// A startRow is what was measured of a program's starts.
+// A startRow is the result for a program's starts.
 type startRow struct {
 	Name string
-	Took figure // milliseconds until it was ready; empty: it does not say when
+	Took figure // milliseconds until it was ready; empty: it does not report that
 	Idle figure // MiB, after a rest
 }
 
-// measureStarts starts programs in turns, the empty one first, and looks at what each holds when it has rested.
+// measureStarts starts programs in turns, the empty one first, and looks at the memory of each after a rest.
 func measureStarts(ctx context.Context, o options, programs []program) ([]startRow, error) {
 	rows := make([]startRow, len(programs))
 	err := repeat(o.Rounds/2, func(round int) error {
@@ -52,7 +52,7 @@ func measureStarts(ctx context.Context, o options, programs []program) ([]startR
 	return rows, err
 }
 
-// A loadRow is what a program holds after many calls, in MiB.
+// A loadRow is a program's memory after many calls, in MiB.
 type loadRow struct {
 	Name  string
 	Peak  figure
@@ -64,10 +64,10 @@ func (o options) Moments() []time.Duration {
 	return []time.Duration{0, o.Minute / 6, o.Minute / 2, o.Minute}
 }
 
-// loads is how often that is done: each time takes more than a minute.
+// loads is how often a load is measured: each takes more than a minute.
 const loads = 3
 
-// measureLoad starts an agent anew each time, calls it and looks at its memory.
+// measureLoad starts a new agent each time, calls it and looks at its memory.
 func measureLoad(ctx context.Context, o options, p program) (loadRow, error) {
 	row := loadRow{Name: p.name, After: make([]figure, len(o.Moments()))}
 	for range loads {
@@ -96,7 +96,7 @@ func measureLoad(ctx context.Context, o options, p program) (loadRow, error) {
 	return row, nil
 }
 
-// callOften makes a load's calls, each caller over connections of its own. Calls that fail are work for an agent too.
+// callOften makes the calls of a load, each caller over its own connections. Failing calls are work for an agent too.
 func callOften(ctx context.Context, calls int64, p program) {
 	var (
 		wait  sync.WaitGroup

@@ -35,8 +35,8 @@ const (
 	linkPath   = linkDir + `\mount`
 )
 
-// A node is what clients see of one agent, by the names of the API's groups: of each the hub, which is the version that all
-// others lead to. Two more are the services of the admin endpoint.
+// A node holds the clients of one agent, by the names of the API's groups: of each group the hub, which is the version that
+// all others lead to, and besides these the two services of the admin endpoint.
 type node map[string]service
 
 type service struct {
@@ -44,7 +44,7 @@ type service struct {
 	name string
 }
 
-// connect connects to the endpoints of an agent that is ready. What it does not serve is left out.
+// connect connects to the endpoints of an agent that is ready. Endpoints that it does not serve are left out.
 func connect(ctx context.Context, p program) node {
 	n := node{}
 	open := func(key, endpoint, name string) {
@@ -109,14 +109,14 @@ func (n node) prepare(ctx context.Context, disks uint32) (place, error) {
 	return at, errors.Join(err, n.call(ctx, "filesystem", "CreateSymlink", &filesystem.CreateSymlinkRequest{SourcePath: mountPath, TargetPath: linkPath}, &filesystem.CreateSymlinkResponse{}))
 }
 
-// kernelCalls counts the kernel calls that a call takes, which an emulated node's journal shows: unlike a time, that is
+// kernelCalls counts the kernel calls of one call from the emulated node's journal: unlike a time, the count is
 // exact. Other nodes keep no journal, and the count is 0.
 func (n node) kernelCalls(ctx context.Context, c call) (count int, err error) {
 	var page admin.ListJournalResponse
 	list := func(after uint64) error {
 		return n.call(ctx, "admin", "ListJournal", &admin.ListJournalRequest{After: after}, &page)
 	}
-	if err := c(ctx); err != nil { // the agent remembers things of a first call
+	if err := c(ctx); err != nil { // the agent remembers things from a first call
 		return 0, err
 	}
 	if list(0) != nil {
@@ -141,7 +141,7 @@ func (n node) kernelCalls(ctx context.Context, c call) (count int, err error) {
 	}
 }
 
-// measureLife has a volume live, again and again, and returns the milliseconds of each life.
+// measureLife takes a volume through its life, again and again, and returns the milliseconds of each life.
 func measureLife(ctx context.Context, o options, n node) (lives figure, err error) {
 	err = repeat(o.Rounds/2, func(round int) error {
 		took, err := n.live(ctx, fmt.Sprintf("life-%d", round))
@@ -152,9 +152,9 @@ func measureLife(ctx context.Context, o options, n node) (lives figure, err erro
 }
 
 // live makes the calls of a driver that stages, publishes, grows, unpublishes and unstages a volume, on a disk that is
-// attached for it. It returns what they took together.
+// attached for it. It returns the time of all the calls together.
 func (n node) live(ctx context.Context, name string) (took float64, err error) {
-	const adapter = 7 // where no other disk is
+	const adapter = 7 // where there is no other disk
 	var (
 		attached admin.AttachDiskResponse
 		detached admin.DetachDiskResponse

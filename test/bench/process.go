@@ -17,22 +17,22 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// startLimit is how long a program may take to be ready, on a machine that does much else.
+// startLimit is how long a program may take to be ready on a busy machine.
 const startLimit = time.Minute
 
-// A program is started and called.
+// A program is a program that is started and called.
 type program struct {
 	name    string
 	command []string
-	silent  bool   // it does not say when it is ready
+	silent  bool   // it does not report when it is ready
 	sockets string // the directory of an agent's endpoints, where they are not pipes
 	at      place  // what an agent's reads ask about
 }
 
-// with starts a program, and kills it when something is done with it. The agent prints a line when its last endpoint is
-// open, the empty program at once; to ask for the endpoints meanwhile would take the processor from what is measured.
+// with starts a program, runs f on it, and kills it. The agent prints a line when its last endpoint is open, and the empty
+// program prints one at once; polling the endpoints meanwhile would take processor time from the measured program.
 func with(ctx context.Context, p program, do func(pid int, took float64) error) error {
-	command := exec.CommandContext(ctx, p.command[0], p.command[1:]...) //nolint:gosec // the binaries that are to be measured
+	command := exec.CommandContext(ctx, p.command[0], p.command[1:]...) //nolint:gosec // the binaries to measure
 	var log strings.Builder
 	command.Stderr = &log
 	stdout, err := command.StdoutPipe()
@@ -48,7 +48,7 @@ func with(ctx context.Context, p program, do func(pid int, took float64) error) 
 	}
 	defer func() {
 		_ = command.Process.Kill()
-		_ = command.Wait() // its error says that it was killed
+		_ = command.Wait() // its error reports that it was killed
 	}()
 	if p.silent {
 		err = pause(ctx, 5*time.Second)
@@ -65,7 +65,7 @@ func with(ctx context.Context, p program, do func(pid int, took float64) error) 
 	return do(command.Process.Pid, took)
 }
 
-// pause waits, for as long as the context lasts.
+// pause waits, unless the context ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -75,8 +75,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// serveEcho is a gRPC server without options or interceptors. It ends with its standard input, as the process does that
-// started it.
+// serveEcho is a gRPC server without options or interceptors. It ends with its standard input, as the process that started
+// it does.
 func serveEcho(address string) error {
 	l, err := listen(address)
 	if err != nil {
@@ -100,7 +100,7 @@ func serveEcho(address string) error {
 	return s.Serve(l)
 }
 
-// echoOf is an echo whose request and response together have as many bytes as those of another call.
+// echoOf returns an echo call whose request and response together are as long as those of another call.
 func echoOf(conn *grpc.ClientConn, request, response proto.Message) call {
 	const overhead = 2 // tag and length of the field
 	message := wrapperspb.Bytes(make([]byte, max((proto.Size(request)+proto.Size(response))/2-overhead, 0)))

@@ -16,7 +16,7 @@ import (
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 )
 
-// A place is what the reads ask about on a node.
+// A place holds what the reads ask about on a node.
 type place struct {
 	disk         uint32
 	volume       string // empty: none is known
@@ -28,7 +28,7 @@ type place struct {
 type read struct {
 	group, method     string
 	request, response proto.Message
-	all               bool // it answers about all disks, so more disks are more work
+	all               bool // it asks about all disks, so more disks are more work
 }
 
 // reads are the read-only methods.
@@ -56,24 +56,24 @@ func reads(at place) []read {
 		read{"volume", "GetDiskNumberFromVolumeID", &volume.GetDiskNumberFromVolumeIDRequest{VolumeId: at.volume}, &volume.GetDiskNumberFromVolumeIDResponse{}, false})
 }
 
-// on is the read as a call of one node.
+// on returns the read as a call to one node.
 func (r read) on(n node) call {
 	return func(ctx context.Context) error {
 		return n.call(ctx, r.group, r.method, r.request, r.response.ProtoReflect().New().Interface())
 	}
 }
 
-// A readRow is what was measured of one read and of the echo beside it: kernel calls, and milliseconds.
+// A readRow is the result for one read and the echo beside it: kernel calls, and milliseconds.
 type readRow struct {
 	Name           string
 	Failure        string // why it was not measured
-	All            bool   // it answers about all disks
+	All            bool   // it asks about all disks
 	Kernel         int    // 0: not known
 	One, EchoOne   figure
 	Many, EchoMany figure
 }
 
-// callers are how many call at once, besides one.
+// callers is how many callers call at once, apart from the runs with one.
 const callers = 64
 
 // measureReads measures all reads of a node beside the echo.

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// What the goals are. Those of reads hold where somebody can feel them: a volume's life has some twenty calls, and a call
-// that takes a millisecond more than it might is felt by nobody.
+// The goals. Those of reads stop at what somebody can feel: a volume's life has some twenty calls, and nobody feels a
+// call that takes a millisecond longer.
 const (
 	mostMegabytes = 16.  // of the released csi-proxy.exe
 	mostStart     = 1.6  // times the empty program's
@@ -28,7 +28,7 @@ const (
 	felt          = 1.   // ms
 )
 
-// A report is what a page tells.
+// A report is the content of a page.
 type report struct {
 	Windows   bool
 	System    string
@@ -41,14 +41,14 @@ type report struct {
 	Hosts     []host
 }
 
-// A host has the calls of one agent.
+// A host is the results of one agent's calls.
 type host struct {
 	Name  string
 	Reads []readRow
 	Life  figure // of a volume
 }
 
-// begin looks at the machine.
+// begin records the machine and the time.
 func begin() report {
 	r := report{Windows: runtime.GOOS == "windows", System: system(), Begun: time.Now(), Load: "unknown"}
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
@@ -87,7 +87,7 @@ func listed(names []string) string {
 	return strings.Join(names, "; ")
 }
 
-// goals judges what was measured.
+// goals judges the results.
 func (r *report) goals() []goal {
 	if r.Windows {
 		return r.windowsGoals()
@@ -111,7 +111,7 @@ func (r *report) goals() []goal {
 
 func exactly(v float64) benchmath.Summary { return figure{v}.span() }
 
-// windowsGoals are about the agent on the machine itself, the first after the empty program.
+// windowsGoals judges the agent on the machine itself, the first after the empty program.
 func (r *report) windowsGoals() []goal {
 	empty, agent, load := r.Starts[0], r.Starts[1], r.Loads[0]
 	size := goal{Text: fmt.Sprintf("size of csi-proxy.exe: ≤ %.0f MB", mostMegabytes)}

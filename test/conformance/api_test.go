@@ -20,11 +20,11 @@ import (
 type api struct {
 	group, version string
 	client         closer
-	direct         grpc.ClientConnInterface // calls go through it if it is not nil, and through the client otherwise
+	direct         grpc.ClientConnInterface // calls go through it unless it is nil, and otherwise through the client
 	methods        []*method
 }
 
-// of is the method for an operation, nil when the version has none.
+// of returns the method for an operation, nil when the version has none.
 func (a *api) of(operation string) *method {
 	i := slices.IndexFunc(a.methods, func(m *method) bool { return m.operation == operation })
 	if i < 0 {
@@ -58,7 +58,7 @@ func open(t testing.TB, n site, group, version string) *api {
 	return a
 }
 
-// service is the released service of a version.
+// service returns the released service of a version.
 func service(t testing.TB, group, version string) protoreflect.ServiceDescriptor {
 	t.Helper()
 	files, err := released.Descriptors()
@@ -72,7 +72,7 @@ func service(t testing.TB, group, version string) protoreflect.ServiceDescriptor
 // A served is a version that the agent lists.
 type served struct{ group, version string }
 
-// listed are the versions that the agent serves, in its order.
+// listed returns the versions that the agent serves, in its order.
 func listed(t testing.TB, n site) []served {
 	t.Helper()
 	reply, err := n.admin(t).ListAPIs(t.Context(), &admin.ListAPIsRequest{})
@@ -84,7 +84,7 @@ func listed(t testing.TB, n site) []served {
 	return all
 }
 
-// closest is the version of a group that came with another group's version: the newest one that is not newer, or else
+// closest returns the version of a group that came with another group's version: the newest one that is not newer, or else
 // the oldest.
 func closest(all []served, group, version string) string {
 	at := apiversion.NewVersionOrPanic(version)

@@ -24,8 +24,8 @@ func TestAzureDiskBeta(t *testing.T) {
 	})
 }
 
-// azureBeta finds its disk by LUN 2, never sets a disk's state, unmounts by removing the mount point, and asks to
-// resize a disk number.
+// azureBeta finds its disk by LUN 2, never sets a disk's state, unmounts by removing the mount point, and resizes by
+// disk number.
 type azureBeta struct {
 	ctx        stdcontext.Context //nolint:containedctx // drivers pass one context everywhere
 	disk       *diskbeta.Client
@@ -100,7 +100,7 @@ func (d *azureBeta) stage(staging string) error {
 	return err
 }
 
-// publish removes what is there, even the right link.
+// publish removes whatever is there, even the right link.
 func (d *azureBeta) publish(staging, publish string) error {
 	there, err := d.exists(publish)
 	if err != nil {
@@ -132,7 +132,7 @@ func (d *azureBeta) stats(publish string) (total, used int64, err error) {
 	return reply.GetVolumeSize(), reply.GetVolumeUsedSize(), err
 }
 
-// expand is what the driver does once its own comparison of sizes lets it.
+// expand does what the driver does once its own comparison of sizes lets it.
 func (d *azureBeta) expand(publish string) error {
 	id, err := d.volumeAt(withDrive(publish))
 	if err != nil {
@@ -149,7 +149,7 @@ func (d *azureBeta) rmdir(path string) error {
 
 func (d *azureBeta) unpublish(publish string) error { return d.rmdir(publish) }
 
-// unstage removes the live mount point; what comes before only warns.
+// unstage removes the live mount point; earlier failures are only warnings.
 func (d *azureBeta) unstage(staging string) error {
 	if id, err := d.volumeAt(staging); err == nil {
 		_, _ = d.volume.WriteVolumeCache(d.ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: id})

@@ -38,7 +38,7 @@ func TestGCPBeta(t *testing.T) {
 	wantCode(t, "a link where a directory is", d.mountSensitive(betaStaging, pods+`\taken`), codes.AlreadyExists)
 }
 
-// gcpBeta finds its disk by the last word of page 83, and leaves paths as kubelet gives them in several calls.
+// gcpBeta finds its disk by the last word of page 83, and in several calls passes paths as kubelet gives them.
 type gcpBeta struct {
 	ctx        stdcontext.Context //nolint:containedctx // drivers pass one context everywhere
 	disk       *diskbeta.Client
@@ -59,7 +59,7 @@ func (d *gcpBeta) findDevice() (string, error) {
 	return "", errors.New("no disk is called disk-2")
 }
 
-// mounted takes an error, that the path is missing above all, for "not mounted".
+// mounted takes any error, above all that the path is missing, for "not mounted".
 func (d *gcpBeta) mounted(path string) bool {
 	reply, err := d.filesystem.IsMountPoint(d.ctx, &filesystemapi.IsMountPointRequest{Path: path})
 	return err == nil && reply.GetIsMountPoint()
@@ -160,7 +160,7 @@ func (d *gcpBeta) expand(publish string) error {
 	return err
 }
 
-// rmdir removes by force, with the context that it sends for all paths.
+// rmdir removes with force, with the context that it sends for all paths.
 func (d *gcpBeta) rmdir(path string) error {
 	_, err := d.filesystem.Rmdir(d.ctx, &filesystemapi.RmdirRequest{Path: withDrive(path), Context: filesystemapi.PathContext_POD, Force: true})
 	return err

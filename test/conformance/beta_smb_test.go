@@ -37,7 +37,7 @@ func TestSMBBeta(t *testing.T) {
 	n.holds(betaStaging+`\data`, "precious")
 	noError(t, d.unstage(betaStaging))
 	if err := d.stage(`\\fs.emulated\none`, betaStaging); err == nil {
-		t.Error("a share that is not there was staged")
+		t.Error("a missing share was staged")
 	}
 }
 
@@ -49,7 +49,7 @@ type smbBeta struct {
 	smb        *smbbeta.Client
 }
 
-// answered is the failure of a call, or the one that its response reports.
+// answered returns the failure of a call, or the one that its response reports.
 func answered(text string, err error) error {
 	if err == nil && text != "" {
 		return errors.New("in the response: " + text)

@@ -30,7 +30,7 @@ type betaNode struct {
 	t testing.TB
 }
 
-// startBeta starts an agent that serves the selected versions alone, where drivers look for it.
+// startBeta starts an agent that serves only the selected versions, where drivers look for it.
 func startBeta(t *testing.T, selected ...string) *betaNode {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // sockets need a short path
@@ -94,7 +94,7 @@ func (n *betaNode) write(path, content string) {
 	noError(n.t, os.WriteFile(host, []byte(content), 0o600))
 }
 
-// holds asserts what a file holds.
+// holds asserts a file's content.
 func (n *betaNode) holds(path, want string) {
 	n.t.Helper()
 	host, err := n.HostPath(withDrive(path))
@@ -114,7 +114,7 @@ type betaDriver interface {
 	unstage(staging string) error
 }
 
-// live takes a volume on disk 2 through a driver's life, each step of it twice, as kubelet does when an answer is lost.
+// live takes a volume on disk 2 through a driver's life, each step twice, as kubelet does when an answer is lost.
 func live(n *betaNode, d betaDriver) {
 	t := n.t
 	t.Helper()

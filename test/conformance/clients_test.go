@@ -28,14 +28,14 @@ import (
 	volumev2alpha1 "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
 )
 
-// closer is what all clients have in common.
+// closer is common to all clients.
 type closer interface{ Close() error }
 
 func client[C closer](open func(string) (C, error)) func(string) (closer, error) {
 	return func(socket string) (closer, error) { return open(socket) }
 }
 
-// clients open the client that drivers use, for each group and version.
+// clients returns, for each group and version, the function that opens the client that drivers use.
 func clients() map[string]func(socket string) (closer, error) {
 	return map[string]func(string) (closer, error){
 		"disk v1alpha1":       client(diskv1alpha1.NewClientWithPipePath),

@@ -11,8 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// A scenario is what an operation has to do in every version that has it. The parts get a driver that calls the
-// version under test and whose part of the test they fail.
+// A scenario is what an operation must do in every version that has it. Each part gets a driver that calls the
+// version under test and fails that part of the test.
 type scenario struct {
 	success, repeat, failure func(d *driver)
 }
@@ -21,7 +21,7 @@ func (s scenario) part(k mark) func(*driver) {
 	return map[mark]func(*driver){success: s.success, repeat: s.repeat, failure: s.failure}[k]
 }
 
-// scenarios are those of all operations, by the hub's names.
+// scenarios returns the scenarios of all operations, by the hub's names.
 func scenarios() map[string]scenario {
 	all := map[string]scenario{}
 	for _, group := range []map[string]scenario{diskScenarios(), fileScenarios(), volumeScenarios(), shareScenarios(), targetScenarios(), serviceScenarios()} {
@@ -34,10 +34,10 @@ func scenarios() map[string]scenario {
 
 func TestConformance(t *testing.T) { conformance(t, false) }
 
-// TestConformanceInProcess: a driver that calls the node in its own process gets what the sockets give.
+// TestConformanceInProcess: a driver that calls the node in its own process gets the same results as over the sockets.
 func TestConformanceInProcess(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("between caller and node there is nothing here that depends on the system")
+		t.Skip("nothing between caller and node depends on the system here")
 	}
 	if !testnode.Long() {
 		t.Skip("require CSI_PROXY_LONG: package inprocess has the short test of this")
@@ -58,12 +58,12 @@ func conformance(t *testing.T, inProcess bool) {
 		}
 	})
 	if only := flag.Lookup("test.run").Value.String(); strings.Contains(only, "/") {
-		t.Skipf("only a part ran (%s), so gaps are not looked for", only)
+		t.Skipf("only a part ran (%s), so gaps are not checked", only)
 	}
 	earned.check(t, all)
 }
 
-// conform runs all scenarios of one version on a node of its own.
+// conform runs all scenarios of one version on its own node.
 func conform(t *testing.T, all []served, version served, earned *marks, inProcess bool) {
 	t.Helper()
 	n := emulatedSite(t)
@@ -78,7 +78,7 @@ func conform(t *testing.T, all []served, version served, earned *marks, inProces
 	for _, m := range d.apis[0].methods {
 		s, ok := scenarios()[m.operation]
 		if !ok {
-			continue // the check of the marks says so
+			continue // the check of the marks reports it
 		}
 		for _, k := range allMarks() {
 			part := s.part(k)
@@ -90,7 +90,7 @@ func conform(t *testing.T, all []served, version served, earned *marks, inProces
 				defer n.node.Faults.Release()
 				part(d.with(t))
 				if k == hostile && m.api.direct != nil {
-					return // a method without fields can be sent nothing hostile in process
+					return // a method without fields takes nothing hostile in process
 				}
 				if !k.evidence(m) {
 					t.Errorf("%v was called %d times with success and %d without", m, m.succeeded, m.failed)

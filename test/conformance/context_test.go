@@ -10,7 +10,7 @@ import (
 )
 
 // TestPathContext asserts for every version that has path contexts that they mean nothing: neither PLUGIN (0) nor POD
-// (1), which drivers send for paths of the other kind, nor a number that was never given out. The one that matters is
+// (1), which drivers send for paths of the other kind, nor a number that was never assigned. The one that matters is
 // Rmdir, whose context has the field number that is force in later versions.
 func TestPathContext(t *testing.T) {
 	n := emulatedSite(t)

@@ -168,7 +168,7 @@ func diskScenarios() map[string]scenario {
 	}
 }
 
-// listingFails is the failure of what looks at all disks: not of one of them, which is left out, but of all.
+// listingFails is the failure of a call that looks at all disks: not of one disk, which would be left out, but of all.
 func listingFails[T any](list func(*driver) (T, error)) func(*driver) {
 	return func(d *driver) {
 		d.t.Helper()
@@ -181,7 +181,7 @@ func listingFails[T any](list func(*driver) (T, error)) func(*driver) {
 	}
 }
 
-// same compares.
+// same asserts that two values are equal.
 func same[T any](t testing.TB, got, want T) {
 	t.Helper()
 	if diff := cmp.Diff(got, want); diff != "" {
@@ -201,7 +201,7 @@ func twice[T any](d *driver, ask func(*driver) (T, error)) {
 	same(d.t, d.state(), before)
 }
 
-// unchanged asserts that doing again what was done succeeds and changes nothing.
+// unchanged asserts that repeating a call succeeds and changes nothing.
 func unchanged(d *driver, do func(*driver) error) {
 	d.t.Helper()
 	noError(d.t, do(d))

@@ -22,16 +22,16 @@ import (
 type driver struct {
 	t     testing.TB
 	site  site
-	node  *testnode.Node // nil where the site is no emulated node
+	node  *testnode.Node // nil where the site is not an emulated node
 	admin *adminclient.Client
 	apis  []*api
 	array address // the storage system
-	made  *int    // how many things were prepared, for their names
+	made  *int    // how many things were prepared, to name them apart
 
-	oversized []byte // a request, but for its length
+	oversized []byte // a request without its length prefix
 }
 
-// newDriver makes a driver of the wanted versions, and of the hubs for what those lack.
+// newDriver makes a driver with the wanted versions, and with the hubs for what those lack.
 func newDriver(t testing.TB, n site, all []served, wanted ...served) *driver {
 	t.Helper()
 	d := &driver{t: t, site: n, node: n.emulated(), array: array(), made: new(int), oversized: protowire.AppendBytes(protowire.AppendTag(nil, 99, protowire.BytesType), make([]byte, 4<<20))}
@@ -47,14 +47,14 @@ func newDriver(t testing.TB, n site, all []served, wanted ...served) *driver {
 	return d
 }
 
-// with is the driver in a part of the test.
+// with returns the driver for one part of the test.
 func (d *driver) with(t testing.TB) *driver {
 	part := *d
 	part.t = t
 	return &part
 }
 
-// lookUp is the method that an operation calls, nil when no version has it.
+// lookUp returns the method that an operation calls, nil when no version has it.
 func (d *driver) lookUp(operation string) *method {
 	for _, a := range d.apis {
 		if m := a.of(operation); m != nil {
@@ -64,7 +64,7 @@ func (d *driver) lookUp(operation string) *method {
 	return nil
 }
 
-// find is the method that an operation calls.
+// find returns the method that an operation calls.
 func (d *driver) find(operation string) *method {
 	d.t.Helper()
 	m := d.lookUp(operation)
@@ -74,13 +74,13 @@ func (d *driver) find(operation string) *method {
 	return m
 }
 
-// has tells whether an operation's request holds something.
+// has reports whether an operation's request has a field of that meaning.
 func (d *driver) has(operation string, what meaning) bool {
 	d.t.Helper()
 	return d.find(operation).field(what) != nil
 }
 
-// call calls an operation and checks what is true of every answer.
+// call calls an operation and checks what holds for every answer.
 func (d *driver) call(operation string, v values) (reply, error) {
 	d.t.Helper()
 	m := d.find(operation)
@@ -117,14 +117,14 @@ func (d *driver) checkError(m *method, err error) {
 	d.t.Errorf("%v failed without a reason: %v", m, err)
 }
 
-// A reply is a response whose fields are found by what they mean.
+// A reply is a response whose fields are found by their meaning.
 type reply struct {
 	t       testing.TB
 	method  *method
 	message protoreflect.Message
 }
 
-// reply takes a response, which must not tell of an error.
+// reply wraps a response, which must not report an error.
 func (d *driver) reply(m *method, message proto.Message) reply {
 	d.t.Helper()
 	r := reply{d.t, m, message.ProtoReflect()}
@@ -143,12 +143,12 @@ func (r reply) get(what meaning) protoreflect.Value {
 	return r.message.Get(f)
 }
 
-// diskNumber is the number of a disk, which has to be in its plain decimal form where it is a string.
+// diskNumber returns the number of a disk, which must be in its plain decimal form where it is a string.
 func diskNumber(t testing.TB, text string) uint32 {
 	t.Helper()
 	var number uint32
 	if _, err := fmt.Sscan(text, &number); err != nil || fmt.Sprint(number) != text {
-		t.Errorf("%q is no disk number", text)
+		t.Errorf("%q is not a disk number", text)
 	}
 	return number
 }

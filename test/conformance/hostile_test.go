@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// attack sends a method what no honest caller sends, and asserts that it is refused and that nothing has changed.
+// attack sends a method requests that no honest caller sends, and asserts that they are refused and that nothing has changed.
 func attack(d *driver, m *method) {
 	number, id, at := d.mounted()
 	harmless := values{
@@ -111,12 +111,12 @@ func badValues(m *method, f protoreflect.FieldDescriptor, what meaning) (all []b
 	case serviceName:
 		bad(codes.InvalidArgument, "", "a/b", `a\b`, "a\x00b", strings.Repeat("a", 300), strings.Repeat("a", long))
 		bad(codes.NotFound, "*", "Spooler ", "' OR 1=1", "nothing")
-	default: // of a flag both values are honest
+	default: // both values of a flag are honest
 	}
 	return all
 }
 
-// checkBytes sends requests that generated code would not make.
+// checkBytes sends requests that generated code would not produce.
 func (d *driver) checkBytes(m *method) {
 	d.t.Helper()
 	fields := m.request().ProtoReflect().Descriptor().Fields()
@@ -158,7 +158,7 @@ func emptyRequest(m *method) codes.Code {
 	return codes.OK
 }
 
-// verbatim sends bytes for any request, and does not look into the response.
+// verbatim sends the given bytes for any request, and ignores the response.
 type verbatim struct{ bytes []byte }
 
 func (v verbatim) Marshal(any) ([]byte, error) { return v.bytes, nil }

@@ -56,7 +56,7 @@ func (d *driver) discover() ([]string, error) {
 	return d.texts("DiscoverTargetPortal", values{portal: d.array}, targets)
 }
 
-// portals are the addresses that are registered.
+// portals returns the addresses that are registered.
 func (d *driver) portals() ([]address, error) {
 	d.t.Helper()
 	list, err := ask[protoreflect.List](d, "ListTargetPortals", nil, portals)
@@ -92,7 +92,7 @@ func (d *driver) targetDisks(name string) ([]string, error) {
 	return d.texts("GetTargetDisks", values{portal: d.array, target: name}, ids)
 }
 
-// discovered registers the portal and finds its targets.
+// discovered registers the portal and returns its targets.
 func (d *driver) discovered() {
 	d.t.Helper()
 	noError(d.t, d.addPortal())
@@ -100,7 +100,7 @@ func (d *driver) discovered() {
 	noError(d.t, err)
 }
 
-// forget takes away what a part of the test has left.
+// forget removes what a part of the test has left.
 func (d *driver) forget() {
 	d.t.Helper()
 	d.node.Faults.Release()
@@ -221,7 +221,7 @@ func targetScenarios() map[string]scenario {
 		"GetTargetDisks": {
 			success: func(d *driver) {
 				d.discovered()
-				got, err := d.targetDisks(openTarget) // without a session: none, and no failure
+				got, err := d.targetDisks(openTarget) // without a session: no disks, and no failure
 				noError(d.t, err)
 				same(d.t, len(got), 0)
 				noError(d.t, d.connect(openTarget))
@@ -268,7 +268,7 @@ func thenForget(part func(*driver)) func(*driver) {
 	}
 }
 
-// initiatorFails asserts what a failing call of the initiator comes to.
+// initiatorFails asserts how a failing call of the initiator is reported.
 func initiatorFails(d *driver, function string, do func() error) {
 	d.t.Helper()
 	d.node.Faults.Add(testnode.Fault{Function: function, Error: win32.ERROR_ACCESS_DENIED})

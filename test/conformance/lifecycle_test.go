@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// TestLifecycle takes a disk through the life that drivers give it, with each version of the volume group and the
-// versions of the other groups that came with it. What a version lacks is called in its hub.
+// TestLifecycle takes a disk through a driver's whole life, with each version of the volume group and the
+// versions of the other groups that came with it. Methods that a version lacks are called in its hub.
 func TestLifecycle(t *testing.T) {
 	eachVersion(t, "volume", func(t *testing.T, n site, all []served, at served) {
 		wanted := []served{at, {"disk", closest(all, "disk", at.version)}, {"filesystem", closest(all, "filesystem", at.version)}}
@@ -38,7 +38,7 @@ func TestLifecycle(t *testing.T) {
 	})
 }
 
-// lived asserts that a life used all operations of the groups. Of a life that went well it names the methods, for those
+// lived asserts that a life used all operations of the groups. If the life went well it logs the methods, for those
 // who gather what was proved where.
 func lived(d *driver, groups ...served) {
 	d.t.Helper()
@@ -48,7 +48,7 @@ func lived(d *driver, groups ...served) {
 			continue
 		}
 		if m.succeeded == 0 {
-			d.t.Errorf("the life did without %s", operation)
+			d.t.Errorf("the life did not use %s", operation)
 			continue
 		}
 		if !d.t.Failed() {
@@ -57,7 +57,7 @@ func lived(d *driver, groups ...served) {
 	}
 }
 
-// A life is that of a raw disk.
+// A life is the life of a raw disk.
 type life struct {
 	*driver
 	staging, publish string
@@ -180,7 +180,7 @@ func (l *life) grow() {
 	same(l.t, len(l.read(l.publish+`\data`)), 8<<14)
 }
 
-// unstage takes everything away and the disk offline.
+// unstage undoes everything and takes the disk offline.
 func (l *life) unstage() {
 	noError(l.t, l.rmdir(l.publish, true))
 	noError(l.t, l.unmount(l.volume, l.staging))

@@ -11,7 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// The lives of what is no disk, with each version that can live them.
+// The lives of shares, targets and services, with each version that can live them.
 
 // TestShareLifecycle maps a share as kubelet's SMB drivers do.
 func TestShareLifecycle(t *testing.T) {
@@ -82,7 +82,7 @@ func TestTargetLifecycle(t *testing.T) {
 	})
 }
 
-// TestServiceLifecycle starts and stops a service, and leaves it as it was.
+// TestServiceLifecycle starts and stops a service, and leaves it as it found it.
 func TestServiceLifecycle(t *testing.T) {
 	eachVersion(t, "system", func(t *testing.T, n site, all []served, at served) {
 		d := newDriver(t, n, all, at)

@@ -16,8 +16,8 @@ type mark rune
 const (
 	success mark = 'S' // it does what it says
 	repeat  mark = 'R' // once more, it succeeds and changes nothing
-	failure mark = 'F' // it fails with the right code, by a missing object or a failing kernel call
-	hostile mark = 'H' // it refuses what no honest caller sends, and nothing has changed
+	failure mark = 'F' // it fails with the right code, because of a missing object or a failing kernel call
+	hostile mark = 'H' // it refuses requests that no honest caller sends, and nothing has changed
 )
 
 func allMarks() []mark { return []mark{success, repeat, failure, hostile} }
@@ -26,7 +26,7 @@ func (k mark) String() string {
 	return map[mark]string{success: "success", repeat: "repeat", failure: "failure", hostile: "hostile"}[k]
 }
 
-// evidence tells whether a method was called as a mark implies, so that a scenario cannot pass by not calling it.
+// evidence reports whether a method was called as a mark implies, so that a scenario cannot pass without calling it.
 func (k mark) evidence(m *method) bool {
 	switch k {
 	case success:
@@ -38,7 +38,7 @@ func (k mark) evidence(m *method) bool {
 	}
 }
 
-// marks are what all methods have earned.
+// marks collects the marks that all methods have earned.
 type marks struct {
 	mu    sync.Mutex
 	given map[served]map[string]string // by version and method

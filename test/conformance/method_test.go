@@ -21,7 +21,7 @@ type method struct {
 	descriptor protoreflect.MethodDescriptor // as released
 	function   reflect.Value                 // of the client: func(context, *Request, ...grpc.CallOption) (*Response, error)
 
-	succeeded, failed int // calls since the last time that marks were given
+	succeeded, failed int // calls since marks were last given
 }
 
 func (m *method) String() string { return fmt.Sprintf("%s %s %s", m.api.group, m.api.version, m.name) }
@@ -38,25 +38,25 @@ func newMethod(t testing.TB, a *api, d protoreflect.MethodDescriptor) *method {
 	if in.FullName() != d.Input().FullName() || out.FullName() != d.Output().FullName() {
 		t.Fatalf("the client's %v takes a %s and answers a %s, not %s and %s", m, in.FullName(), out.FullName(), d.Input().FullName(), d.Output().FullName())
 	}
-	if _, ok := scenarios()[m.operation]; !ok { // the check of the marks will say so
+	if _, ok := scenarios()[m.operation]; !ok { // the check of the marks will report it
 		return m
 	}
 	for _, message := range []protoreflect.MessageDescriptor{in, out} {
 		for i := range message.Fields().Len() {
 			if f := message.Fields().Get(i); meaningOf(string(f.Name())) == "" {
-				t.Fatalf("%v has the field %s, of which these tests do not know what it means", m, f.Name())
+				t.Fatalf("%v has the field %s, whose meaning these tests do not know", m, f.Name())
 			}
 		}
 	}
 	return m
 }
 
-// request is an empty request of the version's own type.
+// request returns an empty request of the version's own type.
 func (m *method) request() proto.Message {
 	return reflect.New(m.function.Type().In(1).Elem()).Interface().(proto.Message)
 }
 
-// field finds a field of the request by what it means.
+// field finds a field of the request by its meaning.
 func (m *method) field(what meaning) protoreflect.FieldDescriptor {
 	return fieldOf(m.request().ProtoReflect().Descriptor(), what)
 }
@@ -95,11 +95,11 @@ func (m *method) invoke(ctx stdcontext.Context, request proto.Message, options .
 	return out[0].Interface().(proto.Message), nil
 }
 
-// values are the fields of a request by what they mean: a disk number is an uint32, or a string where it is to be
+// values are the fields of a request by their meaning: a disk number is a uint32, or a string where it is meant to be
 // hostile, a size an int64, a portal an address, the rest string or bool.
 type values map[meaning]any
 
-// fill makes a request of values. A context is left out where a version has none; anything else has to fit.
+// fill makes a request from values. A context is left out where a version has none; every other value needs a field.
 func (m *method) fill(t testing.TB, v values) proto.Message {
 	t.Helper()
 	request := m.request()

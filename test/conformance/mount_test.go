@@ -11,17 +11,17 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// notMounted is in the text by which the AWS EBS driver knows that nothing is mounted.
+// notMounted is in the text from which the AWS EBS driver learns that nothing is mounted.
 const notMounted = "because it does not exist"
 
-// mountScenarios are those of the operations that bring volumes and paths together.
+// mountScenarios returns the scenarios of the operations that bring volumes and paths together.
 func mountScenarios() map[string]scenario {
 	return map[string]scenario{
 		"MountVolume": {
 			success: func(d *driver) {
 				number, id := d.ntfs()
 				at := d.fresh()
-				noError(d.t, d.mount(id, at[len(`C:`):])) // kubelet's staging paths have no drive, nor need they be there
+				noError(d.t, d.mount(id, at[len(`C:`):])) // kubelet's staging paths have no drive and need not exist
 				d.write(at+`\data`, "precious")
 				same(d.t, d.treeOf(number).GetPartitions()[1].GetVolume().GetMountPoints(), []string{at + `\`})
 				second := d.directory()

@@ -2,10 +2,10 @@
 
 package conformance
 
-// The scenarios speak of operations and of what fields mean. These tables say how the versions call them. They are
-// written down here and not taken from the agent's own tables, which they are to prove.
+// The scenarios speak of operations and of the meaning of fields. These tables give the versions' names for them. They are
+// written here and not taken from the agent's own tables, which these tests are to prove.
 
-// operation is the hub's name of a method of any version.
+// operation returns the hub's name for a method of any version.
 func operation(group, method string) string {
 	old := map[string]string{
 		"disk DiskStats":              "GetDiskStats",
@@ -24,7 +24,7 @@ func operation(group, method string) string {
 	return method
 }
 
-// A meaning is what a field of a request or response holds, however a version calls it.
+// A meaning is what a field of a request or response holds, whatever a version calls the field.
 type meaning string
 
 const (
@@ -69,7 +69,7 @@ const (
 	inBand    meaning = "error in the response"
 )
 
-// meaningOf is what a field means, "" for one that these tests do not know.
+// meaningOf returns the meaning of a field, "" for a field that these tests do not know.
 func meaningOf(field string) meaning {
 	return map[string]meaning{
 		"disk_number": disk, "diskNumber": disk, "diskID": disk, "disk_id": disk,

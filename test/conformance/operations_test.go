@@ -28,7 +28,7 @@ func (d *driver) listDiskLocations() (map[uint32]location, error) {
 	return found, nil
 }
 
-// diskIDs are what a disk is known by.
+// diskIDs are the identifiers of a disk.
 type diskIDs struct{ Page83, SerialNumber string }
 
 func (d *driver) listDiskIDs() (map[uint32]diskIDs, error) {
@@ -54,7 +54,7 @@ func (d *driver) listDiskIDs() (map[uint32]diskIDs, error) {
 	return found, nil
 }
 
-// ask calls an operation that answers one value.
+// ask calls an operation that answers with one value.
 func ask[T any](d *driver, operation string, v values, what meaning) (answer T, err error) {
 	d.t.Helper()
 	r, err := d.call(operation, v)
@@ -177,7 +177,7 @@ func (d *driver) volumeStats(id string) (stats, error) {
 	return stats{r.get(total).Int(), r.get(used).Int()}, nil
 }
 
-// diskOf is the number of the disk of a volume, which is signed in old versions.
+// diskOf returns the number of a volume's disk, which is signed in old versions.
 func (d *driver) diskOf(id string) (uint32, error) {
 	d.t.Helper()
 	r, err := d.call("GetDiskNumberFromVolumeID", values{volume: id})

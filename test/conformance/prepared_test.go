@@ -16,7 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
 
-// What scenarios find prepared, made without the version that is tested.
+// The things that scenarios find prepared, made without the version under test.
 
 const (
 	kubelet = `C:\var\lib\kubelet`
@@ -27,13 +27,13 @@ const (
 	unknownVolume = `\\?\Volume{12345678-9abc-def0-1234-56789abcdef0}\`
 )
 
-// fresh is a path that is not there; its parent is.
+// fresh returns a path that does not exist; its parent does.
 func (d *driver) fresh() string {
 	*d.made++
 	return fmt.Sprintf(`%s\p%d`, pods, *d.made)
 }
 
-// directory is a fresh directory.
+// directory returns a fresh directory.
 func (d *driver) directory() string {
 	d.t.Helper()
 	at := d.fresh()
@@ -42,7 +42,7 @@ func (d *driver) directory() string {
 	return at
 }
 
-// blank attaches a blank disk of 1 GiB, which goes again with the part of the test.
+// blank attaches a blank disk of 1 GiB, which goes away with the part of the test.
 func (d *driver) blank() uint32 {
 	d.t.Helper()
 	*d.made++
@@ -92,7 +92,7 @@ func (d *driver) linked(to string) string {
 	return at
 }
 
-// present tells whether a path is there, whatever it is.
+// present reports whether a path exists, whatever it is.
 func (d *driver) present(at string) bool {
 	d.t.Helper()
 	reply, err := d.node.Filesystem.PathExists(d.t.Context(), &filesystemapi.PathExistsRequest{Path: at})
@@ -100,7 +100,7 @@ func (d *driver) present(at string) bool {
 	return reply.GetExists()
 }
 
-// intact asserts that the file of a mounted volume is what it was.
+// intact asserts that the file of a mounted volume is unchanged.
 func (d *driver) intact(at string) {
 	d.t.Helper()
 	if got := d.read(at + `\data`); got != "precious" {
@@ -108,7 +108,7 @@ func (d *driver) intact(at string) {
 	}
 }
 
-// withDrive is how drivers normalise a path, where they do.
+// withDrive normalises a path as drivers do, where they do.
 func withDrive(path string) string {
 	path = strings.ReplaceAll(path, "/", `\`)
 	if strings.HasPrefix(path, `\`) {
@@ -145,7 +145,7 @@ func (d *driver) tree() *admin.GetTreeResponse {
 	return tree
 }
 
-// treeOf is a disk as the agent's administrators see it.
+// treeOf returns a disk as the agent's administrators see it.
 func (d *driver) treeOf(number uint32) *admin.Disk {
 	d.t.Helper()
 	for _, disk := range d.tree().GetDisks() {
@@ -157,7 +157,7 @@ func (d *driver) treeOf(number uint32) *admin.Disk {
 	return nil
 }
 
-// state is all disks, partitions, volumes and mount points, the mapped shares, and the entries of the directory of pods.
+// state returns all disks, partitions, volumes and mount points, the mapped shares, and the entries of the directory of pods.
 func (d *driver) state() string {
 	d.t.Helper()
 	entries, err := os.ReadDir(d.hostPath(pods))
@@ -166,7 +166,7 @@ func (d *driver) state() string {
 	return text + strings.Join(strings.Fields(prototext.Format(d.tree())), " ") // prototext varies its blanks
 }
 
-// scribble writes into a disk as another system would.
+// scribble writes to a disk as another system would.
 func (d *driver) scribble(number uint32, offset int64, text string) {
 	d.t.Helper()
 	image, err := d.node.Emulated.DiskImage(number)
@@ -178,7 +178,7 @@ func (d *driver) scribble(number uint32, offset int64, text string) {
 	noError(d.t, f.Close())
 }
 
-// scribbled tells whether what was written is still there.
+// scribbled reports whether the written bytes are still there.
 func (d *driver) scribbled(number uint32, offset int64, text string) bool {
 	d.t.Helper()
 	image, err := d.node.Emulated.DiskImage(number)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestReleased counts the methods of the whole API, asserts that a group is served in all of its versions or in none,
-// and lists what is not served.
+// and lists the methods that are not served.
 func TestReleased(t *testing.T) {
 	all := listed(t, emulatedSite(t))
 	methods, missing := 0, 0
@@ -23,7 +23,7 @@ func TestReleased(t *testing.T) {
 		missing += count
 		t.Logf("%s %s is not served: %d methods", api.Group, api.Version, count)
 		if slices.ContainsFunc(all, func(other served) bool { return other.group == api.Group }) {
-			t.Errorf("%s is served, and not in version %s", api.Group, api.Version)
+			t.Errorf("%s is served, but not in version %s", api.Group, api.Version)
 		}
 	}
 	if methods == 0 {

@@ -13,24 +13,24 @@ import (
 )
 
 // siteVariable chooses the node that lives are lived on: windows is the machine that the tests run on, with an agent of
-// its own; anything else an emulated node.
+// its own; anything else is an emulated node.
 const siteVariable = "CSI_PROXY_TEST_NODE"
 
 // A site is a node with an agent, and what the tests do to it behind the agent's back.
 type site interface {
-	// endpoint is where a version of an API answers; admin connects to the admin endpoint.
+	// endpoint returns where a version of an API answers; admin connects to the admin endpoint.
 	endpoint(group, version string) string
-	// inProcess is what calls go through instead, nil to use the endpoints.
+	// inProcess is what calls go through instead; nil: they use the endpoints.
 	inProcess() grpc.ClientConnInterface
 	admin(t testing.TB) *adminclient.Client
 
 	// emulated is the emulated node, nil where there is none.
 	emulated() *testnode.Node
 
-	// hostPath is where a path of the node is for this process.
+	// hostPath returns where this process finds a path of the node.
 	hostPath(windowsPath string) (string, error)
 
-	// disk offers a raw disk. grow gives one that disk offered a new total size in bytes; it may have another number then.
+	// disk offers a raw disk. grow gives a disk that disk offered a new total size in bytes; its number may change.
 	disk(t testing.TB) offeredDisk
 	grow(t testing.TB, number uint32, size int64) (now uint32)
 
@@ -40,7 +40,7 @@ type site interface {
 	biosSerial(t testing.TB) string
 }
 
-// An offeredDisk is a raw disk and what is known of it without asking the agent.
+// An offeredDisk is a raw disk and what is known about it without asking the agent.
 type offeredDisk struct {
 	number uint32
 	size   int64
@@ -58,7 +58,7 @@ type offeredTarget struct {
 	chapUser, chapKey string
 }
 
-// siteFor is a node for one life: an emulated one of its own, or the machine that all lives share.
+// siteFor returns a node for one life: an emulated one of its own, or the machine that all lives share.
 func siteFor(t testing.TB) site {
 	t.Helper()
 	if onWindowsNode() {
@@ -69,7 +69,7 @@ func siteFor(t testing.TB) site {
 
 func onWindowsNode() bool { return os.Getenv(siteVariable) == "windows" }
 
-// eachVersion runs a test for each version of a group that is served, on a site of its own, or, on the one machine, one
+// eachVersion runs a test for each version of a group that is served, on a site of its own, or, on the shared machine, one
 // after the other.
 func eachVersion(t *testing.T, group string, live func(t *testing.T, at site, all []served, version served)) {
 	t.Helper()
@@ -87,7 +87,7 @@ func eachVersion(t *testing.T, group string, live func(t *testing.T, at site, al
 	}
 }
 
-// onEmulated is an emulated node with the things of the default scenario.
+// onEmulated is an emulated node with the default scenario.
 type onEmulated struct {
 	node   *testnode.Node
 	direct bool // calls are made in process
@@ -118,7 +118,7 @@ func (s onEmulated) hostPath(windowsPath string) (string, error) {
 	return s.node.Emulated.HostPath(windowsPath)
 }
 
-// disk is disk 2 of the default scenario, which is raw and offline.
+// disk returns disk 2 of the default scenario, which is raw and offline.
 func (onEmulated) disk(testing.TB) offeredDisk {
 	return offeredDisk{number: 2, size: 20 * gib, at: &location{"0", "0", "0", "2"}, ids: &diskIDs{"EMULATED  disk-2", "vol0123456789abcdef2"}}
 }

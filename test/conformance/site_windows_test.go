@@ -19,21 +19,21 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/windows"
 )
 
-// onWindows is the machine that the tests run on, with an agent of the test's own.
+// onWindows is the machine that the tests run on, with the test's own agent.
 type onWindows struct {
 	mu    sync.Mutex
 	disks map[uint32]*windows.VirtualDisk // by number
 }
 
-// windowsSite starts an agent on the machine's own pipes, so there can be one at a time. The agent ends with the test,
-// and a life that is part of it uses its agent.
+// windowsSite starts an agent on the machine's own pipes, so there can be only one at a time. The agent ends with the test,
+// and a life that is a subtest uses its parent's agent.
 func windowsSite(t testing.TB) site {
 	t.Helper()
 	for _, dir := range []string{pods, kubelet + `\plugins`} {
 		noError(t, os.MkdirAll(dir, 0o750))
 	}
 	if c, err := adminclient.Dial(t.Context(), ""); err == nil {
-		_ = c.Close() // the agent of the test that this one is a part of
+		_ = c.Close() // the agent of the test that this one is part of
 	} else {
 		testnode.Launch(t, "-host=windows", "-v=4")
 	}
@@ -56,12 +56,12 @@ func (*onWindows) admin(t testing.TB) *adminclient.Client {
 
 func (*onWindows) emulated() *testnode.Node { return nil }
 
-// hostPath is the path itself.
+// hostPath returns the path itself.
 func (*onWindows) hostPath(windowsPath string) (string, error) {
 	return filepath.Clean(windowsPath), nil
 }
 
-// disk is a new VHDX.
+// disk returns a new VHDX.
 func (s *onWindows) disk(t testing.TB) offeredDisk {
 	t.Helper()
 	const size = 20 * gib
@@ -73,7 +73,7 @@ func (s *onWindows) disk(t testing.TB) offeredDisk {
 	return offeredDisk{number: d.Number(), size: size}
 }
 
-// grow returns when the disk's volume, which it may have lost meanwhile, is there again.
+// grow returns when the disk's volume, which may have gone meanwhile, is there again.
 func (s *onWindows) grow(t testing.TB, number uint32, size int64) uint32 {
 	t.Helper()
 	s.mu.Lock()
@@ -100,7 +100,7 @@ func (s *onWindows) grow(t testing.TB, number uint32, size int64) uint32 {
 	}
 }
 
-// hasVolume tells whether a volume of the machine lies on a disk.
+// hasVolume reports whether a volume of the machine lies on a disk.
 func hasVolume(number uint32) (bool, error) {
 	k := kernel.New()
 	names, err := k.VolumeNames()
@@ -110,7 +110,7 @@ func hasVolume(number uint32) (bool, error) {
 	for _, name := range names {
 		h, err := k.OpenDevice(name[:len(name)-1], 0)
 		if err != nil {
-			continue // one that came or went
+			continue // a volume that came or went
 		}
 		out := make([]byte, win32.SizeofVolumeDiskExtents(8))
 		n, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, out)
@@ -148,7 +148,7 @@ func (*onWindows) target(t testing.TB) offeredTarget {
 	return offeredTarget{address{made.Address, made.Port}, made.IQN, made.User, made.Secret}
 }
 
-// service is one that nothing else needs.
+// service returns a service that nothing else needs.
 func (*onWindows) service(testing.TB) string { return "W32Time" }
 
 func (*onWindows) biosSerial(t testing.TB) string {

@@ -21,7 +21,7 @@ func (d *driver) unmapShare(from string) error {
 	return d.do("RemoveSmbGlobalMapping", values{remote: from})
 }
 
-// mapped are the shares that the node has mapped.
+// mapped returns the shares that the node has mapped.
 func (d *driver) mapped() []string {
 	d.t.Helper()
 	found, err := d.node.Emulated.SMBGlobalMappings()

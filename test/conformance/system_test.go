@@ -9,7 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// serviceInfo is what is told of a service, with Windows' own numbers.
+// serviceInfo is the answer about a service, with Windows' own numbers.
 type serviceInfo struct {
 	DisplayName      string
 	StartType, State uint32

@@ -22,7 +22,7 @@ func volumeScenarios() map[string]scenario {
 	return all
 }
 
-// contentScenarios are those of the operations on a volume wherever it is mounted.
+// contentScenarios returns the scenarios of the operations on a volume wherever it is mounted.
 func contentScenarios() map[string]scenario {
 	return map[string]scenario{
 		"ListVolumesOnDisk": {
@@ -34,7 +34,7 @@ func contentScenarios() map[string]scenario {
 				system, err := d.volumesOn(0)
 				noError(d.t, err)
 				tree := d.treeOf(0).GetPartitions()
-				same(d.t, system, []string{tree[2].GetVolume().GetId(), tree[0].GetVolume().GetId()}) // data first, EFI after
+				same(d.t, system, []string{tree[2].GetVolume().GetId(), tree[0].GetVolume().GetId()}) // the data volume first, EFI after it
 				if d.has("ListVolumesOnDisk", partition) {
 					got, err = d.listVolumes(values{disk: uint32(0), partition: uint32(1)})
 					noError(d.t, err)
@@ -71,7 +71,7 @@ func contentScenarios() map[string]scenario {
 				wantCode(d.t, "an unknown volume", err, codes.NotFound)
 				_, id := d.ntfs()
 				d.node.Faults.Add(testnode.Fault{Function: "VolumeInformation", Error: win32.ERROR_ACCESS_DENIED})
-				_, err = d.isFormatted(id) // never false by mistake: it would be formatted
+				_, err = d.isFormatted(id) // never wrongly false: the volume would be formatted
 				wantCode(d.t, "a volume that cannot be read", err, codes.PermissionDenied)
 			},
 		},
@@ -105,7 +105,7 @@ func contentScenarios() map[string]scenario {
 				noError(d.t, d.node.Emulated.GrowDisk(number, 4*gib))
 				noError(d.t, d.resize(id, before+gib))
 				same(d.t, length(), before+gib)
-				noError(d.t, d.resize(fmt.Sprint(number), 0)) // Azure Disk sends the number of the disk
+				noError(d.t, d.resize(fmt.Sprint(number), 0)) // Azure Disk sends the disk's number
 				same(d.t, length(), before+3*gib)
 				if total := d.treeOf(number).GetPartitions()[1].GetVolume().GetTotalBytes(); total < before+2*gib {
 					d.t.Errorf("the file system has %d bytes in a partition of %d", total, length())
@@ -152,7 +152,7 @@ func contentScenarios() map[string]scenario {
 		},
 		"GetDiskNumberFromVolumeID": {
 			success: func(d *driver) {
-				number, id := d.raw() // not mounted anywhere: how drivers find the disk to take offline
+				number, id := d.raw() // not mounted anywhere: this is how drivers find the disk to take offline
 				for _, form := range []string{id, strings.ToUpper(id), strings.TrimSuffix(id, `\`), strings.TrimPrefix(id, `\\?\`)} {
 					got, err := d.diskOf(form)
 					noError(d.t, err)

@@ -54,8 +54,8 @@ func TestSystemDiskStaysAsItIs(t *testing.T) {
 	}
 }
 
-// A disk that is offline and read-only becomes writable in the step that brings it online: a file system that is mounted
-// in between would be mounted read-only. Media that refuses to be writable comes online as it is.
+// A disk that is offline and read-only becomes writable in the step that brings it online: a file system mounted in
+// between would be mounted read-only. Media that refuses to be writable comes online as it is.
 func TestOnlineAndWritableAtOnce(t *testing.T) {
 	switches := emulated.DefaultSwitches()
 	switches.OfflineDisksReadOnly = true
@@ -94,7 +94,7 @@ func TestOnlineAndWritableAtOnce(t *testing.T) {
 	})
 }
 
-// The first step that fails leaves the disk as the next call finds and completes it.
+// After the first step that fails, the next call finds the disk as it was left and completes it.
 func TestInterruptedPartitioningIsCompleted(t *testing.T) {
 	for name, fault := range map[string]testnode.Fault{
 		"after the table was made":          {Function: "DeviceIoControl", Code: win32.IOCTL_DISK_CREATE_DISK, After: true},
@@ -125,7 +125,7 @@ func TestInterruptedPartitioningIsCompleted(t *testing.T) {
 	}
 }
 
-// Whatever Windows turns out to do where its documentation is silent, a volume's life is the same.
+// Whatever Windows does where its documentation is silent, a volume's life is the same.
 func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 	for name, set := range map[string]func(*emulated.Switches){
 		"attributes version 16":          func(s *emulated.Switches) { s.AttributesVersion = 16 },
@@ -236,7 +236,7 @@ func TestListingsSurviveAFailingDisk(t *testing.T) {
 	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, Times: 3, Error: win32.ERROR_IO_DEVICE})
 	_, err = n.Disk.ListDiskIDs(t.Context(), &disk.ListDiskIDsRequest{})
 	wantCode(t, err, codes.Unavailable)
-	// No SCSI address: no location, rather than a guessed one.
+	// Without a SCSI address there is no location, rather than a guessed one.
 	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_SCSI_GET_ADDRESS, Times: 1, Error: win32.ERROR_NOT_SUPPORTED})
 	locations, err := n.Disk.ListDiskLocations(t.Context(), &disk.ListDiskLocationsRequest{})
 	noError(t, err)
@@ -245,7 +245,7 @@ func TestListingsSurviveAFailingDisk(t *testing.T) {
 	}
 }
 
-// A disk that goes away in the middle of partitioning is an error at once, not after the wait for its volume.
+// A disk that goes away in the middle of partitioning is reported at once, not after the wait for its volume.
 func TestSurpriseRemovalEndsTheWaitForVolumes(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	reached, release := n.Faults.Hang("VolumeNames")

@@ -19,8 +19,8 @@ func rmdir(t *testing.T, n *testnode.Node, path string, force bool) error {
 	return err
 }
 
-// A file system that does not know POSIX deletion, as FAT and many servers do not, is one that files go from when they
-// are closed, and read-only ones only when they no longer are.
+// On a file system without POSIX deletion, such as FAT and many servers, a file goes when it is closed, and a read-only
+// file only when it no longer is read-only.
 func TestRemovalWithoutPOSIXSemantics(t *testing.T) {
 	for _, code := range []win32.Errno{
 		win32.ERROR_INVALID_PARAMETER, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_FUNCTION, win32.ERROR_INVALID_LEVEL,

@@ -50,7 +50,7 @@ func TestISCSIServiceStopped(t *testing.T) {
 		}
 	}
 	check(t)
-	// Windows may say so in other words.
+	// Windows may use another code for it.
 	for _, code := range []win32.Errno{win32.RPC_S_SERVER_UNAVAILABLE, win32.EPT_S_NOT_REGISTERED, win32.ERROR_SERVICE_NOT_ACTIVE} {
 		for _, function := range []string{"ReportISCSISendTargetPortals", "ISCSISessionList", "SetISCSIInitiatorCHAPSharedSecret"} {
 			n.Faults.Add(testnode.Fault{Function: function, Error: code})
@@ -62,7 +62,7 @@ func TestISCSIServiceStopped(t *testing.T) {
 	noError(t, err)
 	connected(t, n)
 	n.Faults.Add(testnode.Fault{Function: "ISCSISessionList", Times: 1, Error: win32.RPC_S_SERVER_UNAVAILABLE})
-	wantCode(t, logout(t, n, openTarget), codes.Unavailable) // it runs, and just did not answer
+	wantCode(t, logout(t, n, openTarget), codes.Unavailable) // it runs, and only failed to answer
 }
 
 func TestISCSIArguments(t *testing.T) {
@@ -141,7 +141,7 @@ func TestISCSIBusy(t *testing.T) {
 }
 
 // TestISCSIPortalThatFails: a registration that failed leaves no portal, so that the next one fails as well and does not
-// take what the first one left for success.
+// mistake what the first one left for success.
 func TestISCSIPortalThatFails(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	add := func(address string) error {
@@ -161,7 +161,7 @@ func TestISCSIPortalThatFails(t *testing.T) {
 		wantCode(t, add(arrayAddress), codes.Unauthenticated)
 		noPortals()
 	}
-	// Where it cannot be removed, the first error is what the caller gets.
+	// Where the portal cannot be removed, the caller gets the first error.
 	for _, function := range []string{"RemoveISCSISendTargetPortal", "ReportISCSISendTargetPortals"} {
 		n.Faults.Add(testnode.Fault{Function: "AddISCSISendTargetPortal", Times: 1, Error: win32.ISDSC_AUTHENTICATION_FAILURE, After: true})
 		skip := 0
@@ -174,7 +174,7 @@ func TestISCSIPortalThatFails(t *testing.T) {
 		noError(t, err)
 		noPortals()
 	}
-	// One that was registered before is neither asked nor removed.
+	// A portal that was registered before is neither asked nor removed.
 	discovered(t, n)
 	noError(t, n.Emulated.SetISCSIPortal(arrayAddress, 3260, false))
 	noError(t, add(arrayAddress))
@@ -183,7 +183,7 @@ func TestISCSIPortalThatFails(t *testing.T) {
 	}
 }
 
-// TestISCSITargetsTooSmall: Windows may say for a moment that the list of targets needs a buffer, of no size.
+// TestISCSITargetsTooSmall: Windows may report for a moment that the list of targets needs a buffer, of no size.
 func TestISCSITargetsTooSmall(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	n.Faults.Add(testnode.Fault{Function: "ReportISCSITargets", Times: 4, Error: win32.ERROR_INSUFFICIENT_BUFFER})
@@ -192,7 +192,7 @@ func TestISCSITargetsTooSmall(t *testing.T) {
 	}
 }
 
-// TestISCSIDriveLetter: a drive letter, which automount assigns and no call takes away, is no mount point.
+// TestISCSIDriveLetter: a drive letter, which automount assigns and no call removes, is not a mount point.
 func TestISCSIDriveLetter(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	connected(t, n)
@@ -212,7 +212,7 @@ func TestISCSIDriveLetter(t *testing.T) {
 	}
 }
 
-// TestISCSIFlushFails: what cannot be written out keeps the session.
+// TestISCSIFlushFails: data that cannot be written out keeps the session.
 func TestISCSIFlushFails(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	connected(t, n)
@@ -225,7 +225,7 @@ func TestISCSIFlushFails(t *testing.T) {
 	noError(t, logout(t, n, openTarget))
 }
 
-// TestISCSIWarnings: a remark of the initiator service about something that it did is no failure.
+// TestISCSIWarnings: a warning by the initiator service about something that it did is not a failure.
 func TestISCSIWarnings(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	for _, function := range []string{
@@ -243,7 +243,7 @@ func TestISCSIWarnings(t *testing.T) {
 	}
 }
 
-// TestISCSISecretsStayHidden: no secret is in an error, nor in what interceptors see of kernel calls.
+// TestISCSISecretsStayHidden: no secret appears in an error, nor in what interceptors see of kernel calls.
 func TestISCSISecretsStayHidden(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	discovered(t, n)

@@ -32,7 +32,7 @@ const (
 
 func arrayPortal() *iscsi.TargetPortal { return &iscsi.TargetPortal{TargetAddress: arrayAddress} }
 
-// discovered registers the portal and returns what is found there.
+// discovered registers the portal and returns the targets found there.
 func discovered(t *testing.T, n *testnode.Node) []string {
 	t.Helper()
 	_, err := n.ISCSI.AddTargetPortal(t.Context(), &iscsi.AddTargetPortalRequest{TargetPortal: arrayPortal()})
@@ -245,7 +245,7 @@ func TestISCSIDisk(t *testing.T) {
 		t.Errorf("location %v", l)
 	}
 
-	// The whole life of a volume on it, twice: its content survives the session.
+	// The whole life of a volume on the disk, twice: its content survives the session.
 	for _, content := range []string{"", "data"} {
 		if content != "" { // a disk with partitions is left as it comes
 			_, err := n.Disk.SetDiskState(t.Context(), &disk.SetDiskStateRequest{DiskNumber: 3, IsOnline: true})
@@ -274,7 +274,7 @@ func TestISCSIDisk(t *testing.T) {
 			t.Errorf("disk 3 after the logout: %v", err)
 		}
 		noError(t, login(t, n, openTarget, 0, "", ""))
-		targetDisks(t, n, openTarget) // waits for them: the refusal above is that of a disk that has its number
+		targetDisks(t, n, openTarget) // waits for them: the call above was refused because the disk has its number
 	}
 }
 

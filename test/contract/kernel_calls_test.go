@@ -25,20 +25,20 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
-var updateKernelCalls = flag.Bool("update", false, "write testdata anew")
+var updateKernelCalls = flag.Bool("update", false, "rewrite testdata")
 
-// kernelExample is one call of a method whose kernel calls are written down. It succeeds.
+// kernelExample is one successful call of a method whose kernel calls are recorded.
 type kernelExample struct {
 	method  string
-	when    string             // the state of the node that makes a difference
+	when    string             // the node's state, where it makes a difference
 	prepare func(*exampleNode) // nil: the default node as it is
 	call    func(*exampleNode) error
 }
 
-// kernelGroup is what one text has.
+// kernelGroup is the content of one file.
 type kernelGroup struct {
 	file protoreflect.FileDescriptor
-	// varies says, for methods whose calls are not always exactly these, with what they vary.
+	// varies holds, for methods whose calls are not always exactly these, the cause of the difference.
 	varies   map[string]string
 	examples []kernelExample
 }
@@ -66,7 +66,7 @@ func TestKernelCalls(t *testing.T) {
 	}
 }
 
-// compare makes the group's text, method by method as the proto has them, and compares it with the file.
+// compare writes the group's text, method by method as the proto has them, and compares it with the file.
 func (g kernelGroup) compare(t *testing.T, file string) {
 	t.Helper()
 	var text strings.Builder
@@ -114,8 +114,8 @@ func (g kernelGroup) compare(t *testing.T, file string) {
 	}
 }
 
-// kernelCalls plays an example on a node of its own and returns the kernel calls of its call, readable. How often in a row
-// a service was asked whether it has arrived is not told.
+// kernelCalls plays an example on its own node and returns the kernel calls of its call in readable form. How often in a row
+// a service was asked whether it has arrived is left out.
 func (e kernelExample) kernelCalls(t *testing.T) []string {
 	t.Helper()
 	w := &exampleNode{Node: csiproxytest.Start(t, csiproxytest.Options{}), t: t, ctx: t.Context()}
@@ -157,7 +157,7 @@ func (e kernelExample) kernelCalls(t *testing.T) []string {
 	return lines
 }
 
-// sortParts puts the calls for disks or volumes that were asked side by side in the order of these.
+// sortParts sorts the calls for disks or volumes that were asked side by side by the number of the disk or volume.
 func sortParts(entries []*admin.JournalEntry) {
 	part := func(e *admin.JournalEntry) uint32 { return e.GetKernel().GetPart() }
 	for start := 0; start < len(entries); start++ {

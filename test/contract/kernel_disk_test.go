@@ -7,9 +7,9 @@ import diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 func diskVaries() map[string]string {
 	return map[string]string{
 		"ListDiskLocations": "with the disks. Windows lists them in no particular order; the emulated node by number.",
-		"ListDiskIDs":       "with the disks, as above. A descriptor that is longer than the buffer is asked for again.",
-		"PartitionDisk": "the layout is read every 100 ms until the Microsoft reserved partition is there, 5 s at most; ReadAt is " +
-			"called once for each end of the disk that has to be blank.",
+		"ListDiskIDs":       "with the disks, as above. A descriptor longer than the buffer is read again.",
+		"PartitionDisk": "the layout is read every 100 ms until the Microsoft reserved partition exists, for 5 s at most; ReadAt is " +
+			"called once for each end of the disk that must be blank.",
 		"SetDiskState": "after bringing a disk online, until each of its partitions has its volume.",
 	}
 }

@@ -14,10 +14,10 @@ func filesystemVaries() map[string]string {
 	return map[string]string{
 		"PathExists":    "with the path: two calls for each directory on the way.",
 		"Mkdir":         "as PathExists.",
-		"Rmdir":         "with what is below a directory: entries are listed by buffers, each opened, looked at and removed. A sharing violation is tried again for 2 s.",
+		"Rmdir":         "with what is below a directory: entries are listed in buffers, and each is opened, looked at and removed. After a sharing violation the call is repeated for 2 s.",
 		"RmdirContents": "as Rmdir.",
 		"CreateSymlink": "as PathExists, for the link.",
-		"IsSymlink":     "as PathExists, and again for what the link leads to.",
+		"IsSymlink":     "as PathExists, and again for the link's target.",
 	}
 }
 

@@ -8,9 +8,9 @@ const calledTarget = "iqn.2026-01.emulated:open"
 
 func iscsiVaries() map[string]string {
 	return map[string]string{
-		"ConnectTarget":    "with the sessions that there are.",
-		"DisconnectTarget": "with the sessions, the persistent logins and the disks that there are.",
-		"GetTargetDisks":   "with the sessions and disks that there are; after a login until the disks have their numbers, 10 s at most.",
+		"ConnectTarget":    "with the number of sessions.",
+		"DisconnectTarget": "with the number of sessions, persistent logins and disks.",
+		"GetTargetDisks":   "with the number of sessions and disks; after a login until the disks have their numbers, for 10 s at most.",
 	}
 }
 

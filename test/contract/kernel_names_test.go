@@ -10,9 +10,9 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 )
 
-// objectNames replaces what differs from node to node in a kernel call's object.
+// objectNames replaces the parts of a kernel call's object that differ from node to node.
 type objectNames struct {
-	volumes map[string]string // name without slashes around it, to where the volume is
+	volumes map[string]string // a volume's name without slashes around it, to the volume's place
 }
 
 func newObjectNames(tree *admin.GetTreeResponse) *objectNames {
@@ -39,7 +39,7 @@ var (
 	errorName     = regexp.MustCompile(`\(([A-Z][A-Z_]+), \d+\)`)
 )
 
-// classNames are the numbers that the journal shows for information classes and the like.
+// classNames returns the names of the numbers that the journal shows for information classes and the like.
 func classNames() map[string]string {
 	return map[string]string{
 		"Information ":                   "FileBasicInfo",
@@ -56,7 +56,7 @@ func classNames() map[string]string {
 	}
 }
 
-// line is a kernel call: its function, control code or class, object, and the error's name if it failed.
+// line formats a kernel call: its function, control code or class, object, and the error's name if it failed.
 func (n *objectNames) line(call *admin.KernelCall) string {
 	code := call.GetControlCode()
 	if name, ok := classNames()[call.GetFunction()+" "+code]; ok {

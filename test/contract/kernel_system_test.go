@@ -6,7 +6,7 @@ import systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1
 
 func systemVaries() map[string]string {
 	return map[string]string{
-		"StartService": "QueryService is called until the service runs, 30 s at most; it stands here once.",
+		"StartService": "QueryService is called until the service runs, for 30 s at most; it is listed here once.",
 		"StopService":  "with the dependents; QueryService as in StartService.",
 	}
 }

@@ -11,13 +11,13 @@ import (
 func volumeVaries() map[string]string {
 	const path = "with the path: two calls for each directory on the way."
 	return map[string]string{
-		"ListVolumesOnDisk":                "with all volumes of the node; until each partition has its volume, 10 s at most.",
+		"ListVolumesOnDisk":                "with all volumes of the node; until each partition has its volume, for 10 s at most.",
 		"MountVolume":                      path,
 		"UnmountVolume":                    path,
 		"ResizeVolume":                     "with the disk: tables are written only where they change.",
-		"GetVolumeIDFromTargetPath":        path + " Links are gone through one by one.",
-		"GetClosestVolumeIDFromTargetPath": path + " Links are gone through one by one.",
-		"FormatVolume":                     "an offset is read for each end of the volume that has to be blank.",
+		"GetVolumeIDFromTargetPath":        path + " Links are followed one by one.",
+		"GetClosestVolumeIDFromTargetPath": path + " Links are followed one by one.",
+		"FormatVolume":                     "an offset is read for each end of the volume that must be blank.",
 	}
 }
 
@@ -84,7 +84,7 @@ func (w *exampleNode) volumes(disk uint32) ([]string, error) {
 	return r.GetVolumeIds(), err
 }
 
-// volume is the data volume of a disk, read past the API.
+// volume returns the data volume of a disk, read past the API.
 func (w *exampleNode) volume(disk uint32) string {
 	w.t.Helper()
 	for _, d := range w.Tree().GetDisks() {

@@ -45,7 +45,7 @@ func TestRPCError(t *testing.T) {
 	}
 }
 
-// The connection is lost, before the call took effect or with its answer. The driver cannot tell which, and need not.
+// The connection is lost, before the call took effect or with its answer. The driver cannot tell which, and need not know.
 func TestConnectionLost(t *testing.T) {
 	for _, step := range apiSteps() {
 		for name, disturb := range map[string]func(*csiproxytest.Node){
@@ -60,7 +60,7 @@ func TestConnectionLost(t *testing.T) {
 				if text := status.Convert(err).Message(); strings.Contains(text, "was cut") {
 					t.Errorf("the agent has answered: %s", text) // its own text is in the journal alone
 				}
-				// The agent knows what it did: the journal has the kernel calls of the lost answer.
+				// The agent knows what it did: the journal has the kernel calls of the call whose answer was lost.
 				made := len(node.Find(csiproxytest.Query{Method: step.Method})) > 1
 				if made != (name == "after") {
 					t.Errorf("made: %v", made)
@@ -71,7 +71,7 @@ func TestConnectionLost(t *testing.T) {
 	}
 }
 
-// A fault of one version leaves a driver with another alone.
+// A fault in one version does not affect a driver that uses another.
 func TestRPCErrorOfOneVersion(t *testing.T) {
 	node, d, _ := startStager(t)
 	node.FailRPC(csiproxytest.Calls{Method: "disk/v1beta3"}, codes.Internal, "broken")
@@ -81,7 +81,7 @@ func TestRPCErrorOfOneVersion(t *testing.T) {
 	wantStaged(t, node, d, "")
 }
 
-// An API call hangs until it is released, or its caller has had enough.
+// An API call hangs until it is released, or until its caller gives up.
 func TestHangingRPC(t *testing.T) {
 	node, d, _ := startStager(t)
 	reached, release := node.Hang(csiproxytest.Calls{Method: "volume/MountVolume", Times: 2})
@@ -98,7 +98,7 @@ func TestHangingRPC(t *testing.T) {
 	wantStaged(t, node, d, "")
 }
 
-// Latencies slow the driver down and do not harm it.
+// Latencies slow the driver down and do no harm.
 func TestSlowRPCs(t *testing.T) {
 	node, d, _ := startStager(t)
 	end := node.Delay(csiproxytest.Calls{Method: "*"}, 0, 5*time.Millisecond)
@@ -111,7 +111,7 @@ func TestSlowRPCs(t *testing.T) {
 	}
 }
 
-// The journal tells a driver's author what the agent made of a call.
+// The journal shows a driver's author what the agent made of a call.
 func TestJournal(t *testing.T) {
 	node, d, number := startStager(t)
 	before := node.Newest()

@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
-// The steps of a stage at which the node can be caught.
+// The steps of a stage at which the node can be interrupted.
 func steps() []csiproxytest.Calls {
 	return []csiproxytest.Calls{
 		{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_CREATE_DISK", Times: 1},
@@ -80,7 +80,7 @@ func TestSlowKernelCall(t *testing.T) {
 	}
 }
 
-// A kernel call hangs. The driver gives up; its next try joins what still runs, and neither begins it a
+// A kernel call hangs. The driver gives up; its next try joins the call that still runs, and neither begins it a
 // second time nor fails.
 func TestHangingKernelCall(t *testing.T) {
 	for _, step := range steps() {
@@ -105,7 +105,7 @@ func TestHangingKernelCall(t *testing.T) {
 	}
 }
 
-// The cloud grows the disk; the driver finds the room, also when a kernel call failed on the way.
+// The cloud grows the disk; the driver uses the added space, also when a kernel call failed on the way.
 func TestGrowth(t *testing.T) {
 	for _, code := range []string{"", "IOCTL_DISK_GROW_PARTITION", "FSCTL_EXTEND_VOLUME"} {
 		t.Run(code, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// The node reboots under the driver's feet. What was staged is still so, and what was in work is done by the next try.
+// The node reboots while the driver works. What was staged still is, and the next try does the interrupted work.
 func TestReboot(t *testing.T) {
 	for _, step := range steps() {
 		t.Run(stepName(step), func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestReboot(t *testing.T) {
 	}
 }
 
-// Whatever Windows does where its documentation does not say, the driver's volume is made.
+// Whatever Windows does where its documentation is silent, the driver's volume is made.
 func TestSwitches(t *testing.T) {
 	for name, answer := range map[string]string{"msr": "delayed", "attributesVersion": "16", "zeroedDiskIsMBR": "true", "createDiskClears": "true"} {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestFormattedDisk(t *testing.T) {
 	}
 }
 
-// A disk that became read-only refuses to be expanded, and is expanded when it is writable.
+// A disk that became read-only refuses to be expanded, and is expanded once it is writable.
 func TestReadOnlyDisk(t *testing.T) {
 	node, d, number := startStager(t)
 	wantStaged(t, node, d, "")

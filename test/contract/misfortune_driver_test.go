@@ -23,7 +23,7 @@ const (
 	stagePath = csiproxytest.KubeletDir + `\plugins\kubernetes.io\csi\some.driver\globalmount`
 )
 
-// stager is the part of a CSI driver that stages and expands volumes of disks, which it knows by their serial numbers.
+// stager is the part of a CSI driver that stages and expands the volumes of disks, which it knows by their serial numbers.
 type stager struct {
 	disks   diskapi.DiskClient
 	volumes volumeapi.VolumeClient
@@ -55,7 +55,7 @@ func (d *stager) find(ctx context.Context) (uint32, error) {
 	return 0, status.Errorf(codes.NotFound, "disk %s is not attached", serial)
 }
 
-// volume is the disk's volume.
+// volume returns the disk's volume.
 func (d *stager) volume(ctx context.Context, number uint32) (string, error) {
 	list, err := d.volumes.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *stager) volume(ctx context.Context, number uint32) (string, error) {
 	return list.GetVolumeIds()[0], nil
 }
 
-// stage is NodeStageVolume: it may be called again after it failed anywhere.
+// stage is NodeStageVolume: it may be called again after it failed at any point.
 func (d *stager) stage(ctx context.Context) error {
 	number, err := d.find(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func background(call func() error) <-chan error {
 	return done
 }
 
-// await waits until a call of the driver has come to where it hangs.
+// await waits until a call of the driver has reached the point at which it hangs.
 func await(t *testing.T, reached <-chan struct{}, call <-chan error) {
 	t.Helper()
 	select {
@@ -123,7 +123,7 @@ func await(t *testing.T, reached <-chan struct{}, call <-chan error) {
 	}
 }
 
-// wantStaged stages the volume and checks that it is there, and its content, where there was one before.
+// wantStaged stages the volume and checks that it is mounted, and its content, if it had any before.
 func wantStaged(t *testing.T, n *csiproxytest.Node, d *stager, content string) {
 	t.Helper()
 	if err := d.stage(t.Context()); err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
-// mounts is where the SMB driver has the links to its shares.
+// mounts is the directory of the SMB driver's links to its shares.
 const mounts = csiproxytest.KubeletDir + `\plugins\`
 
-// mapOneShare is what an SMB driver does when a volume is staged.
+// mapOneShare does what an SMB driver does when a volume is staged.
 func mapOneShare(ctx context.Context, n *csiproxytest.Node, share, user, password string) error {
 	_, err := n.SMB.NewSmbGlobalMapping(ctx, &smbapi.NewSmbGlobalMappingRequest{
 		RemotePath: `\\fs.emulated\` + share, LocalPath: mounts + share, Username: user, Password: password,
@@ -26,7 +26,7 @@ func mapOneShare(ctx context.Context, n *csiproxytest.Node, share, user, passwor
 	return err
 }
 
-// The password changes. The driver that has the old one is refused, the one that has the new one goes on, and the files
+// The password changes. The driver with the old one is refused, the driver with the new one goes on, and the files
 // are the same.
 func TestPasswordRotation(t *testing.T) {
 	node := csiproxytest.Start(t, csiproxytest.Options{})
@@ -88,7 +88,7 @@ func portal() *iscsiapi.TargetPortal {
 	return &iscsiapi.TargetPortal{TargetAddress: portalAddress, TargetPort: 3260}
 }
 
-// logIn is what an iSCSI driver does when a volume is staged. It returns the disks.
+// logIn does what an iSCSI driver does when a volume is staged. It returns the disks.
 func logIn(ctx context.Context, n *csiproxytest.Node) ([]string, error) {
 	if _, err := n.ISCSI.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portal()}); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func TestISCSIPortalOutage(t *testing.T) {
 	wantDisks(t, "connected again", node, 1)
 }
 
-// The target ends the session; the next try makes it again.
+// The target ends the session; the next try establishes it again.
 func TestISCSISessionDropped(t *testing.T) {
 	node := csiproxytest.Start(t, csiproxytest.Options{})
 	wantDisks(t, "at first", node, 1)

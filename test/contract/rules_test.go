@@ -24,7 +24,7 @@ const (
 	podsPath = `C:\var\lib\kubelet\pods`
 )
 
-// ebsNothingMounted is the expression by which the AWS EBS driver knows that nothing is mounted.
+// ebsNothingMounted is the expression by which the AWS EBS driver recognises that nothing is mounted.
 var ebsNothingMounted = regexp.MustCompile(`(Get-Item -Path \S+).Target, output: , error: <nil>|because it does not exist`)
 
 func wantCode(t *testing.T, err error, want codes.Code) {

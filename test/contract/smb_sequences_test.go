@@ -20,18 +20,18 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// shareDriver makes the calls of the SMB driver's node service, or, without removesMapping, of Azure File's. One of its
-// calls may fail: not made, or made and its response lost.
+// shareDriver makes the calls of the SMB driver's node service or, without removesMapping, of Azure File's. One of its
+// calls may fail: it is not made, or its response is lost.
 type shareDriver struct {
 	t              *testing.T
 	node           *testnode.Node
 	removesMapping bool
-	references     map[string]bool // of the SMB driver, by staging path
+	references     map[string]bool // the SMB driver's, by staging path
 
 	calls     []string
-	fail      int // the how-many-th call fails; -1: none
+	fail      int // the index of the call that fails; -1: none
 	late      bool
-	disturbed bool // some call fails, of the driver's or of the kernel's
+	disturbed bool // some call fails, the driver's or the kernel's
 }
 
 var (
@@ -74,7 +74,7 @@ func (d *shareDriver) rmdir(path string) error {
 	return d.call("Rmdir", func() error { return rmdir(d.t, d.node, path, true) })
 }
 
-// mounted is the driver's look at a target: true when a readable link is there. Anything else there is removed.
+// mounted is the driver's look at a target: true when a readable link is there. It removes anything else there.
 func (d *shareDriver) mounted(path string) (bool, error) {
 	is, err := d.exists(path)
 	if err != nil {
@@ -157,8 +157,8 @@ const (
 	secondRemote = "//fs.emulated/share/pvc-2"
 )
 
-// live is two volumes' time on a node: both on one share, staged, published, used, given up. What fails is called again,
-// as kubelet does.
+// live takes two volumes, both on one share, through a life on a node: staged, published, used, given up. Failed calls are
+// repeated, as kubelet does.
 func (d *shareDriver) live() {
 	d.t.Helper()
 	for _, dir := range []string{"pvc-1", "pvc-2"} { // the controller makes them on the server
@@ -174,7 +174,7 @@ func (d *shareDriver) live() {
 			}
 		}
 		if errors.Is(err, errStuck) && d.disturbed {
-			stuck = true // the SMB driver deletes its reference first of all: no agent can help it when a later call fails
+			stuck = true // the SMB driver deletes its reference first: no agent can help when a later call fails
 			return
 		}
 		d.t.Fatalf("%s does not recover: %v", what, err)
@@ -294,7 +294,7 @@ func alike(calls []kernel.Call, call kernel.Call) int {
 	return n
 }
 
-// What a reboot, a rotated password and a restarted server leave, the drivers' next stage repairs.
+// What a reboot, a rotated password and a restarted server leave behind, the drivers' next stage repairs.
 func TestShareDriversAfterTrouble(t *testing.T) {
 	trouble := map[string]func(*testing.T, *testnode.Node) (password string){
 		"reboot": func(_ *testing.T, n *testnode.Node) string { n.Reboot(); return smbPassword },
@@ -321,7 +321,7 @@ func TestShareDriversAfterTrouble(t *testing.T) {
 			password := cause(t, d.node)
 			noError(t, d.stage(firstRemote, stagedShare, password))
 			if d.node.ReadFile(stagedShare+`\data`) != "x" {
-				t.Error("the data has gone")
+				t.Error("the data is gone")
 			}
 			noError(t, d.unstage(stagedShare))
 			wantMapped(t, d.node)

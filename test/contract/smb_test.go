@@ -45,7 +45,7 @@ func unmapShare(t *testing.T, n *testnode.Node, remote string) error {
 	return err
 }
 
-// mapped are the shares that are mapped, in order.
+// mapped returns the mapped shares, in order.
 func mapped(t *testing.T, n *testnode.Node) string {
 	t.Helper()
 	mappings, err := n.Emulated.SMBGlobalMappings()
@@ -65,7 +65,7 @@ func wantMapped(t *testing.T, n *testnode.Node, shares ...string) {
 	}
 }
 
-// called tells whether a kernel function was called since the last time.
+// called reports whether a kernel function was called since the last time.
 func called(n *testnode.Node, function string) bool {
 	for _, c := range n.Faults.Calls() {
 		if c.Function == function {
@@ -75,7 +75,7 @@ func called(n *testnode.Node, function string) bool {
 	return false
 }
 
-// shareFile is a file of a share where its server keeps it.
+// shareFile is the place of a share's file on its server.
 func shareFile(n *testnode.Node, share string, names ...string) string {
 	return filepath.Join(append([]string{n.StateDir, "shares", "fs.emulated", share}, names...)...)
 }
@@ -96,10 +96,10 @@ func TestSMBMapping(t *testing.T) {
 		t.Errorf("the server has %q, %v", content, err)
 	}
 	if !isSymlink(t, n, stagedShare) {
-		t.Error("the link is none")
+		t.Error("the link is not one")
 	}
 	n.Faults.Calls()
-	noError(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword)) // the same again
+	noError(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword)) // once more
 	noError(t, mapShare(t, n, `\\FS.Emulated\SHARE\`, stagedShare+`\`, smbUser, smbPassword))
 	noError(t, mapShare(t, n, "//fs.emulated/share", "", smbUser, smbPassword))
 	noError(t, mapShare(t, n, share+`\sub\dir`, stagedParent+`\sub`, smbUser, smbPassword)) // shares the mapping
@@ -126,7 +126,7 @@ func TestRule18LinkTargetIsPlain(t *testing.T) {
 		if err != nil || target != want {
 			t.Errorf("link to %s: got %q, %v, want %q", remote, target, err, want)
 		}
-		// What the SMB driver does with it: the first two components are the key of the mapping.
+		// What the SMB driver does with the mapping: its first two components are the key.
 		parts := strings.SplitN(strings.TrimPrefix(target, `\\`), `\`, 3)
 		noError(t, unmapShare(t, n, `\\`+parts[0]+`\`+parts[1]))
 		wantMapped(t, n)
@@ -183,7 +183,7 @@ func TestSMBArguments(t *testing.T) {
 			wantCode(t, err, c.want)
 			wantMapped(t, n)
 			if strings.Contains(err.Error(), c.password) && len(c.password) > 1 {
-				t.Errorf("the error tells the password: %v", err)
+				t.Errorf("the error contains the password: %v", err)
 			}
 			if c.local == podsPath+`\link` && exists(t, n, c.local) {
 				t.Error("a link was made")
@@ -198,7 +198,7 @@ func TestSMBArguments(t *testing.T) {
 	}
 }
 
-// A mapping is never pulled from under pods that use it: not for a call with a wrong password, or none.
+// A mapping is never removed from under pods that use it: not by a call with a wrong password, nor by one with none.
 func TestSMBReuseNeedsNoCredentials(t *testing.T) {
 	n := startMapped(t)
 	for _, c := range [][2]string{{smbUser, "wrong"}, {"nobody", "wrong"}, {"", ""}, {"EMULATED\\csi", smbPassword}} {
@@ -239,7 +239,7 @@ func TestSMBConflict(t *testing.T) {
 	}
 }
 
-// Somebody else maps the share between our look and our call.
+// Somebody else maps the share between the agent's look and its call.
 func TestSMBMappedByAnother(t *testing.T) {
 	for _, code := range []win32.Errno{win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT} {
 		n := testnode.Start(t, testnode.Options{})
@@ -261,7 +261,7 @@ func TestSMBServerAway(t *testing.T) {
 	if isSymlink(t, n, stagedShare) || !exists(t, n, stagedShare) {
 		t.Error("the link has gone, or leads somewhere")
 	}
-	wantMapped(t, n, share) // pods that wait for the server keep it
+	wantMapped(t, n, share) // pods that wait for the server keep the mapping
 	noError(t, n.Emulated.StartSMBServer("fs.emulated"))
 	if !isSymlink(t, n, stagedShare) || n.ReadFile(stagedShare+`\data`) != "x" {
 		t.Error("the share does not come back with its server")
@@ -284,7 +284,7 @@ func TestSMBReboot(t *testing.T) {
 	}
 	noError(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword))
 	if n.ReadFile(stagedShare+`\data`) != "x" {
-		t.Error("the data has gone")
+		t.Error("the data is gone")
 	}
 }
 
@@ -361,7 +361,7 @@ func TestSMBBrokenMappingIsMadeAgain(t *testing.T) {
 			t.Errorf("%v (-want +got):\n%s", code, diff)
 		}
 	}
-	// One that only cannot be reached is kept.
+	// A mapping that is only out of reach is kept.
 	for _, code := range []win32.Errno{win32.ERROR_BAD_NETPATH, win32.ERROR_NETNAME_DELETED, win32.ERROR_SEM_TIMEOUT} {
 		n := startMapped(t)
 		n.Faults.Add(testnode.Fault{Function: "OpenFile", Times: 1, Error: code})
@@ -370,7 +370,7 @@ func TestSMBBrokenMappingIsMadeAgain(t *testing.T) {
 	}
 }
 
-// Paths may lead through a link to a share that is mapped, and no further.
+// Paths may lead through a link to a mapped share, and no further.
 func TestSMBPathsThroughTheLink(t *testing.T) {
 	n := startMapped(t)
 	mkdir(t, n, stagedShare+`\sub\dir`)
@@ -380,7 +380,7 @@ func TestSMBPathsThroughTheLink(t *testing.T) {
 	if !exists(t, n, stagedShare+`\SUB\dir`) {
 		t.Error("what is on the share is not found")
 	}
-	// A link on the share, where workloads write, is not gone through.
+	// A link on the share, where workloads write, is not followed.
 	mkdir(t, n, podsPath+`\victim`)
 	_, err := n.Filesystem.CreateSymlink(t.Context(), &fs.CreateSymlinkRequest{SourcePath: podsPath + `\victim`, TargetPath: stagedShare + `\evil`})
 	noError(t, err)
@@ -391,7 +391,7 @@ func TestSMBPathsThroughTheLink(t *testing.T) {
 	}
 	noError(t, rmdir(t, n, stagedShare+`\evil`, true))
 	noError(t, rmdir(t, n, stagedShare+`\sub`, true))
-	// Volumes have nothing to do with shares.
+	// Volumes are not mounted on shares.
 	id := formatted(t, n, 1)
 	mkdir(t, n, stagedShare+`\mount`)
 	wantCode(t, mountVolume(t, n, id, stagedShare+`\mount`), codes.FailedPrecondition)
@@ -400,7 +400,7 @@ func TestSMBPathsThroughTheLink(t *testing.T) {
 	}
 	wantCode(t, volumeAt(t, n, stagedShare), codes.FailedPrecondition)
 
-	// Once the share is not mapped any more, nobody asks its server on our behalf.
+	// Once the share is not mapped any more, its server is not asked on the agent's behalf.
 	noError(t, unmapShare(t, n, share))
 	n.Faults.Calls()
 	_, err = n.Filesystem.PathExists(t.Context(), &fs.PathExistsRequest{Path: stagedShare + `\sub`})
@@ -413,7 +413,7 @@ func TestSMBPathsThroughTheLink(t *testing.T) {
 	}
 }
 
-// Links to links to shares: what kubelet and drivers make of a staged share.
+// Links to links to shares, as kubelet and drivers make of a staged share.
 func TestSMBPublishLink(t *testing.T) {
 	n := startMapped(t)
 	mkdir(t, n, publish[:strings.LastIndex(publish, `\`)])

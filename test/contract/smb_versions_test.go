@@ -16,7 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// The old versions do what the newest does; their in-band error stays empty, failures are statuses.
+// The old versions do what the newest does; their in-band error stays empty, and failures are statuses.
 func TestSMBVersions(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	alpha, err := v1alpha1.NewClientWithPipePath(n.Socket("smb", "v1alpha1"))

@@ -21,7 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// startWith starts a node that has the services besides the default ones.
+// startWith starts a node that has the given services besides the default ones.
 func startWith(t *testing.T, services ...emulated.ServiceSpec) *testnode.Node {
 	t.Helper()
 	s := emulated.DefaultScenario()
@@ -75,7 +75,7 @@ func wantReason(t *testing.T, err error, code codes.Code, reason string, words .
 	}
 }
 
-// kernelCalls are the names of what was called in the kernel since the last time, as far as they are of the functions.
+// kernelCalls returns the names of the given functions that were called in the kernel since the last time.
 func kernelCalls(n *testnode.Node, functions ...string) (calls []string) {
 	for _, c := range n.Faults.Calls() {
 		if slices.Contains(functions, c.Function) {
@@ -137,11 +137,11 @@ func TestGetService(t *testing.T) {
 	wantCode(t, err, codes.PermissionDenied)
 }
 
-// The calls return when the service is where they bring it, not when Windows has heard of it.
+// The calls return when the service has arrived at its state, not when Windows has accepted the request.
 func TestStartAndStopWaitForTheService(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	for range 2 {
-		for range 2 { // again: success, and nothing is asked of Windows
+		for range 2 { // again: success, and Windows is not asked for anything
 			noError(t, startService(t.Context(), n, "SPOOLER"))
 			wantStatus(t, n, system.ServiceStatus_RUNNING, "Spooler")
 		}
@@ -156,7 +156,7 @@ func TestStartAndStopWaitForTheService(t *testing.T) {
 	}
 }
 
-// What was started before the agent died is waited for by whoever asks next.
+// A start whose agent died is waited for by the next caller.
 func TestServicesSurviveTheAgentsDeath(t *testing.T) {
 	n := startWith(t, emulated.ServiceSpec{Name: "slow", StartType: win32.SERVICE_DEMAND_START, PendingQueries: 5})
 	noError(t, n.Emulated.StartService("slow"))
@@ -193,13 +193,13 @@ func TestStoppingWithDependents(t *testing.T) {
 	}
 	noError(t, stopService(t.Context(), n, "msiscsi", true))
 
-	// The other way round, Windows starts what is needed.
+	// In the other direction, Windows starts the dependencies.
 	noError(t, startService(t.Context(), n, "csi-dependent"))
 	wantStatus(t, n, system.ServiceStatus_RUNNING, "MSiSCSI", "csi-dependent")
 	wantStatus(t, n, system.ServiceStatus_STOPPED, "deep", "idle")
 }
 
-// A dependent that comes up between the look and the stop is found at the next look.
+// A dependent that starts between the look and the stop is found at the next look.
 func TestDependentThatComesUpMeanwhile(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	noError(t, stopService(t.Context(), n, "csi-dependent", false))
@@ -255,7 +255,7 @@ func TestServicesThatCannotBeControlled(t *testing.T) {
 		n.Faults.Add(testnode.Fault{Function: "StopService", Times: 1, Error: code})
 		wantCode(t, stopService(t.Context(), n, "LanmanWorkstation", false), want)
 	}
-	// A call that failed after it took effect: the next one finds the service there.
+	// A call failed after it took effect: the next one finds the service in its state.
 	n.Faults.Release()
 	n.Faults.Add(testnode.Fault{Function: "StartService", Times: 1, Error: win32.ERROR_SERVICE_REQUEST_TIMEOUT, After: true})
 	wantCode(t, startService(t.Context(), n, "Spooler"), codes.DeadlineExceeded)
@@ -298,7 +298,7 @@ func TestHostileServiceNames(t *testing.T) {
 	}
 }
 
-// A service that never arrives costs its caller the deadline that it has, and nobody else anything.
+// A service that never arrives costs its caller the deadline and nobody else anything.
 func TestServiceThatNeverArrives(t *testing.T) {
 	n := startWith(t,
 		emulated.ServiceSpec{Name: "never", PendingQueries: 1 << 30},
@@ -315,7 +315,7 @@ func TestServiceThatNeverArrives(t *testing.T) {
 	}
 	wantStatus(t, n, system.ServiceStatus_START_PENDING, "never")
 	wantStatus(t, n, system.ServiceStatus_RUNNING, "W32Time")
-	// The waits are over, the service's lock is free: the next caller waits no longer than it wants to, too.
+	// The waits are over and the service's lock is free: the next caller, too, waits no longer than it wants to.
 	short, cancelShort := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancelShort()
 	wantCode(t, startService(short, n, "never"), codes.DeadlineExceeded)

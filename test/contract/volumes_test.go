@@ -30,7 +30,7 @@ func unmount(t *testing.T, n *testnode.Node, id, path string) error {
 	return err
 }
 
-// TestUnmountOfARawVolume: where there is no file system and the device does not know how to flush, nothing is lost. Of a
+// TestUnmountOfARawVolume: where there is no file system and the device cannot flush, nothing is lost. On a
 // formatted volume, and with any other code, it is an error.
 func TestUnmountOfARawVolume(t *testing.T) {
 	for _, code := range []win32.Errno{win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED} {
@@ -80,7 +80,7 @@ func TestOnlyNTFSIsGrown(t *testing.T) {
 	}
 }
 
-// driveLayout reads the partition table of a disk as Windows tells it, and writes it back when change is not nil.
+// driveLayout reads the partition table of a disk as Windows reports it, and writes it back when change is not nil.
 func driveLayout(t *testing.T, n *testnode.Node, number uint32, change func(*win32.DriveLayout)) win32.DriveLayout {
 	t.Helper()
 	h, err := n.Emulated.OpenDevice(fmt.Sprintf(`\\.\PhysicalDrive%d`, number), win32.GENERIC_READ|win32.GENERIC_WRITE)
@@ -99,7 +99,7 @@ func driveLayout(t *testing.T, n *testnode.Node, number uint32, change func(*win
 	return layout
 }
 
-// TestPartitionsWithoutVolume: nobody waits for the volume of a GPT partition that Windows makes none of.
+// TestPartitionsWithoutVolume: the volume of a GPT partition for which Windows makes none is not waited for.
 func TestPartitionsWithoutVolume(t *testing.T) {
 	for name, attribute := range map[string]uint64{
 		"hidden": win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN, "required by the platform": win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED,
@@ -126,7 +126,7 @@ func TestPartitionsWithoutVolume(t *testing.T) {
 	}
 }
 
-// TestMountPointGoesWhileItIsLookedAt: whoever unmounts between two looks of a query makes it answer that nothing is
+// TestMountPointGoesWhileItIsLookedAt: an unmount between two looks of a query makes it answer that nothing is
 // mounted, which a driver understands, and not that something is wrong.
 func TestMountPointGoesWhileItIsLookedAt(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
@@ -218,7 +218,7 @@ func TestResizeSlack(t *testing.T) {
 		return tree[len(tree)-1]
 	}
 	start := length()
-	noError(t, resize(start+1<<19)) // less than 1 MiB: not worth it
+	noError(t, resize(start+1<<19)) // less than 1 MiB: not worth growing
 	if length() != start {
 		t.Errorf("grew by %d bytes for half a MiB", length()-start)
 	}
@@ -234,7 +234,7 @@ func TestResizeSlack(t *testing.T) {
 	}
 }
 
-// partitions are the lengths of a disk's partitions.
+// partitions returns the lengths of a disk's partitions.
 func partitions(t *testing.T, n *testnode.Node, number uint32) []int64 {
 	t.Helper()
 	tree := n.Tree()

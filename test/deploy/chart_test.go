@@ -16,10 +16,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Run the tests with -update to write the golden files anew, and read the difference.
-var update = flag.Bool("update", false, "write the golden files anew")
+// Run the tests with -update to rewrite the golden files, and read the difference.
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// required are the values that have to be given, and no others.
+// required sets the values that must be given, and no others.
 const required = "charts/csi-proxy/ci/required-values.yaml"
 
 func TestChartLints(t *testing.T) {
@@ -29,7 +29,7 @@ func TestChartLints(t *testing.T) {
 	}
 }
 
-// Each testdata/chart/NAME.values.yaml is rendered to NAME.golden.yaml, and what comes out is what an API server takes.
+// Each testdata/chart/NAME.values.yaml is rendered to NAME.golden.yaml, and an API server would accept the result.
 func TestChartRenders(t *testing.T) {
 	files, err := filepath.Glob("testdata/chart/*.values.yaml")
 	if err != nil || len(files) == 0 {
@@ -56,7 +56,7 @@ func TestChartRenders(t *testing.T) {
 	}
 }
 
-// A wrong value is refused, with its place and what may stand there.
+// A wrong value is refused, with its place and the values allowed there.
 func TestChartRefuses(t *testing.T) {
 	tests := []struct {
 		name string
@@ -97,7 +97,7 @@ func TestChartRefuses(t *testing.T) {
 	}
 }
 
-// The agent itself takes the flags that the chart gives it.
+// The agent itself accepts the flags that the chart gives it.
 func TestAgentTakesTheChartsFlags(t *testing.T) {
 	agent := filepath.Join(t.TempDir(), "csi-proxy")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", agent, "./cmd/csi-proxy")
@@ -132,13 +132,13 @@ func TestServiceHasTheDaemonSetsFlags(t *testing.T) {
 		t.Errorf("flags, daemonset - service +:\n%s", diff)
 	}
 	hostIP := func(variable corev1.EnvVar) bool { return variable.Name == "HOST_IP" }
-	// Kubernetes replaces $(HOST_IP) only after the variable was defined.
+	// Kubernetes replaces $(HOST_IP) only if the variable is defined before it.
 	if env := service.InitContainers[0].Env; len(env) == 0 || !hostIP(env[0]) {
 		t.Errorf("the service's variables are %v, want HOST_IP first", env)
 	}
 }
 
-// The schema knows the API groups and versions that there are.
+// The schema has all existing API groups and versions.
 func TestSchemaHasTheAPIs(t *testing.T) {
 	var schema struct {
 		Properties struct {

@@ -14,7 +14,7 @@ import (
 
 const chart = root + "/charts/csi-proxy"
 
-// helmBinary builds Helm from the module that pins it, once, and is its path.
+// helmBinary builds Helm from the module that pins it, once, and returns its path.
 var helmBinary = sync.OnceValues(func() (string, error) {
 	build := exec.Command("go", "tool", "-modfile="+root+"/tools/helm/go.mod", "-n", "helm")
 	build.Env = append(os.Environ(), "GOWORK=off")
@@ -25,7 +25,7 @@ var helmBinary = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 })
 
-// helm runs Helm and returns what it printed.
+// helm runs Helm and returns its output.
 func helm(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	binary, err := helmBinary()
@@ -35,7 +35,7 @@ func helm(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	var out, errs strings.Builder
 	command := exec.CommandContext(t.Context(), binary, args...)
 	command.Stdout, command.Stderr = &out, &errs
-	// Nothing of this machine's own Helm, and no cluster.
+	// Helm sees no settings of this machine's own Helm, and no cluster.
 	home := t.TempDir()
 	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home, "KUBECONFIG="+filepath.Join(home, "none"))
 	err = command.Run()

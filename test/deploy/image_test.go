@@ -15,7 +15,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// The Dockerfile as BuildKit reads it. It copies only: a RUN would need Windows to build it.
+// The Dockerfile as BuildKit reads it. It only copies: a RUN would need Windows to build it.
 func TestDockerfile(t *testing.T) {
 	parsed, err := parser.Parse(bytes.NewReader(read(t, "deploy/image/Dockerfile")))
 	if err != nil {
@@ -61,7 +61,7 @@ func TestDockerfile(t *testing.T) {
 	if got := labels["org.opencontainers.image.licenses"]; got != "Apache-2.0" {
 		t.Errorf("license label %q", got)
 	}
-	// What the pods start is in the image.
+	// Everything that the pods start is in the image.
 	for _, values := range []string{required, "test/deploy/testdata/chart/service.values.yaml", "test/deploy/testdata/chart/service-absent.values.yaml"} {
 		pod := daemonSet(t, decode(t, template(t, values))).Spec.Template.Spec
 		for _, container := range append(pod.InitContainers, pod.Containers...) {

@@ -25,7 +25,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// A pipe is mounted under the node's own name, and kubelet does not look for a file of that name.
+// A pipe is mounted under the node's own name for it, and kubelet does not look for a file of that name.
 func TestDriversMountPipes(t *testing.T) {
 	var all []string
 	for group, versions := range apis(t) {
@@ -95,7 +95,7 @@ func TestAgentManifestIsTheChartsDefault(t *testing.T) {
 	}
 }
 
-// account is the ServiceAccount among objects.
+// account returns the ServiceAccount among objects.
 func account(t *testing.T, objects []runtime.Object) *corev1.ServiceAccount {
 	t.Helper()
 	for _, object := range objects {

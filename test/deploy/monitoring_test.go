@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A packaged chart cannot reach outside its folder, so it has copies.
+// A packaged chart cannot read outside its folder, so it has copies.
 func TestChartHasTheRulesAndTheDashboard(t *testing.T) {
 	for _, file := range []string{"csi-proxy-alerts.yaml", "csi-proxy-dashboard.json"} {
 		if diff := cmp.Diff(string(read(t, "deploy/monitoring/"+file)), string(read(t, "charts/csi-proxy/files/"+file))); diff != "" {
@@ -19,7 +19,7 @@ func TestChartHasTheRulesAndTheDashboard(t *testing.T) {
 	}
 }
 
-// What is rendered is the file's content: its own braces are Prometheus' and Grafana's, not the chart's.
+// The rendered content is the file's: its own braces are for Prometheus and Grafana, not for the chart.
 func TestChartHandsRulesAndDashboardOnAsTheyAre(t *testing.T) {
 	var rules, dashboards int
 	for _, object := range decode(t, template(t, required, "--set", "metrics.rules.enabled=true,metrics.dashboard.enabled=true")) {

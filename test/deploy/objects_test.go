@@ -52,7 +52,7 @@ func decode(t *testing.T, manifest []byte) []runtime.Object {
 	}
 }
 
-// isEmpty tells whether a YAML document is comments and blank lines only.
+// isEmpty reports whether a YAML document has only comments and blank lines.
 func isEmpty(document []byte) bool {
 	for line := range bytes.Lines(document) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && !bytes.Equal(line, []byte("---")) {
@@ -62,7 +62,7 @@ func isEmpty(document []byte) bool {
 	return true
 }
 
-// daemonSet is the one DaemonSet among objects, checked for what decoding alone does not show.
+// daemonSet returns the one DaemonSet among objects, checked for what decoding alone does not show.
 func daemonSet(t *testing.T, objects []runtime.Object) *appsv1.DaemonSet {
 	t.Helper()
 	var found *appsv1.DaemonSet
@@ -81,7 +81,7 @@ func daemonSet(t *testing.T, objects []runtime.Object) *appsv1.DaemonSet {
 	return found
 }
 
-// checkDaemonSet asks for what the API server and kubelet ask for, and for what every pod of ours has.
+// checkDaemonSet checks what the API server and kubelet require, and what every pod of ours has.
 func checkDaemonSet(t *testing.T, d *appsv1.DaemonSet) {
 	t.Helper()
 	for key, value := range d.Spec.Selector.MatchLabels {

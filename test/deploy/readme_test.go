@@ -55,7 +55,7 @@ func flatten(t *testing.T, path string, value any, into map[string]string) {
 	into[path] = string(encoded)
 }
 
-// Files that the documents of this part name are there.
+// The files that the documents of this part name exist.
 func TestDocumentsNameFilesThatExist(t *testing.T) {
 	named := regexp.MustCompile(`\b(?:deploy|charts|docs)/[A-Za-z0-9_./-]*[A-Za-z0-9]`)
 	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
@@ -78,7 +78,7 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 	}
 }
 
-// The scripts' own help has each of their parameters, and install.md names no other.
+// The scripts' own help documents each of their parameters, and install.md names no other.
 func TestScriptParametersAreDescribed(t *testing.T) {
 	parameter := regexp.MustCompile(`(?m)^    \[[a-z\[\]]+\] \$([A-Z]\w*)`)
 	described := regexp.MustCompile(`(?m)^\.PARAMETER (\w+)$`)

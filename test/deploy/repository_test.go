@@ -11,7 +11,7 @@ import (
 // root is the repository's root directory, as seen from this package.
 const root = "../.."
 
-// read is a file of the repository.
+// read returns the content of a file of the repository.
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
@@ -21,7 +21,7 @@ func read(t *testing.T, path string) []byte {
 	return content
 }
 
-// apis are the versions of each API group, as the folders of the client module have them.
+// apis returns the versions of each API group, from the folders of the client module.
 func apis(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
@@ -39,7 +39,7 @@ func apis(t *testing.T) map[string][]string {
 	return found
 }
 
-// exists tells whether the repository has a file or a folder of that path.
+// exists reports whether the repository has a file or a folder of that path.
 func exists(path string) bool {
 	_, err := os.Stat(filepath.Join(root, filepath.FromSlash(path)))
 	return err == nil

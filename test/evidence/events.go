@@ -16,21 +16,21 @@ import (
 // https://pkg.go.dev/cmd/test2json
 type event struct{ Action, Package, Test, Output string }
 
-// A run is what the events of test runs say.
+// A testRun is the result of the events of test runs.
 type testRun struct {
 	passed, failed []string            // tests
-	packages       map[string]bool     // that ran, and whether they passed
-	lines          map[string][]string // by test, those that the patterns below match
+	packages       map[string]bool     // those that ran, and whether they passed
+	lines          map[string][]string // by test, those that match the patterns below
 }
 
-// The lines by which tests tell what they saw: a life of test/conformance names the methods that it used, and the calls
-// of test/operation on the machine itself say how each ended.
+// The lines by which tests report what they saw: a life of test/conformance names the methods that it used, and the calls
+// of test/operation on the machine itself report how each ended.
 var (
 	provedLine = regexp.MustCompile(`: proved: (\S+ \S+ \S+)\s*$`)
 	endedLine  = regexp.MustCompile(`: ended: (\S+ \S+ \S+): (.*\S)\s*$`)
 )
 
-// readEvents reads go test -json. Lines that are no JSON are passed over where they are the go command's own, as those of
+// readEvents reads go test -json. Lines that are not JSON are skipped where they are the go command's own, as those of
 // a build; events that are cut off are an error.
 func readEvents(r io.Reader) (*testRun, error) {
 	run := &testRun{packages: map[string]bool{}, lines: map[string][]string{}}
@@ -64,12 +64,12 @@ func readEvents(r io.Reader) (*testRun, error) {
 		}
 	}
 	if len(run.packages) == 0 {
-		return nil, errors.New("no package ended: these are no events of go test, or they are cut off")
+		return nil, errors.New("no package ended: the input is cut off, or is not the output of go test -json")
 	}
 	return run, nil
 }
 
-// marks are what conformance tests gave to a method: TestConformance/of/disk_v1/ListDiskIDs_success.
+// marks returns the marks that conformance tests gave to a method: TestConformance/of/disk_v1/ListDiskIDs_success.
 func (r *testRun) marks() map[string]string {
 	name := regexp.MustCompile(`^TestConformance/of/([a-z]+)_(v[0-9a-z]+)/([A-Za-z0-9]+)_(success|repeat|failure|hostile)$`)
 	given := map[string][]string{}
@@ -90,10 +90,10 @@ func (r *testRun) marks() map[string]string {
 	return marks
 }
 
-// order is that of the marks.
+// order is the order of the marks.
 const order = "SRFHL"
 
-// lived are the methods that a life used which went well.
+// lived returns the methods used by lives that went well.
 func (r *testRun) lived() map[string]bool {
 	used := map[string]bool{}
 	for test, lines := range r.lines {
@@ -109,7 +109,7 @@ func (r *testRun) lived() map[string]bool {
 	return used
 }
 
-// ended is how each call on the machine itself ended, of tests that passed.
+// ended returns how each call on the machine itself ended, from tests that passed.
 func (r *testRun) ended() map[string]string {
 	calls := map[string]string{}
 	for test, lines := range r.lines {

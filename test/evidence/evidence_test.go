@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// What people read has to be what the records say, and nothing else.
+// The page has what the records say, and nothing else.
 func TestThePageIsThatOfTheRecords(t *testing.T) {
 	docs := filepath.Join("..", "..", "docs")
 	want, err := pageFrom(os.DirFS(filepath.Join(docs, "evidence")))
@@ -27,7 +27,7 @@ func TestThePageIsThatOfTheRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.ReplaceAll(string(got), "\r\n", "\n"), want); diff != "" {
-		t.Errorf("docs/evidence.md is not what docs/evidence gives; write it with: go run ./test/evidence page -o docs/evidence.md docs/evidence (-got +want):\n%s", diff)
+		t.Errorf("docs/evidence.md differs from the records in docs/evidence; write it with: go run ./test/evidence page -o docs/evidence.md docs/evidence (-got +want):\n%s", diff)
 	}
 }
 

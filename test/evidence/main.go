@@ -28,21 +28,21 @@ func main() {
 func run(args []string, stdin io.Reader) error {
 	if len(args) == 0 {
 		fmt.Fprint(os.Stderr, usage)
-		return errors.New("record or page?")
+		return errors.New("no command given: record or page")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	var r record
 	level := flags.String("level", "", "the `level` that was tested")
-	flags.StringVar(&r.Command, "command", "", "the `command` that ran the tests, for people")
-	flags.StringVar(&r.System, "system", "", "what they ran on")
-	flags.StringVar(&r.Commit, "commit", "", "what was tested")
-	flags.StringVar(&r.Date, "date", "", "when, as YYYY-MM-DD")
+	flags.StringVar(&r.Command, "command", "", "the `command` that ran the tests, shown on the page")
+	flags.StringVar(&r.System, "system", "", "the system that they ran on")
+	flags.StringVar(&r.Commit, "commit", "", "the commit that was tested")
+	flags.StringVar(&r.Date, "date", "", "the date of the run, as YYYY-MM-DD")
 	out := flags.String("o", "", "the `file` to write")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
 	if *out == "" {
-		return errors.New("-o is needed")
+		return errors.New("-o is required")
 	}
 	switch args[0] {
 	case "record":
@@ -54,7 +54,7 @@ func run(args []string, stdin io.Reader) error {
 		return os.WriteFile(*out, content, 0o644) //nolint:gosec // a document for everybody
 	case "page":
 		if flags.NArg() != 1 {
-			return errors.New("the directory of the records is needed")
+			return errors.New("the directory of the records is required")
 		}
 		content, err := pageFrom(os.DirFS(flags.Arg(0)))
 		if err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
-// A method is one of the API: of a group, a version and a name.
+// A method is a method of the API, of one group and version.
 type method struct{ group, version, name string }
 
 func (m method) String() string { return m.group + " " + m.version + " " + m.name }
 
-// methods are all that were ever released, with how each relates to its group's hub: by group, name and version, the
+// methods returns all that were ever released, with how each relates to its group's hub: by group, name and version, the
 // newest version first.
 func methods() (all []method, kinds map[method]string, err error) {
 	files, err := released.Descriptors()

@@ -11,21 +11,21 @@ import (
 
 const preface = `# Evidence
 
-What was proved of each method of the API, and where. ` + "`make evidence`" + ` runs the tests, keeps what they say in
-[docs/evidence](evidence), and writes this page from that; nothing on it is written by hand. A cell is empty where nothing
-was proved.
+What was proved about each method of the API, and where. ` + "`make evidence`" + ` runs the tests, keeps their results in
+[docs/evidence](evidence), and writes this page from them; nothing on it is written by hand. An empty cell means that
+nothing was proved.
 
-| column | what ran | what it says |
+| column | what ran | content of a cell |
 |---|---|---|
-| pure | the comparison of the released API's descriptors with the table that leads each old method to its group's newest one | how the method relates to that one: *hub* is that one; *same bytes*: request and response are the same on the wire, field by field; *extra fields*: but for fields that one side lacks; *mapped*: the messages are converted; *alone*: it has no successor |
+| pure | the comparison of the released API's descriptors with the table that maps each old method to the newest one of its group | how the method relates to the newest one: *hub*: it is the newest one; *same bytes*: request and response are the same on the wire, field by field; *extra fields*: the same except for fields that one side lacks; *mapped*: the messages are converted; *alone*: it has no successor |
 | emulated | the whole agent on an emulated node, called by the released Go client of the method's version over unix sockets | the marks below |
-| Wine, pipes | the same, the agent and the clients being Windows programs, over named pipes under Wine. The node is the emulated one: of Windows it proves pipes, files and processes | the marks below |
-| Wine, kernel | the agent with -host=windows under Wine, one call with sensible arguments, about what a machine has without anybody's help | how the call ended: *OK*, or the gRPC code and the function that Wine does not have, with its error |
+| Wine, pipes | the same, with agent and clients as Windows programs, over named pipes under Wine. The node is the emulated one, so only pipes, files and processes are those of Windows | the marks below |
+| Wine, kernel | the agent with -host=windows under Wine, one call with sensible arguments, about things that every machine has | how the call ended: *OK*, or the gRPC code and the function that Wine lacks, with its error |
 | Windows | the life of a disk, a share, a target or a service on a Windows machine | L: a life that used the method went well |
 
 Marks: **S** it does what it says. **R** repeated, it succeeds and changes nothing. **F** it fails with the right code when
-something is missing or a function of Windows fails. **H** it refuses what no honest caller sends, and nothing has changed.
-**L** a life, from a raw disk to its removal or the like, that used it went well.
+something is missing or a function of Windows fails. **H** it refuses requests that no honest caller sends, and nothing has changed.
+**L** it was used in a life that went well, such as one from a raw disk to the disk's removal.
 
 `
 
@@ -56,7 +56,7 @@ func pageFrom(dir fs.FS) (string, error) {
 	return b.String(), nil
 }
 
-// runs is the table of the test runs.
+// runs writes the table of the test runs.
 func runs(b *strings.Builder, records map[string]record, total int) {
 	b.WriteString("| | methods | date | commit | on | command |\n|---|--:|---|---|---|---|\n")
 	titles := map[string]string{pure: "pure", emulated: "emulated", wineEmulated: "Wine, pipes", wineWindows: "Wine, kernel", windows: "Windows"}
@@ -79,14 +79,14 @@ func runs(b *strings.Builder, records map[string]record, total int) {
 	}
 }
 
-// A row is a method in those versions of which the same was proved.
+// A row is a method in those versions for which the same was proved.
 type row struct {
 	group, name string
 	versions    []string
 	cells       []string
 }
 
-// grouped are the rows of each group, in the order of the methods.
+// grouped returns the rows of each group, in the order of the methods.
 func grouped(all []method, records map[string]record) [][]row {
 	var groups [][]row
 	for _, m := range all {

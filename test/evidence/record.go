@@ -36,8 +36,8 @@ type record struct {
 	Methods map[string]string `json:"methods"` // by "group version Method": marks, or how the call ended
 }
 
-// makeRecord makes a level's record from the events of its tests. A test that failed proves nothing, and that any did is
-// an error: evidence comes from runs that passed.
+// makeRecord makes a level's record from the events of its tests. A failed test proves nothing, and any failure is an
+// error: evidence comes from runs that passed.
 func makeRecord(r record, events io.Reader) ([]byte, error) {
 	run, err := readEvents(events)
 	if err != nil {
@@ -74,7 +74,7 @@ func makeRecord(r record, events io.Reader) ([]byte, error) {
 			r.Methods[name] = "L"
 		}
 	default:
-		return nil, fmt.Errorf("the level %q is none of %s", r.Level, strings.Join(levels(), ", "))
+		return nil, fmt.Errorf("the level %q is not one of %s", r.Level, strings.Join(levels(), ", "))
 	}
 	if len(r.Methods) == 0 {
 		return nil, errors.New("the tests that ran prove nothing about any method at this level")
@@ -86,7 +86,7 @@ func makeRecord(r record, events io.Reader) ([]byte, error) {
 	return append(content, '\n'), err
 }
 
-// check finds methods that were never released.
+// check reports methods that were never released.
 func (r record) check(all []method) error {
 	for name := range r.Methods {
 		if !slices.ContainsFunc(all, func(m method) bool { return m.String() == name }) {
@@ -96,7 +96,7 @@ func (r record) check(all []method) error {
 	return nil
 }
 
-// readRecords reads those in a directory, by level.
+// readRecords reads the records in a directory, by level.
 func readRecords(dir fs.FS) (map[string]record, error) {
 	names, err := fs.Glob(dir, "*.json")
 	if err != nil {

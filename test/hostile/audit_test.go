@@ -19,7 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// safeBuffer is a file that calls write to.
+// safeBuffer is a log that calls write to while the test reads it.
 type safeBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -37,7 +37,7 @@ func (b *safeBuffer) lines() []string {
 	return strings.Split(strings.TrimSuffix(b.text.String(), "\n"), "\n")
 }
 
-// Every call has one line in the audit log, refused and malformed ones too, with who called and what became of it; a
+// Every call, a refused or malformed one too, has one line in the audit log, with who called and the result; a
 // caller can neither forge a line nor get a password into one.
 func TestAuditOfHostileCalls(t *testing.T) {
 	file := &safeBuffer{}
@@ -68,7 +68,7 @@ func TestAuditOfHostileCalls(t *testing.T) {
 			t.Fatalf("%v: %s", err, text)
 		}
 		if line.RequestID == "" || line.Method == "" || line.PID != os.Getpid() {
-			t.Errorf("nobody, or nothing: %s", text)
+			t.Errorf("the line lacks the caller or the call: %s", text)
 		}
 		seen[line.Code]++
 		if strings.Contains(text, password) {

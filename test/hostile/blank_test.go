@@ -30,7 +30,7 @@ type mark struct {
 	bytes  string
 }
 
-// What formats leave on what they format, by their specifications.
+// The marks that formats leave on what they format, by their specifications.
 func ext4() []mark    { return []mark{{1024, "\x00\x10\x00\x00"}, {1024 + 56, "\x53\xef"}} }
 func luks() []mark    { return []mark{{0, "LUKS\xba\xbe\x00\x02"}} }
 func lvm() []mark     { return []mark{{512, "LABELONE"}} }
@@ -42,7 +42,7 @@ func ntfs() []mark {
 	return []mark{{3, "NTFS    \x00\x02\x08"}, {40, "\xff\xff\x01\x00"}, {48, "\x10"}, {510, "\x55\xaa"}}
 }
 
-// partitioned is a master boot record with one entry of a type, or none of type 0.
+// partitioned is a master boot record with one entry of a type, or with none for type 0.
 func partitioned(kind byte) []mark {
 	m := []mark{{440, "\x12\x34\x56\x78"}, {510, "\x55\xaa"}}
 	if kind != 0 {
@@ -55,7 +55,7 @@ func partitioned(kind byte) []mark {
 	return m
 }
 
-// random is noise that looks like nothing.
+// random is noise that resembles no format.
 func random(offset int64, length int) []mark {
 	source := rand.New(rand.NewPCG(uint64(offset), uint64(length))) // the same noise in each run
 	noise := make([]byte, length)
@@ -65,7 +65,7 @@ func random(offset int64, length int) []mark {
 	return []mark{{offset, string(noise)}}
 }
 
-// write puts marks into the bytes of a disk, or of a volume that begins at base and has so many bytes.
+// write puts marks into the bytes of a disk, or of a volume that begins at base and has the given size.
 func write(t *testing.T, image string, base, length int64, marks []mark) {
 	t.Helper()
 	f, err := os.OpenFile(image, os.O_RDWR|os.O_CREATE, 0o600)
@@ -217,7 +217,7 @@ func TestVolumesThatHoldDataAreNotFormatted(t *testing.T) {
 	g.alive()
 }
 
-// A boot sector that says NTFS and makes no sense is a damaged file system: neither unformatted nor the agent's end.
+// A boot sector that claims NTFS and makes no sense is a damaged file system: not unformatted, and not fatal to the agent.
 func TestDamagedNTFS(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	for name, damage := range map[string][]mark{
@@ -257,7 +257,7 @@ func TestDamagedNTFS(t *testing.T) {
 	g.alive()
 }
 
-// dataPartition tells where the data partition of a disk is.
+// dataPartition returns the place of a disk's data partition.
 func (g *target) dataPartition(number uint32) (offset, length int64) {
 	g.t.Helper()
 	tree, err := g.admin.GetTree(g.t.Context(), &admin.GetTreeRequest{})

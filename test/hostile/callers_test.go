@@ -29,7 +29,7 @@ import (
 const accompliceCalls = 1000
 
 // accomplice asks for the size of disk 1 over and over, with many calls at a time on several connections, until its
-// standard input ends. It says so when the first calls are under way.
+// standard input ends. It prints a line when the first calls are under way.
 func accomplice(socket string) int {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -72,11 +72,11 @@ func (g *target) attackFrom(socket string) {
 		}
 	})
 	if line, err := bufio.NewReader(output).ReadString('\n'); line != "attacking\n" {
-		g.t.Fatalf("the accomplice says %q, %v", line, err)
+		g.t.Fatalf("the accomplice printed %q, %v", line, err)
 	}
 }
 
-// another is this program again, as the process that a variable makes of it.
+// another starts this program again, as the kind of process that a variable makes of it.
 func (g *target) another(variable, value string) *exec.Cmd {
 	g.t.Helper()
 	program, err := os.Executable()
@@ -87,7 +87,7 @@ func (g *target) another(variable, value string) *exec.Cmd {
 	return c
 }
 
-// A process that floods the agent with calls, all of which hang in Windows, has filled its own places, and no others: a
+// A process that floods the agent with calls, all of which hang in Windows, fills its own places and no others: a
 // driver beside it is served, call after call.
 func TestFloodOfHungCalls(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
@@ -107,9 +107,9 @@ func TestFloodOfHungCalls(t *testing.T) {
 	t.Logf("%d calls were served beside %d calls at a time of the flood", calls, accompliceCalls)
 }
 
-// Calls that hang in Windows keep their places when their callers give up. So their number is bounded, whatever their
-// callers do: give up at once, come again, or come over another connection. What is refused is refused soon, and says
-// why; when Windows answers, everything is as before.
+// Calls that hang in Windows keep their places when their callers give up, so their number is bounded, whatever the
+// callers do: give up at once, come again, or come over another connection. What is refused is refused soon, with the
+// reason; when Windows answers, everything is as before.
 func TestHungReadsAreBounded(t *testing.T) {
 	g := attack(t, testnode.Options{Limits: admission.Limits{ClientCalls: 8, Wait: 10 * time.Millisecond}})
 	_, release := g.Faults.HangAll("OpenDevice")
@@ -140,8 +140,8 @@ func TestHungReadsAreBounded(t *testing.T) {
 	g.alive()
 }
 
-// Thousands of connections, more than the agent keeps open for one process, that are opened and left: the driver's are
-// not the ones that it drops.
+// One process opens thousands of connections, more than the agent keeps for one process, and leaves them open: the
+// driver's connections are not among those that the agent drops.
 func TestThousandsOfConnections(t *testing.T) {
 	const most, opened = 100, 3000
 	g := attack(t, testnode.Options{Limits: admission.Limits{ClientConnections: most}})
@@ -186,7 +186,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); !done(); runtime.Gosched() {
 		if time.Now().After(deadline) {
-			t.Fatalf("it never comes that %s", what)
+			t.Fatalf("this never happened: %s", what)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// docs/security.md names a test for each attack: each is there.
+// docs/security.md names a test for each attack: each test exists.
 func TestSecurityPageNamesRealTests(t *testing.T) {
 	tests := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
@@ -37,7 +37,7 @@ func TestSecurityPageNamesRealTests(t *testing.T) {
 	noError(t, err)
 	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)(…?)`").FindAllStringSubmatch(string(page), -1)
 	if len(named) < 40 {
-		t.Errorf("the page names %d tests only", len(named))
+		t.Errorf("the page names only %d tests", len(named))
 	}
 	for _, m := range named {
 		known := tests[m[1]]

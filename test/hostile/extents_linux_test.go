@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// eachExtent reads a file but its holes, in pieces.
+// eachExtent reads a file without its holes, in pieces.
 func eachExtent(f *os.File, each func(offset int64, data []byte)) error {
 	const seekData, seekHole = 3, 4 // lseek(2)
 	buffer := make([]byte, 256<<10)

@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// eachExtent reads the beginning and the end of a file: where file systems and partition tables are. Reading all of
+// eachExtent reads only the beginning and the end of a file, where file systems and partition tables are. Reading all of
 // a 64 GiB image would take minutes where holes cannot be skipped.
 func eachExtent(f *os.File, each func(offset int64, data []byte)) error {
 	const probe = 32 << 20

@@ -23,9 +23,9 @@ func codeOf(err error) codes.Code { return status.Code(err) }
 // verb is a call that makes a kernel call.
 type verb struct {
 	name     string
-	function string // the kernel call that it hangs or breaks in
+	function string // the kernel call in which it hangs or breaks
 	probe    string // a kernel call that it makes once; "" if it has none
-	times    int    // how often probe is called by one call that hangs and two more that join what they may
+	times    int    // how often probe is called by one hanging call and two more that join it as far as they may
 	call     func(ctx context.Context) error
 }
 
@@ -84,8 +84,8 @@ func raw(t *testing.T, n *testnode.Node) (id string) {
 	return reply.GetVolumeIds()[0]
 }
 
-// A kernel call that hangs costs its caller the deadline, and nobody else anything. The same call again waits for the
-// one that hangs instead of beginning another.
+// A hanging kernel call costs its caller the deadline, and nobody else anything. The same call again waits for the
+// hanging one instead of beginning another.
 func TestHungKernelCalls(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	for _, v := range verbs(n, raw(t, n)) {
@@ -102,7 +102,7 @@ func TestHungKernelCalls(t *testing.T) {
 				t.Errorf("the first caller got %v, want DeadlineExceeded", err)
 			}
 
-			// Other disks, other paths, and what only looks, go on.
+			// Calls for other disks and other paths, and calls that only look, go on.
 			if _, err := n.Disk.SetDiskState(t.Context(), &disk.SetDiskStateRequest{DiskNumber: 2, IsOnline: true}); err != nil {
 				t.Errorf("another disk: %v", err)
 			}
@@ -143,7 +143,7 @@ func TestHungKernelCalls(t *testing.T) {
 	}
 }
 
-// A kernel call that panics ends the call that made it, with all that it held released.
+// A kernel call that panics ends the call that made it, and everything that it held is released.
 func TestPanickingKernelCalls(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	for _, v := range verbs(n, raw(t, n)) {
@@ -159,15 +159,15 @@ func TestPanickingKernelCalls(t *testing.T) {
 	}
 }
 
-// waiting returns when exactly so many calls wait in the agent for their operation. The agent is in this process, and says
-// nothing about calls that have not ended; its goroutines do.
+// waiting returns when exactly that many calls wait in the agent for their operation. The agent is in this process and
+// reports nothing about calls that have not ended; its goroutines do.
 func waiting(t *testing.T, calls int) {
 	t.Helper()
 	deadline := time.Now().Add(5 * time.Minute)
 	buffer := make([]byte, 4<<20)
 	for strings.Count(string(buffer[:runtime.Stack(buffer, true)]), "/node.changeTo[...](") != calls {
 		if time.Now().After(deadline) {
-			t.Fatalf("there are never %d calls that wait in the agent", calls)
+			t.Fatalf("there were never %d calls waiting in the agent", calls)
 		}
 		runtime.Gosched()
 	}

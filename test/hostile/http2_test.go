@@ -38,10 +38,10 @@ func (g *target) peer() *peer {
 	return p
 }
 
-// headers are the header block of a call of PathExists.
+// headers returns the header block of a call of PathExists.
 func headers() []byte { return headersOf("/v2alpha1.Filesystem/PathExists") }
 
-// headersOf are the header block of a call.
+// headersOf returns the header block of a call.
 func headersOf(path string) []byte {
 	var block bytes.Buffer
 	e := hpack.NewEncoder(&block)
@@ -54,7 +54,7 @@ func headersOf(path string) []byte {
 	return block.Bytes()
 }
 
-// headerField is the header block of one field.
+// headerField returns the header block of one field.
 func headerField(name, value string) []byte {
 	var block bytes.Buffer
 	_ = hpack.NewEncoder(&block).WriteField(hpack.HeaderField{Name: name, Value: value}) // into memory
@@ -71,7 +71,7 @@ func (p *peer) announce(stream uint32, path string) {
 	noError(p.t, p.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headersOf(path), EndHeaders: true}))
 }
 
-// drain reads what the agent sends, so that it is never kept waiting by us, and says how it ended the connection.
+// drain reads whatever the agent sends, so that it never waits for the test, and reports how it ended the connection.
 func (p *peer) drain() <-chan http2.ErrCode {
 	end := make(chan http2.ErrCode, 1)
 	go func() {
@@ -90,7 +90,7 @@ func (p *peer) drain() <-chan http2.ErrCode {
 	return end
 }
 
-// status is the gRPC status with which a stream ends.
+// status returns the gRPC status with which a stream ends.
 func (p *peer) status(stream uint32) string {
 	p.t.Helper()
 	for {
@@ -112,7 +112,7 @@ func TestFloodsOfFrames(t *testing.T) {
 	for name, c := range map[string]struct {
 		flood func(p *peer, i int) error
 		count int
-		want  http2.ErrCode // with which the agent hangs up; ErrCodeNo: any way, or not
+		want  http2.ErrCode // with which the agent hangs up; ErrCodeNo: with any code, or not at all
 	}{
 		"rapid reset": {func(p *peer, i int) error { // CVE-2023-44487
 			if err := p.begin(uint32(2*i+1), false); err != nil {
@@ -138,7 +138,7 @@ func TestFloodsOfFrames(t *testing.T) {
 		"calls half sent":      {func(p *peer, i int) error { return p.begin(uint32(2*i+1), false) }, 5000, http2.ErrCodeNo},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := attack(t, testnode.Options{CallTimeout: 2 * time.Second}) // for calls that nobody finishes
+			g := attack(t, testnode.Options{CallTimeout: 2 * time.Second}) // for calls that no client finishes
 			before := runtime.NumGoroutine()
 			p := g.peer()
 			end := p.drain()
@@ -166,7 +166,7 @@ func TestFloodsOfFrames(t *testing.T) {
 	}
 }
 
-// A client that sends half of a request and waits holds its place for as long as a call may take, and no longer.
+// A client that sends half of a request and waits holds its place for at most as long as a call may take.
 func TestHalfARequest(t *testing.T) {
 	g := attack(t, testnode.Options{CallTimeout: time.Second})
 	p := g.peer()
@@ -178,7 +178,7 @@ func TestHalfARequest(t *testing.T) {
 	g.alive()
 }
 
-// A request whose length is a lie costs what was sent, not what was announced.
+// A request with a false length costs what was sent, not what was announced.
 func TestAnnouncedLengths(t *testing.T) {
 	g := attack(t, testnode.Options{CallTimeout: time.Second})
 	for name, c := range map[string]struct {

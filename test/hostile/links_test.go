@@ -16,16 +16,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// planted is a link that a workload made.
+// planted is a link made by a workload.
 type planted struct {
 	name  string
 	point win32.ReparsePoint // of the node; or
-	host  string             // a symbolic link of the host, which to Windows is a file that it cannot follow
-	there bool               // it leads to something inside of the working directories
-	own   bool               // it is a mount point of the volume that it lies on
+	host  string             // a symbolic link of the host: to Windows, a file that it cannot follow
+	there bool               // it leads to something inside the working directories
+	own   bool               // it is a mount point of the volume on which it lies
 }
 
-// workloadLinks are what is planted inside a mounted volume.
+// workloadLinks are the links planted inside a mounted volume.
 func workloadLinks(g *target) []planted {
 	return []planted{
 		{name: "windows", point: symlink(`\??\C:\Windows`)},
@@ -84,7 +84,7 @@ func (g *target) plantOne(dir string, l planted) {
 	noError(g.t, os.Symlink(l.host, filepath.Join(g.HostPath(dir), l.name)))
 }
 
-// through calls every method that takes a path with one that goes through a link, and wants each refused.
+// through calls every method that takes a path with a path through a link, and expects each call to be refused.
 func (g *target) through(link string, before snapshot) snapshot {
 	g.t.Helper()
 	for _, below := range []string{`\victim`, `\new\deeper`} {
@@ -106,7 +106,7 @@ func TestLinksInAVolumeAreNotGoneThrough(t *testing.T) {
 	for _, l := range links {
 		before = g.through(mount+`\`+l.name, before)
 	}
-	// Through the publish link of a driver, on kubelet's file system, nothing is different.
+	// Through the publish link of a driver, on kubelet's file system, the result is the same.
 	_, err := g.Filesystem.CreateSymlink(t.Context(), &filesystem.CreateSymlinkRequest{SourcePath: mount, TargetPath: pods + `\publish`})
 	noError(t, err)
 	g.through(pods+`\publish\canary`, g.snapshot())
@@ -148,7 +148,7 @@ func TestLinksInAVolumeAsTheyAre(t *testing.T) {
 	g.alive()
 }
 
-// Rmdir removes links themselves, alone or in a tree, and nothing that they lead to.
+// Rmdir removes links themselves, alone or in a tree, and nothing behind them.
 func TestRmdirRemovesPlantedLinksThemselves(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
@@ -230,7 +230,7 @@ func TestLinksOnTheWorkingDirectory(t *testing.T) {
 		}
 	}
 
-	// Too many links in a row end the same way.
+	// A chain of too many links ends the same way.
 	g.hostDir(pods + `\chain`)
 	for i := range 70 {
 		g.plant(fmt.Sprintf(`%s\chain\%d`, pods, i), symlink(fmt.Sprintf(`\??\%s\chain\%d`, pods, i+1)))

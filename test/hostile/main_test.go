@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// accompliceSocket is set in the environment of a copy of this program that is to attack a socket: the agent tells
+// accompliceSocket is set in the environment of a copy of this program that attacks a socket: the agent tells
 // clients apart by their process.
 const accompliceSocket = "HOSTILE_ACCOMPLICE_SOCKET"
 
-// probeSocket likewise, of one that is to ask for the health of what is behind the socket.
+// probeSocket likewise makes a copy ask for the health of the agent behind a socket.
 const probeSocket = "HOSTILE_PROBE_SOCKET"
 
 func TestMain(m *testing.M) {

@@ -24,7 +24,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// kind is what a field of a request means, and so what is hostile in it.
+// kind is the meaning of a request's field, which decides what is hostile in it.
 type kind int
 
 const (
@@ -70,7 +70,7 @@ func apis() []struct {
 	}
 }
 
-// methods are all methods of those, from their descriptors, so that none is forgotten.
+// methods returns all methods of those, from their descriptors, so that none is forgotten.
 func methods(t *testing.T) []method {
 	t.Helper()
 	var all []method
@@ -124,7 +124,7 @@ func kindOf(t *testing.T, m method, name string) kind {
 	}
 	k, ok := kinds[name]
 	if !ok {
-		t.Fatalf("%v has the field %s, of which these tests do not know what would be hostile", m, name)
+		t.Fatalf("%v has the field %s, for which these tests know no hostile value", m, name)
 	}
 	return k
 }
@@ -133,10 +133,10 @@ func (k kind) isPath() bool { return k == kindPath || k == kindSlashPath }
 
 func (k kind) isVolume() bool { return k == kindVolumeID || k == kindResizeID }
 
-// values are what a request's fields hold: string, uint64 or, for a field of any type, protobuf's own bytes.
+// values are the contents of a request's fields: string, uint64 or, for a field of any type, protobuf's own bytes.
 type values map[string]any
 
-// encode gives the request's bytes. Nothing is checked: what generated code would refuse to send is sent.
+// encode returns the request's bytes. Nothing is checked: what generated code would refuse to send is sent.
 func (m method) encode(t *testing.T, v values) []byte {
 	t.Helper()
 	var b []byte

@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// A working directory whose name has letters with odd cases is not reached by names that only some tables of letters
-// take for the same: what NTFS may take for another directory is another one for the policy.
+// A working directory whose name has letters with unusual cases is not reached by names that are equal by some case
+// tables only: to the policy, a directory that NTFS may take for the same is another one.
 func TestCaseFoldingTricks(t *testing.T) {
 	const dir = "C:\\stra\u00dfe-kil\u0131k\u017f-\u01c6\u00e9\u03c3"
 	g := attack(t, testnode.Options{WorkingDirs: []string{dir}})
@@ -47,7 +47,7 @@ func TestCaseFoldingTricks(t *testing.T) {
 			if m.name != "PathExists" {
 				path, want = c.path+`\none`, codes.InvalidArgument
 				if c.want == codes.OK {
-					continue // does what it says
+					continue // the call does its work
 				}
 			}
 			_, err := g.call(t.Context(), m, m.encode(t, values{"path": path}))

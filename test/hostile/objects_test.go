@@ -19,14 +19,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// look is a read, of an object that hangs and of another one of the kind.
+// look is a read of an object that hangs and of another one of the kind.
 type look struct {
 	name        string
 	hangs       csiproxytest.Calls // the kernel calls for the first object
 	dead, other func(ctx context.Context) error
 }
 
-// Every read of an object that hangs is refused in the end, and the same read of another object is answered all the time.
+// Every read of an object that hangs is refused in the end, while the same read of another object is always answered.
 func TestWhatHangsStopsNothingElse(t *testing.T) {
 	for _, l := range newLooks(t).all() {
 		t.Run(l.name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestWhatHangsStopsNothingElse(t *testing.T) {
 	}
 }
 
-// Where a call asks every disk or volume, one that hangs is left out, and the call is answered.
+// When a call asks every disk or volume, one that hangs is left out, and the call is answered.
 func TestWhatHangsIsLeftOut(t *testing.T) {
 	n := newLooks(t)
 	_, release := n.Hang(csiproxytest.Calls{Function: "DeviceIoControl", Object: "prod_disk#1"})
@@ -96,7 +96,7 @@ func TestWhatHangsIsLeftOut(t *testing.T) {
 	}
 }
 
-// looks is a node with two of everything: disks, volumes, mount points, shares, targets.
+// looks is an attacked node with two of everything: disks, volumes, mount points, shares, targets.
 type looks struct {
 	*target
 	second string // another volume

@@ -12,13 +12,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// outsideText is what operators search for.
+// outsideText is the text that operators search for.
 const outsideText = "is not within the working directories"
 
 // hostilePath is a path that no call accepts.
 type hostilePath struct {
 	path    string
-	outside bool // well-formed, and refused for where it is
+	outside bool // well-formed, and refused for the place that it names
 }
 
 // hostilePaths are refused by every method, whichever of its fields they are in.
@@ -60,7 +60,7 @@ func hostilePaths(g *target) map[string]hostilePath {
 		`\\?\`, `\\?\`+in("x"), `\\?\UNC\server\share\x`, `\\?\C:`, `\\.\`+in("x"), `\\.\PhysicalDrive0`, `\\.\pipe\csi-proxy-disk-v1`, `\\.\C:\Windows`,
 		`\??\`+in("x"), `\??\UNC\server\share`, `\\?\GLOBALROOT\Device\HarddiskVolume1\x`, `\\?\globalroot\x`, g.volume, g.system, g.system+`Windows`,
 		strings.TrimSuffix(g.system, `\`), `\??\`+strings.TrimPrefix(g.system, `\\?\`), `//?/C:/Windows`, `//server/share`, `/\?\x`, `\/?\x`, `\\;LanmanRedirector\server\share`)
-	// Names that Windows reads as other ones.
+	// Names that Windows reads as other names.
 	bad(`C:\var\lib\KUBELE~1\x`, in(`KUBELE~1`), in(`ABCDEF~1\x`), in(`A~12.TXT`), in(`x~9`), in(`a.b~1`), in(`~1`), `C:\PROGRA~1`)
 	delete(m, in(`a.b~1`)) // the ~1 is in the extension: no short name
 	bad(in(`a:b`), in(`a::$DATA`), in(`a:$DATA`), in(`::$INDEX_ALLOCATION`), `C:\var\lib\kubelet::$INDEX_ALLOCATION\x`, `C:\var\lib\kubelet:x`, in(`x\`+`y:z`), in(`C:\x`))
@@ -68,12 +68,12 @@ func hostilePaths(g *target) map[string]hostilePath {
 		bad(in(device), in(device+`\x`), in(`x\`+device))
 	}
 	bad(in(`x.`), in(`x `), in(`x.\y`), in(`x \y`), in(`x. `), in(`x . . `), in(" "), in("x\u0020"))
-	// Too long: 260 UTF-16 units are the most.
+	// Too long: 260 UTF-16 units are the maximum.
 	bad(fill(261, "a"), fill(1000, "a"), fill(261, "😀"), strings.Repeat(`C:\`, 100), in(strings.Repeat("a", 1<<20)), strings.Repeat(`\`, 1<<20), strings.Repeat("A", 1<<20))
 	return m
 }
 
-// fill makes a path below the working directory that is so many UTF-16 units long, of names of a character.
+// fill makes a path below the working directory of the given length in UTF-16 units, with names of one character.
 func fill(length int, character string) string {
 	path, each := pods, 1
 	if character == "😀" {
@@ -91,7 +91,7 @@ func fill(length int, character string) string {
 	return path
 }
 
-// harmless are the values of a request in which the field under attack is to be the only fault.
+// harmless returns the values of a request in which the field under attack is to be the only fault.
 func (g *target) harmless(m method) values {
 	v := values{}
 	for _, f := range m.fields {
@@ -110,7 +110,7 @@ func (g *target) harmless(m method) values {
 	return v
 }
 
-// eachField calls f for every field of every method that the choice takes, with a request that is otherwise harmless.
+// eachField calls f for every chosen field of every method, with a request that is otherwise harmless.
 func (g *target) eachField(choose func(kind) bool, f func(m method, f field, request values)) {
 	for _, m := range methods(g.t) {
 		for _, field := range m.fields {
@@ -145,8 +145,8 @@ func TestHostilePaths(t *testing.T) {
 	t.Logf("%d calls", calls)
 }
 
-// Forward slashes are refused by the filesystem group but for IsSymlink, and read as backslashes elsewhere: there a
-// path is held to the same policy.
+// Forward slashes are refused by the filesystem group except by IsSymlink, and read as backslashes elsewhere: there a
+// path is subject to the same policy.
 func TestForwardSlashes(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
@@ -165,7 +165,7 @@ func TestForwardSlashes(t *testing.T) {
 			case f.kind == kindPath:
 				want = codes.InvalidArgument
 			case want == codes.OK && m.name == "MountVolume":
-				return // does what it says
+				return // the call does its work
 			case want == codes.OK && m.name != "UnmountVolume":
 				want = codes.NotFound
 			}
@@ -178,7 +178,7 @@ func TestForwardSlashes(t *testing.T) {
 	g.alive()
 }
 
-// The working directory itself may be looked at and "made", nothing else.
+// The working directory itself may be looked at and "made", and nothing else.
 func TestWorkingDirectoryItself(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
@@ -197,7 +197,7 @@ func TestWorkingDirectoryItself(t *testing.T) {
 	g.alive()
 }
 
-// Names that look dangerous and are not: they are made, seen and removed as they are, and nothing else is.
+// Harmless names that look dangerous: they are made, seen and removed as they are, and nothing else is.
 func TestOddNamesAreOnlyNames(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()

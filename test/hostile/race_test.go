@@ -30,8 +30,8 @@ func roundsOf(long bool) int {
 	return 60
 }
 
-// TestSwappedComponents calls through a directory of a volume while a workload replaces that directory by a link that
-// leads outside, and back, as fast as it can. Whatever the calls make of it, nothing outside changes.
+// TestSwappedComponents calls through a directory of a volume while a workload replaces that directory with a link that
+// leads outside, and back, as fast as it can. Whatever the calls do, nothing outside changes.
 func TestSwappedComponents(t *testing.T) {
 	for name, link := range map[string]func(g *target, path string){
 		"symlink":   func(g *target, path string) { g.plant(path, symlink(`\??\`+canary)) },
@@ -87,13 +87,13 @@ func race(t *testing.T, link func(g *target, path string)) {
 		t.Errorf("the attacker: %v", err)
 	}
 	if diff := cmp.Diff(before, g.outside(content)); diff != "" {
-		t.Errorf("something outside of the volume changed (-before +after):\n%s", diff)
+		t.Errorf("something outside the volume changed (-before +after):\n%s", diff)
 	}
 	t.Logf("%d swaps, results %v", swaps, seen)
 	g.alive()
 }
 
-// swapOnce puts a plain directory in the place swap, then the link, and takes either away again.
+// swapOnce puts a plain directory in the place swap, then the link, and removes each again.
 func swapOnce(swap, plain, linked string) error {
 	err := os.MkdirAll(filepath.Join(plain, "victim", "inner"), 0o755)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,12 +111,12 @@ func swapOnce(swap, plain, linked string) error {
 			}
 			_ = os.RemoveAll(step[1]) // fails while the agent fills it
 			err = os.Rename(step[0], step[1])
-		} // what does not exist, the agent removed before it could be swapped
+		} // if it does not exist, the agent removed it before it could be swapped
 	}
 	return nil
 }
 
-// outside is a snapshot without what the volume holds.
+// outside returns a snapshot without the volume's content.
 func (g *target) outside(content string) snapshot {
 	g.t.Helper()
 	s := g.snapshot()

@@ -23,7 +23,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// beside is a way to ask for what is beside the API. It returns when the agent has answered for the first time; what it
+// beside is a way to ask for something beside the API. It returns when the agent has answered for the first time; what it
 // opened stays open until the context ends.
 type beside struct {
 	name string
@@ -53,7 +53,7 @@ func besides() []beside {
 			if err != nil {
 				return err
 			}
-			_ = s.Send(&reflectionv1alpha.ServerReflectionRequest{MessageRequest: &reflectionv1alpha.ServerReflectionRequest_ListServices{}}) //nolint:staticcheck // SA1019: older tools ask so
+			_ = s.Send(&reflectionv1alpha.ServerReflectionRequest{MessageRequest: &reflectionv1alpha.ServerReflectionRequest_ListServices{}}) //nolint:staticcheck // SA1019: older tools ask this way
 			_, err = s.Recv()
 			return err
 		}},
@@ -73,7 +73,7 @@ func newConn(socket string) (*grpc.ClientConn, error) {
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return testnode.DialRaw(ctx, socket) }))
 }
 
-// probe asks for everything beside the API once, as a process of its own, and says what it got.
+// probe asks for everything beside the API once, as a process of its own, and prints the results.
 func probe(socket string) int {
 	conn, err := newConn(socket)
 	if err != nil {
@@ -109,8 +109,8 @@ func (g *target) newConn(group, version string) *grpc.ClientConn {
 	return conn
 }
 
-// takeAll begins calls of a method without their requests until they have all the places of this process: the health
-// check that finds out has one itself for a moment, so one of them may be refused.
+// takeAll begins calls of a method without sending their requests, until they have all the places of this process: the
+// health check that finds this out briefly has one itself, so one of them may be refused.
 func (g *target) takeAll(p *peer, path string) {
 	g.t.Helper()
 	conn, stream := g.newConn("disk", "v1"), uint32(1)
@@ -121,8 +121,8 @@ func (g *target) takeAll(p *peer, path string) {
 	})
 }
 
-// A process has so many streams beside the API open, over however many connections and sockets. One more is refused; its
-// calls of the API and other processes are served; and when a stream ends, in whatever way, its place is free.
+// The streams beside the API that a process may have open are limited, over all its connections and sockets. One more is
+// refused; calls of the API and other processes are served; and when a stream ends, in whatever way, its place is free.
 func TestStreamsOfOneProcess(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("the agent cannot tell processes apart here")
@@ -179,7 +179,7 @@ func TestStreamsOfOneProcess(t *testing.T) {
 	g.alive()
 }
 
-// Headers of a health check without its request hold a place for as long as a call may take, and no longer.
+// The headers of a health check without its request hold a place for at most as long as a call may take.
 func TestHalfAHealthCheck(t *testing.T) {
 	for _, path := range []string{healthpb.Health_Check_FullMethodName, healthpb.Health_List_FullMethodName} {
 		t.Run(path, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestHalfAHealthCheck(t *testing.T) {
 	}
 }
 
-// Whoever asks for the agent's health or what it serves is answered when no place is left for calls of the API.
+// A process without free places for calls of the API still gets answers about the agent's health and what it serves.
 func TestHealthWhileCallsHang(t *testing.T) {
 	g := attack(t, testnode.Options{Limits: admission.Limits{Calls: 1, ClientCalls: 1, Wait: time.Second}})
 	reached, release := g.Faults.HangAll("OpenDevice")

@@ -26,16 +26,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// Where things are on the attacked node.
+// The places on the attacked node.
 const (
 	kubelet = `C:\var\lib\kubelet`
 	pods    = kubelet + `\pods`
 	mount   = pods + `\victim\mount` // of the volume on disk 1
-	canary  = `C:\canary`            // outside of every working directory
+	canary  = `C:\canary`            // outside every working directory
 )
 
-// target is an agent that is attacked: a volume is mounted and holds a file, disk 2 is offline and raw, and outside of
-// the working directories lie files that have to survive.
+// target is an agent under attack: a volume is mounted and holds a file, disk 2 is offline and raw, and outside
+// the working directories lie files that must survive.
 type target struct {
 	*testnode.Node
 	*wire
@@ -43,7 +43,7 @@ type target struct {
 	volume string // the id of the mounted volume
 	system string // the id of the volume that Windows runs from
 	efi    string // the id of the system disk's EFI volume
-	spare  string // a host directory that is not the node's
+	spare  string // a host directory that is not part of the node
 	admin  *adminclient.Client
 }
 
@@ -79,7 +79,7 @@ func (g *target) volumes(number uint32) []string {
 	return reply.GetVolumeIds()
 }
 
-// hostDir makes a directory and its parents on the node, not through the agent.
+// hostDir makes a directory and its parents on the node, past the agent.
 func (g *target) hostDir(path string) {
 	g.t.Helper()
 	at := `C:`
@@ -92,7 +92,7 @@ func (g *target) hostDir(path string) {
 }
 
 // plant makes a directory and turns it into a reparse point, as a process in a Windows container may do where it can
-// write: through the file system, not through the agent.
+// write: through the file system, past the agent.
 func (g *target) plant(path string, point win32.ReparsePoint) {
 	g.t.Helper()
 	h, err := g.Emulated.OpenFile(nil, `\\?\`+path, kernel.OpenHow{
@@ -122,10 +122,10 @@ func mountPoint(to string) win32.ReparsePoint {
 	return win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: to}
 }
 
-// ntName is a volume id as reparse points name it.
+// ntName returns a volume id as reparse points spell it.
 func ntName(volumeID string) string { return `\??\` + strings.TrimPrefix(volumeID, `\\?\`) }
 
-// alive tells whether the agent still serves.
+// alive reports whether the agent still serves.
 func (g *target) alive() {
 	g.t.Helper()
 	reply, err := g.Filesystem.PathExists(g.t.Context(), &filesystem.PathExistsRequest{Path: mount})
@@ -138,7 +138,7 @@ func (g *target) alive() {
 type snapshot map[string]string
 
 // snapshot looks at the node's files, at the bytes of its disks, at the tree that the agent shows, and at the host
-// directory outside of the node.
+// directory outside the node.
 func (g *target) snapshot() snapshot {
 	g.t.Helper()
 	s := snapshot{}
@@ -158,7 +158,7 @@ func (g *target) snapshot() snapshot {
 	tree, err := g.admin.GetTree(g.t.Context(), &admin.GetTreeRequest{})
 	noError(g.t, err)
 	for _, d := range tree.GetDisks() {
-		// prototext varies its blanks on purpose.
+		// prototext varies its spaces on purpose.
 		s[fmt.Sprintf("tree of disk %d", d.GetNumber())] = strings.Join(strings.Fields(prototext.Format(d)), " ")
 	}
 	return s
@@ -181,7 +181,7 @@ func describe(path string, d fs.DirEntry) (string, error) {
 	return what, nil
 }
 
-// hash is over the parts of a file that are not holes, and where they are.
+// hash covers the parts of a file that are not holes, and their places.
 func hash(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -191,7 +191,7 @@ func hash(path string) (string, error) {
 	sum := sha256.New()
 	zeros := make([]byte, 4096)
 	err = eachExtent(f, func(offset int64, data []byte) {
-		for at := 0; at < len(data); at += len(zeros) { // where a hole ends within zeros is the host's affair
+		for at := 0; at < len(data); at += len(zeros) { // where a hole ends within zeros is up to the host
 			block := data[at:min(at+len(zeros), len(data))]
 			if !bytes.Equal(block, zeros[:len(block)]) {
 				_, _ = fmt.Fprintf(sum, "%d:%x", offset+int64(at), block)

@@ -46,7 +46,7 @@ func TestMalformedVolumeIDs(t *testing.T) {
 	g.alive()
 }
 
-// A volume that is not there is NotFound, but for UnmountVolume, which looks at the path.
+// A missing volume is NotFound, except to UnmountVolume, which looks at the path.
 func TestUnknownVolumes(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
@@ -70,7 +70,7 @@ func TestUnknownVolumes(t *testing.T) {
 	g.alive()
 }
 
-// The volumes that Windows needs are looked at, and never changed nor made reachable.
+// The volumes that Windows needs may be looked at, but neither changed nor made reachable.
 func TestSystemVolumes(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
@@ -82,7 +82,7 @@ func TestSystemVolumes(t *testing.T) {
 				case m.name == "UnmountVolume" && at == mount, m.name == "MountVolume", m.name == "FormatVolume" && name == "EFI":
 					want = codes.FailedPrecondition
 				case m.name == "ResizeVolume" && name == "EFI":
-					continue // it fills its partition, or Windows refuses: either way below nothing changes
+					continue // it fills its partition, or Windows refuses: either way nothing changes, as checked below
 				}
 				_, err := g.call(t.Context(), m, m.encode(t, values{"volume_id": id, "target_path": at}))
 				wantCode(t, fmt.Sprintf("%v of the %s volume at %s", m, name, at), err, want)
@@ -157,7 +157,7 @@ func TestDiskNumbers(t *testing.T) {
 			_, err := g.call(t.Context(), m, m.encode(t, request))
 			wantCode(t, fmt.Sprintf("%v of disk %d", m, number), err, codes.NotFound)
 		}
-		// 0 is the system disk, and so is what does not fit into 32 bits when these are all zero.
+		// 0 is the system disk, and so is any value beyond 32 bits whose low 32 bits are zero.
 		for _, number := range []uint64{0, 1 << 32, 1 << 63} {
 			for _, online := range []uint64{0, 1} {
 				want := codes.OK

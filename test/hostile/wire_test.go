@@ -16,7 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// An empty request names nothing: it is refused by all that need a path or volume, and means disk 0 to those that
+// An empty request names nothing: it is refused by all methods that need a path or volume, and means disk 0 to those that
 // take a disk.
 func TestEmptyRequests(t *testing.T) {
 	g := attack(t, testnode.Options{})
@@ -36,7 +36,7 @@ func TestEmptyRequests(t *testing.T) {
 	g.alive()
 }
 
-// Strings that are no UTF-8 do not get past protobuf, which the generated clients do not send either: the caller is told
+// Strings that are not UTF-8 do not get past protobuf, and generated clients do not send them: the caller is told
 // that the request is at fault, not the agent.
 func TestInvalidUTF8(t *testing.T) {
 	g := attack(t, testnode.Options{})
@@ -62,7 +62,7 @@ func TestInvalidUTF8(t *testing.T) {
 	g.alive()
 }
 
-// Bytes that are no message, or too many of them.
+// Bytes that are not a message, or too many of them.
 func TestMalformedMessages(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
@@ -90,7 +90,7 @@ func TestMalformedMessages(t *testing.T) {
 		}
 		before = g.unchanged(name, before)
 	}
-	// What is unknown is skipped, however much there is of it; the last of a repeated field counts.
+	// Unknown fields are skipped, however many there are; the last value of a repeated field counts.
 	for _, m := range methodsNamed(t, "PathExists") {
 		request := protowire.AppendBytes(protowire.AppendTag(nil, 536870911, protowire.BytesType), make([]byte, 1<<20))
 		request = append(request, m.encode(t, values{"path": `C:\Windows`})...)
@@ -108,7 +108,7 @@ func TestMalformedMessages(t *testing.T) {
 	g.alive()
 }
 
-// A method on the socket of another version or group, or one that nobody has, is not served.
+// A method on the socket of another version or group, or an unknown method, is not served.
 func TestMethodsElsewhere(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
@@ -133,7 +133,7 @@ func TestMethodsElsewhere(t *testing.T) {
 	g.alive()
 }
 
-// Clients that speak no HTTP/2, that say nothing, or that bring too much metadata, disturb nobody.
+// Clients that do not speak HTTP/2, that say nothing, or that send too much metadata, disturb nobody.
 func TestOddConnections(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	socket := g.Socket("filesystem", "v2alpha1")
@@ -149,7 +149,7 @@ func TestOddConnections(t *testing.T) {
 	for _, m := range methodsNamed(t, "PathExists") {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), "x-large", string(bytes.Repeat([]byte("a"), 256<<10)))
 		if _, err := g.call(ctx, m, m.encode(t, values{"path": pods})); err == nil {
-			t.Error("256 KiB of metadata are taken")
+			t.Error("256 KiB of metadata are accepted")
 		}
 		_, err := g.call(t.Context(), m, m.encode(t, values{"path": pods}))
 		wantCode(t, "a call after odd connections", err, codes.OK)

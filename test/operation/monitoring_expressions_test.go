@@ -28,7 +28,7 @@ const (
 	docsFile       = "../../docs/metrics.md"
 )
 
-// dashboard is what this test needs to know of Grafana's format.
+// dashboard is the part of Grafana's format that this test needs.
 type dashboard struct {
 	Panels []struct {
 		ID      int
@@ -53,7 +53,7 @@ func readFile(t *testing.T, file string) []byte {
 	return content
 }
 
-// dashboardExpressions are the expressions of the panels by title, with Grafana's variables filled in.
+// dashboardExpressions returns the expressions of the panels by title, with Grafana's variables filled in.
 func dashboardExpressions(t *testing.T) map[string]string {
 	t.Helper()
 	var d dashboard
@@ -101,7 +101,7 @@ func alertExpressions(t *testing.T) map[string]string {
 	return expressions
 }
 
-// aNodeThatWorked is a scrape of an agent that has been called, so that every metric is there.
+// aNodeThatWorked is a scrape of an agent that has been called, so that it has every metric.
 func aNodeThatWorked(t *testing.T) page {
 	t.Helper()
 	w := startWatched(t)
@@ -110,7 +110,7 @@ func aNodeThatWorked(t *testing.T) page {
 	return w.scrape(t)
 }
 
-// Every metric and label of the dashboard and the alerts is one that the agent has.
+// Every metric and label in the dashboard and the alerts is one of the agent's.
 func TestExpressionsSpeakOfWhatThereIs(t *testing.T) {
 	families := aNodeThatWorked(t).families()
 	expressions := dashboardExpressions(t)
@@ -156,7 +156,7 @@ func TestExpressionsSpeakOfWhatThereIs(t *testing.T) {
 	}
 }
 
-// An alert about a code that is misspelt would never fire.
+// An alert on a misspelt code would never fire.
 func TestAlertsNameCodesThatThereAre(t *testing.T) {
 	code := regexp.MustCompile(`\bERROR_[A-Z_]+`)
 	found := 0
@@ -173,7 +173,7 @@ func TestAlertsNameCodesThatThereAre(t *testing.T) {
 	}
 }
 
-// The page for operators lists every metric of ours, with its type and labels, and no other.
+// The page for operators lists all of the agent's own metrics, with their types and labels, and no others.
 func TestDocumentationListsTheMetrics(t *testing.T) {
 	p := aNodeThatWorked(t)
 	actual := map[string]string{}
@@ -203,12 +203,12 @@ func TestDocumentationListsTheMetrics(t *testing.T) {
 	}
 }
 
-// Promtool parses every expression and runs the tests of the alerts. CSI_PROXY_PROMTOOL is the program; make
+// Promtool parses every expression and runs the tests of the alerts. CSI_PROXY_PROMTOOL is the program's path; make
 // check-monitoring gives it.
 func TestPromtool(t *testing.T) {
 	promtool := os.Getenv("CSI_PROXY_PROMTOOL")
 	if promtool == "" {
-		t.Skip("needs promtool in CSI_PROXY_PROMTOOL; make check-monitoring runs this")
+		t.Skip("require promtool in CSI_PROXY_PROMTOOL; make check-monitoring runs this")
 	}
 	run := func(args ...string) {
 		t.Helper()
@@ -221,7 +221,7 @@ func TestPromtool(t *testing.T) {
 	run("check", "rules", alertsFile)
 	run("test", "rules", alertsTestFile)
 
-	// Promtool reads rules and no dashboards, so each expression is made a rule.
+	// Promtool reads rules but not dashboards, so each expression is made a rule.
 	type rule struct {
 		Record string            `yaml:"record"`
 		Expr   string            `yaml:"expr"`

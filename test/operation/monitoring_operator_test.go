@@ -33,7 +33,7 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-// volumeOnDisk makes disk 1 a formatted volume.
+// volumeOnDisk makes a formatted volume on disk 1.
 func volumeOnDisk(t *testing.T, w *watched) (volumeID string) {
 	t.Helper()
 	_, err := w.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 1})
@@ -96,7 +96,7 @@ func TestWhatANodeHasAndDoes(t *testing.T) {
 		t.Errorf("%d endpoints, want %d", up, w.Agent.Ready()+1)
 	}
 	if build := regexp.MustCompile(`csi_proxy_build_info\{go_version="go[^"]+",revision="[^"]+",version="[^"]+"\} 1`); !build.MatchString(string(p)) {
-		t.Error("the build is not told")
+		t.Error("the build is not in the metrics")
 	}
 	if strings.Contains(string(p), "csi-password") {
 		t.Error("the metrics hold a secret")
@@ -105,7 +105,7 @@ func TestWhatANodeHasAndDoes(t *testing.T) {
 		t.Errorf("readyz: %d %s", code, text)
 	}
 
-	// A node whose iSCSI service does not run is a normal one.
+	// A node whose iSCSI service does not run is normal.
 	_, err = w.System.StopService(t.Context(), &system.StopServiceRequest{Name: "MSiSCSI", Force: true})
 	noError(t, err)
 	other := startWatched(t)
@@ -114,12 +114,12 @@ func TestWhatANodeHasAndDoes(t *testing.T) {
 	p = other.scrape(t)
 	p.has(t, `csi_proxy_collect_success{collector="iscsi"} 1`)
 	if n, ok := p.value("csi_proxy_iscsi_sessions"); ok {
-		t.Errorf("there are %v sessions although nobody can count them", n)
+		t.Errorf("there are %v sessions although they cannot be counted", n)
 	}
 }
 
-// A kernel call that hangs shows while it hangs: in flight, running, by its age, with those who join it, who wait behind
-// it and who give up. The node stays ready, as others are served.
+// A hanging kernel call is visible while it hangs: in flight, running, by its age, with the calls that join it, wait behind
+// it and give up. The node stays ready, as others are served.
 func TestHungOperation(t *testing.T) {
 	w := startWatched(t)
 	id := volumeOnDisk(t, w)
@@ -153,7 +153,7 @@ func TestHungOperation(t *testing.T) {
 		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 1`,
 		`csi_proxy_operations_running{operation="WriteVolumeCache"} 1`,
 	)
-	go flush(t.Context()) // has to flush what was written since, so it waits for its turn
+	go flush(t.Context()) // must flush what was written since, so it waits for its turn
 	w.until(t, `csi_proxy_operations_waiting{operation="WriteVolumeCache"} 1`)
 	go flush(t.Context()) // and this one shares that turn
 	w.until(t, `csi_proxy_operations_joined_total{operation="WriteVolumeCache"} 1`).has(t, inFlight+"2")
@@ -176,8 +176,8 @@ func TestHungOperation(t *testing.T) {
 	)
 }
 
-// When Windows itself hangs, readyz says so and names the function, scrapes go on without what cannot be known, and the
-// process is not to be killed for it. Afterwards all is as before.
+// When Windows itself hangs, readyz reports it and names the function, scrapes go on without the values that cannot be
+// read, and the process is not to be killed for it. Afterwards everything is as before.
 func TestHungWindows(t *testing.T) {
 	w := startWatched(t)
 	reached, release := w.Faults.Hang("DiskInterfaces")
@@ -193,7 +193,7 @@ func TestHungWindows(t *testing.T) {
 	}
 	w.scrape(t).has(t, `csi_proxy_kernel_up 0`)
 	w.until(t, `csi_proxy_kernel_calls_running{control_code="",function="DiskInterfaces"} 1`) // a scrape makes this call, too
-	for range 20 {                                                                            // a storm of checks asks Windows nothing
+	for range 20 {                                                                            // a storm of checks does not ask Windows
 		if code, _ := w.get(t, "/readyz"); code != http.StatusServiceUnavailable {
 			t.Errorf("readyz in the storm: %d", code)
 		}
@@ -215,7 +215,7 @@ func TestHungWindows(t *testing.T) {
 	w.until(t, `csi_proxy_kernel_calls_running{control_code="",function="DiskInterfaces"} 0`)
 }
 
-// A part of Windows that hangs is missing from the scrape, which comes nevertheless; the others are there.
+// Values from a part of Windows that hangs are missing from the scrape, which is answered nevertheless with the others.
 func TestScrapeWithoutWhatHangs(t *testing.T) {
 	w := startWatched(t)
 	_, release := w.Faults.Hang("SMBGlobalMappings")
@@ -226,7 +226,7 @@ func TestScrapeWithoutWhatHangs(t *testing.T) {
 		`csi_proxy_collect_success{collector="disks"} 1`, `csi_proxy_disks{online="true",read_only="false"} 2`,
 	)
 	if n, ok := p.value(`csi_proxy_smb_global_mappings{status="OK"}`); ok {
-		t.Errorf("there are %v mappings although nobody knows", n)
+		t.Errorf("there are %v mappings although they cannot be counted", n)
 	}
 	release()
 	w.until(t, `csi_proxy_collect_success{collector="smb"} 1`).has(t, `csi_proxy_smb_global_mappings{status="OK"} 0`)
@@ -272,7 +272,7 @@ func TestMetricsOverAReboot(t *testing.T) {
 	)
 }
 
-// Callers are untrusted: what they make up must not become labels, of which Prometheus keeps every one.
+// Callers are untrusted: what they invent must not become labels, as Prometheus keeps every one.
 func TestCallersMakeNoSeries(t *testing.T) {
 	w := startWatched(t)
 	series := func() int { return strings.Count(string(w.scrape(t)), "\ncsi_proxy_") }

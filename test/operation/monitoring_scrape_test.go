@@ -25,7 +25,7 @@ type watched struct {
 func startWatched(t *testing.T) *watched {
 	t.Helper()
 	if testnode.OnWine() {
-		t.Skip("require Windows, or another system: this says nothing of Wine")
+		t.Skip("require Windows or another system: this test proves nothing under Wine")
 	}
 	n := testnode.Start(t, testnode.Options{Metrics: true})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -62,7 +62,7 @@ func (w *watched) scrape(t *testing.T) page {
 	return page(text)
 }
 
-// value is that of one series, by its name and labels in alphabetical order.
+// value returns the value of one series, given by its name and its labels in alphabetical order.
 func (p page) value(series string) (value float64, ok bool) {
 	for line := range strings.Lines(string(p)) {
 		if rest, found := strings.CutPrefix(line, series+" "); found {
@@ -88,7 +88,7 @@ func (p page) has(t *testing.T, lines ...string) {
 	}
 }
 
-// families are the names of the metrics on the page, with their labels.
+// families returns the names of the metrics on the page, with their labels.
 func (p page) families() map[string]map[string]bool {
 	families := map[string]map[string]bool{}
 	for line := range strings.Lines(string(p)) {
@@ -110,7 +110,7 @@ func (p page) families() map[string]map[string]bool {
 	return families
 }
 
-// until scrapes until a series has a value: what a call does on the node, it does soon and not at once.
+// until scrapes until a series has a value: the effects of a call on the node show soon, but not at once.
 func (w *watched) until(t *testing.T, line string) page {
 	t.Helper()
 	i := strings.LastIndexByte(line, ' ')

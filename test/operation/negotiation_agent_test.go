@@ -26,11 +26,11 @@ type place struct {
 	pipes string // the prefix of the pipes, on Windows
 }
 
-// newPlace has a path that is short enough for sockets, whatever the test is called.
+// newPlace returns a place whose path is short enough for sockets, whatever the test is called.
 func newPlace(t testing.TB) place {
 	t.Helper()
 	if testnode.OnWine() {
-		t.Skip("require Windows, or another system: this says nothing of Wine")
+		t.Skip("require Windows or another system: this test proves nothing under Wine")
 	}
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has the test's name in it
 	if err != nil {
@@ -40,8 +40,8 @@ func newPlace(t testing.TB) place {
 	return place{t: t, dir: dir, pipes: "negotiation-" + rand.Text() + "-"}
 }
 
-// start starts an agent that serves what the values of -api leave, everything without any. The returned function stops
-// it; it is stopped with the test too.
+// start starts an agent that serves what the values of -api leave, and everything when there are none. The returned
+// function stops it; it is stopped with the test too.
 func (p place) start(selected ...string) (stop func()) {
 	p.t.Helper()
 	var selection apis.Selection
@@ -67,7 +67,7 @@ func (p place) start(selected ...string) (stop func()) {
 	return stop
 }
 
-// path is where the agents serve an endpoint. It is known before the first of them is there.
+// path returns the endpoint's address, which is known before the first agent is there.
 func (p place) path(endpoint string) string {
 	if runtime.GOOS == "windows" {
 		return `\\.\pipe\` + p.pipes + endpoint
@@ -75,7 +75,7 @@ func (p place) path(endpoint string) string {
 	return filepath.Join(p.dir, "run", endpoint+".sock")
 }
 
-// client is a client of whatever agent is there.
+// client returns a client of whatever agent is there.
 func (p place) client(o csiproxy.Options) *csiproxy.Client {
 	p.t.Helper()
 	o.PipePath = func(group string, version apiversion.Version) string {

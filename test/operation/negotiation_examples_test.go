@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 )
 
-// TestClientExamples runs the examples of the client's documentation, which are in another module, with an agent.
+// TestClientExamples runs the examples of the client's documentation, which are in another module, against an agent.
 func TestClientExamples(t *testing.T) {
 	p := newPlace(t)
 	p.pipes = "" // the examples know the usual names only

@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// Where the life's volume goes, and what it leaves alone.
+// The path of the life's volume, and the paths that it leaves alone.
 const (
 	pods    = `C:\var\lib\kubelet\pods\negotiation`
 	staging = `C:\var\lib\kubelet\plugins\negotiation\globalmount`
@@ -25,19 +25,19 @@ const (
 	freshID = uint32(1) // the number of the blank disk of the default scenario
 )
 
-// A step is one call of a volume's life and what came of it, in words that do not change from node to node.
+// A step is one call of a volume's life and its result, in words that do not change from node to node.
 type step struct {
 	name string
 	call func(context.Context, *life) (string, error)
 }
 
-// life is what the steps know of each other.
+// life is the state that the steps share.
 type life struct {
 	*csiproxy.Client
 	volume string
 }
 
-// outcome is the step's result as a line: the answer, or the kind of failure.
+// outcome formats the step's result as a line: the answer, or the kind of failure.
 func (s step) outcome(ctx context.Context, l *life) string {
 	answer, err := s.call(ctx, l)
 	var e *csiproxy.Error

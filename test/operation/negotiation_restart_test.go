@@ -45,7 +45,7 @@ func TestAgentComesLater(t *testing.T) {
 	p := newPlace(t)
 	c := p.client(csiproxy.Options{})
 	if _, err := c.Connect(t.Context()); err == nil {
-		t.Fatal("connected to nothing")
+		t.Fatal("connected without an agent")
 	}
 	p.start()
 	if _, err := c.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{}); err != nil {
@@ -53,7 +53,7 @@ func TestAgentComesLater(t *testing.T) {
 	}
 }
 
-// TestRestart: drivers do not notice that the agent is replaced, be the new one of the same versions, newer or older.
+// TestRestart: drivers do not notice that the agent is replaced, whether the new one has the same versions, newer or older.
 func TestRestart(t *testing.T) {
 	tests := []struct {
 		name          string
@@ -113,7 +113,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestAgentStaysAway: a call gives up when its deadline does, or when the client is not to wait.
+// TestAgentStaysAway: a call gives up at its deadline, or at once when the client is not to wait.
 func TestAgentStaysAway(t *testing.T) {
 	p := newPlace(t)
 	stop := p.start()
@@ -132,7 +132,7 @@ func TestAgentStaysAway(t *testing.T) {
 	defer cancel()
 	_, err = patient.Disk.ListDiskIDs(short, &diskapi.ListDiskIDsRequest{})
 	if !errors.Is(err, csiproxy.ErrNoAgent) || !errors.Is(err, context.DeadlineExceeded) || status.Code(err) != codes.DeadlineExceeded {
-		t.Errorf("a call whose time is over gets %v (%v), want ErrNoAgent and DeadlineExceeded", err, status.Code(err))
+		t.Errorf("a call past its deadline gets %v (%v), want ErrNoAgent and DeadlineExceeded", err, status.Code(err))
 	}
 }
 

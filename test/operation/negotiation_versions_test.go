@@ -11,7 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// run goes through a volume's life on a fresh node whose agent serves what the values of -api leave.
+// run takes a volume through its life on a fresh node whose agent serves what the values of -api leave.
 func run(t *testing.T, apis ...string) (outcomes map[string]string, versions map[string]string) {
 	t.Helper()
 	p := newPlace(t)
@@ -52,7 +52,7 @@ func TestOldAgents(t *testing.T) {
 	tests := []struct {
 		name     string
 		apis     []string
-		versions map[string]string // those that are asked for
+		versions map[string]string // the versions that are asked for
 		differs  map[string]string // outcomes by step; all others are those of the newest agent
 	}{
 		{

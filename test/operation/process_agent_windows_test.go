@@ -11,7 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// fails runs the agent with arguments that it cannot start with, and returns its exit code and what it wrote.
+// fails runs the agent with arguments with which it cannot start, and returns its exit code and output.
 func fails(t *testing.T, args ...string) (code int, stderr string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), testnode.Command(t, "csi-proxy"), args...)

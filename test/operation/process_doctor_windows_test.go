@@ -11,7 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestDoctorOnThisMachine: with an agent that works on the machine itself doctor comes to an end, finds the agent's
+// TestDoctorOnThisMachine: with an agent that works on the machine itself, doctor comes to an end, finds the agent's
 // endpoints in order, and names what it could not look at, whatever the machine cannot do.
 func TestDoctorOnThisMachine(t *testing.T) {
 	testnode.Launch(t, "-host=windows")

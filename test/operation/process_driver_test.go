@@ -24,10 +24,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
-// patience is how long a test waits for what must happen; it is no expectation.
+// patience is how long a test waits for what must happen; nothing is expected to take that long.
 const patience = 5 * time.Minute
 
-// again is how often a driver repeats a call before it says that something is wrong.
+// again is how often a driver repeats a call before it reports an error.
 const again = 20
 
 // A driver stages and unstages the volume of its own disk over and over.
@@ -93,7 +93,7 @@ func call[Request, Response any](ctx context.Context, d *driver, do func(context
 	return none, fmt.Errorf("%T is Unavailable %d times", r, again)
 }
 
-// live stages the volume, looks at it, and unstages it: every call is one that drivers repeat until it succeeds.
+// live stages the volume, looks at it, and unstages it: drivers repeat each of these calls until it succeeds.
 func (d *driver) live(ctx context.Context) error {
 	if _, err := call(ctx, d, d.disks.PartitionDisk, &diskapi.PartitionDiskRequest{DiskNumber: d.disk}); err != nil {
 		return fmt.Errorf("partition: %w", err)
@@ -129,10 +129,10 @@ func (d *driver) live(ctx context.Context) error {
 	return nil
 }
 
-// labour is drivers at work.
+// labour is a set of drivers at work.
 type labour struct {
 	team   drivers
-	lived  chan struct{} // one element, when a life ended
+	lived  chan struct{} // one element for each life that ended
 	failed chan error
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -165,7 +165,7 @@ func (team drivers) work(t *testing.T) *labour {
 	return l
 }
 
-// turns waits until every driver began and ended a life from now on.
+// turns waits until every driver has begun and ended a life from now on.
 func (l *labour) turns(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)

@@ -25,8 +25,8 @@ import (
 )
 
 // TestEveryCallOnThisMachine makes each of the calls of all versions once, to an agent that works on the machine itself,
-// and compares how it ends with what is known of Wine. It fails too when Wine has learned something: then take the row
-// out of answersOnWine, or put in what it gives now.
+// and compares its result with the known result on Wine. It also fails when Wine has changed: then remove the row
+// from answersOnWine, or enter the new result.
 func TestEveryCallOnThisMachine(t *testing.T) {
 	if !testnode.OnWine() {
 		t.Skip("require Wine: on Windows the lives of test/conformance are lived on the machine")
@@ -78,13 +78,13 @@ func TestEveryCallOnThisMachine(t *testing.T) {
 			t.Errorf("no method is called %s", name)
 		}
 	}
-	// After all that, the agent lives.
+	// After all that, the agent still serves.
 	if _, err := control.ListAPIs(t.Context(), &admin.ListAPIsRequest{}); err != nil {
 		t.Error(err)
 	}
 }
 
-// service is the released service of a version.
+// service returns the released service of a version.
 func service(t *testing.T, group, version string) protoreflect.ServiceDescriptor {
 	t.Helper()
 	files, err := released.Descriptors()
@@ -98,7 +98,7 @@ func service(t *testing.T, group, version string) protoreflect.ServiceDescriptor
 	return d.(protoreflect.ServiceDescriptor)
 }
 
-// outcome makes a call and says how it ended: OK, or the code and the function of Windows with its error.
+// outcome makes a call and returns how it ended: OK, or the code and the Windows function with its error.
 func outcome(t *testing.T, conn *grpc.ClientConn, m protoreflect.MethodDescriptor, volume string) string {
 	t.Helper()
 	response := dynamicpb.NewMessage(m.Output())
@@ -123,7 +123,7 @@ func outcome(t *testing.T, conn *grpc.ClientConn, m protoreflect.MethodDescripto
 		}
 	}
 	if s.Code() == codes.Unknown || s.Message() == "" {
-		t.Errorf("%s: %v is no answer to act on", path, err)
+		t.Errorf("%s: %v does not say what to do", path, err)
 	}
 	t.Logf("%s: %s (%s)", path, text, s.Message())
 	return text

@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// ctl runs csi-proxyctl and returns what it prints.
+// ctl runs csi-proxyctl and returns its output.
 func ctl(t *testing.T, args ...string) (output string, err error) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), testnode.Command(t, "csi-proxyctl"), args...).CombinedOutput()
@@ -57,13 +57,13 @@ func TestCtlControlsTheEmulatedNodeThroughItsPipe(t *testing.T) {
 		}
 		mustSay(t, out, step.want...)
 	}
-	// A path of the node is one of this machine, whose files a driver under test reads and writes.
+	// A path of the node leads to files of this machine, which a driver under test reads and writes.
 	out, err := ctl(t, "node", "path", `C:\var\lib\kubelet`)
 	if err != nil || !filepath.IsAbs(strings.TrimSpace(out)) {
 		t.Errorf("the path of kubelet's directory is %q, %v", out, err)
 	}
 	if out, err := ctl(t, "--socket-dir", `C:\run`, "apis"); err == nil {
-		t.Errorf("a socket directory is taken: %s", out)
+		t.Errorf("a socket directory is accepted: %s", out)
 	} else {
 		mustSay(t, out, "no socket directory on Windows", "leave --socket-dir out")
 	}
@@ -76,7 +76,7 @@ func TestCtlWithoutAnAgent(t *testing.T) {
 	}
 	mustSay(t, out, "no agent is running", `\\.\pipe\csiproxy-admin`)
 	if strings.Contains(out, "socket") {
-		t.Errorf("it speaks of sockets on Windows: %s", out)
+		t.Errorf("it mentions sockets on Windows: %s", out)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestASecondAgentIsToldWhoServes(t *testing.T) {
 		t.Errorf("exit code %d, want 1", code)
 	}
 	mustSay(t, text, `\\.\pipe\csi-proxy-`, fmt.Sprintf("served by pid %d", first.Command.Process.Pid), "csi-proxy.exe")
-	// A name is taken by whoever comes first, and given back with the process.
+	// A name belongs to the process that takes it first, until that process ends.
 	first.Kill()
 	testnode.Launch(t, "-host=emulated", "-state-dir="+t.TempDir())
 }
@@ -115,7 +115,7 @@ func TestFlagsOfTheEndpoints(t *testing.T) {
 	}
 }
 
-// TestPipeSecurity reads what the pipes have. Users in containers are let in to the API and not to the admin endpoint.
+// TestPipeSecurity reads the pipes' security. Users in containers may open the API's pipes and not the admin endpoint.
 func TestPipeSecurity(t *testing.T) {
 	const more = transport.Administrators + "(A;;GRGW;;;S-1-5-93-2-2)"
 	testnode.Launch(t, "-host=windows", "-pipe-security="+more)
@@ -126,7 +126,7 @@ func TestPipeSecurity(t *testing.T) {
 	}
 }
 
-// security is the access control list of a pipe, in SDDL with generic rights: Windows has mapped them, Wine has not.
+// security returns the access control list of a pipe, in SDDL with generic rights: Windows has mapped them, Wine has not.
 func security(t *testing.T, path string) string {
 	t.Helper()
 	c, err := winio.DialPipeContext(t.Context(), path)

@@ -16,7 +16,7 @@ const (
 	target     = kubeletDir + `\pods\target`
 )
 
-// prepareMachine makes the directories that the requests are about as they are before each call.
+// prepareMachine makes the directories that the requests name, before each call.
 func prepareMachine(t *testing.T) {
 	t.Helper()
 	for _, dir := range []string{kubeletDir + `\plugins`, kubeletDir + `\pods`} {
@@ -32,7 +32,7 @@ func prepareMachine(t *testing.T) {
 	}
 }
 
-// sensible is a request as a driver could make it, its fields filled by their names: about disk 0, the volume of drive C
+// sensible returns a request that a driver could make, its fields filled by their names: about disk 0, the volume of drive C
 // and a directory below kubelet's.
 func sensible(t *testing.T, message protoreflect.MessageDescriptor, volumeID string) proto.Message {
 	t.Helper()

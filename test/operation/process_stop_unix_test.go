@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// stops are the ways in which an agent ends: as a DaemonSet's or a service's does, and as one that crashes.
+// stops are the ways in which an agent ends: stopped as a DaemonSet or a service stops it, and crashed.
 func stops() []stop {
 	return []stop{{"stopped", true, terminate}, {"killed", false, (*testnode.Process).Kill}}
 }
@@ -23,7 +23,7 @@ func terminate(a *testnode.Process) {
 	<-a.Ended
 }
 
-// meet lets this process's clients and the agents that it starts meet in one place.
+// meet makes this process's clients and the agents that it starts use the same place.
 func meet(t *testing.T) {
 	t.Helper()
 	t.Setenv(dial.SocketDirVariable, testnode.ShortDir(t))

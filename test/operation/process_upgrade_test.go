@@ -14,16 +14,16 @@ import (
 // A stop is a way in which an agent ends.
 type stop struct {
 	name     string
-	graceful bool // running calls are let finish
+	graceful bool // running calls may finish
 	end      func(*testnode.Process)
 }
 
-// older is what an agent of an older release serves, as arguments: nothing newer than v1.
+// older is an older release's selection, as arguments: nothing newer than v1.
 func older() []string {
 	return []string{"-api=filesystem=v1alpha1,v1beta1,v1beta2,v1", "-api=volume=v1alpha1,v1beta1,v1beta2,v1beta3,v1"}
 }
 
-// onNode are the arguments of an agent on the emulated node in a directory.
+// onNode returns the arguments of an agent on the emulated node in a directory.
 func onNode(state string, more ...string) []string {
 	args := append([]string{"-host=emulated", "-state-dir=" + state}, more...)
 	if runtime.GOOS != "windows" {
@@ -32,9 +32,9 @@ func onNode(state string, more ...string) []string {
 	return args
 }
 
-// TestUpgradeAndDowngradeUnderDrivers replaces an agent by a newer one, and that by the older one again, while drivers
-// work. Their clients are opened once. No call that waits for the agent fails because of an agent that stopped; a call
-// that runs when the agent is killed fails with Unavailable, and repeating it brings the node to where it would be: the
+// TestUpgradeAndDowngradeUnderDrivers replaces an agent with a newer one, and that with the older one again, while drivers
+// work. Their clients are opened once. No call that waits for the agent fails because an agent stopped; a call
+// that runs when the agent is killed fails with Unavailable, and repeating it brings the node to the intended state: the
 // drivers check each answer.
 func TestUpgradeAndDowngradeUnderDrivers(t *testing.T) {
 	for _, s := range stops() {
@@ -55,7 +55,7 @@ func TestUpgradeAndDowngradeUnderDrivers(t *testing.T) {
 				if s.graceful && d.repeated > 0 {
 					t.Errorf("driver %d had to repeat %d calls, though every agent let its calls finish", d.index, d.repeated)
 				}
-				t.Logf("driver %d: %d lives, %d calls, %d of them again", d.index, d.lives.Load(), d.calls, d.repeated)
+				t.Logf("driver %d: %d lives, %d calls, %d of them repeated", d.index, d.lives.Load(), d.calls, d.repeated)
 			}
 		})
 	}

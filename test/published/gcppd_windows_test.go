@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// driverMounter is what the driver's two mounters have in common.
+// driverMounter is the common part of the driver's two mounters.
 type driverMounter interface {
 	mount.Interface
 	GetDiskNumber(deviceName, partition, volumeKey string) (string, error)
@@ -41,7 +41,7 @@ type driverMounter interface {
 	GetDiskTotalBytes(devicePath string) (int64, error)
 }
 
-// TestPersistentDisk is what the persistent disk driver does with a volume: stage, publish, tell its use, expand it,
+// TestPersistentDisk takes a volume through the persistent disk driver's life: stage, publish, report its use, expand it,
 // unpublish, unstage. It goes through the driver's own code, for the versions that it prefers and for those that it falls
 // back to.
 func TestPersistentDisk(t *testing.T) {
@@ -134,7 +134,7 @@ func find(t *testing.T, n *csiproxytest.Node, m driverMounter) string {
 	return got
 }
 
-// stat is the size of a volume as the driver reports it.
+// stat returns the size of a volume as the driver reports it.
 func stat(t *testing.T, safe *mount.SafeFormatAndMount, path string) int64 {
 	t.Helper()
 	_, capacity, _, _, _, _, err := mountmanager.NewStatter(safe).StatFS(path)

@@ -89,7 +89,7 @@ func TestVolumeLife(t *testing.T) {
 	}
 }
 
-// TestUnmountDeletesNothing: a directory with files in it is no mount, and stays.
+// TestUnmountDeletesNothing: a directory with files in it is not a mount, and stays.
 func TestUnmountDeletesNothing(t *testing.T) {
 	n, m := start(t)
 	check(t, "staging", m.MountDisk(t.Context(), 1, staging))
@@ -116,7 +116,7 @@ func TestMountReplaces(t *testing.T) {
 	}
 }
 
-// TestForeignDisk: a disk with something on it is never formatted.
+// TestForeignDisk: a disk with existing content is never formatted.
 func TestForeignDisk(t *testing.T) {
 	_, m := start(t)
 	check(t, "staging the first", m.MountDisk(t.Context(), 1, staging))
@@ -137,7 +137,7 @@ func TestForeignDisk(t *testing.T) {
 	}
 }
 
-// TestFindDisk: a disk is recognised by any of its identities, and two that match are told apart by the caller.
+// TestFindDisk: a disk is recognised by any of its identifiers, and two that match are told apart by the caller.
 func TestFindDisk(t *testing.T) {
 	n, m := start(t)
 	for name, match := range map[string]mounter.Match{
@@ -193,7 +193,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestAsInterface: the mounter stands where a driver has mount.New.
+// TestAsInterface: the mounter can take the place of mount.New in a driver.
 func TestAsInterface(t *testing.T) {
 	_, m := start(t)
 	var i mount.Interface = m

@@ -16,7 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
-// TestOldAgent: a volume's life works with an agent that has old versions only, as far as those go.
+// TestOldAgent: a volume's life works with an agent that has only old versions, as far as those go.
 func TestOldAgent(t *testing.T) {
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir is too long for a socket
 	check(t, "making a directory", err)

@@ -34,7 +34,7 @@ func begin(t *testing.T, dir string) *process {
 	return &process{testnode.Begin(t, "-host=emulated", "-state-dir="+dir, "-socket-dir="+filepath.Join(dir, "run")), dir}
 }
 
-// launch starts an agent and waits for it to be ready. One that does not come up after a kill is what these tests look for.
+// launch starts an agent and waits for it to be ready. An agent that does not come up after a kill is what these tests look for.
 func launch(t *testing.T, dir string) *process {
 	t.Helper()
 	p := begin(t, dir)
@@ -42,7 +42,7 @@ func launch(t *testing.T, dir string) *process {
 	return p
 }
 
-// crashClients are connections to one run of the agent, as a driver and an administrator have them.
+// crashClients are the connections of a driver and an administrator to one run of the agent.
 type crashClients struct {
 	disk       *disk.Client
 	filesystem *filesystem.Client
@@ -91,7 +91,7 @@ func crashes(t *testing.T) int {
 	return n
 }
 
-// chance is where the moments of death come from.
+// chance is the source of the moments of death.
 func chance(t *testing.T) *rand.Rand {
 	t.Helper()
 	const variable = "CSI_PROXY_CRASH_SEED"
@@ -106,12 +106,12 @@ func chance(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// upTo is a random duration.
+// upTo returns a random duration.
 func upTo(r *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(r.Int64N(int64(most)))
 }
 
-// need fails when a tool is missing: without it the test would prove less than it says.
+// need fails the test when a tool is missing: without it the test would prove less than it claims.
 func need(t *testing.T, tools ...string) {
 	t.Helper()
 	for _, tool := range tools {

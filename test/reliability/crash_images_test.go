@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// checkImages has sgdisk and file look at every disk of the node, whose agent is idle or gone.
+// checkImages has sgdisk and file check every disk of the node, whose agent is idle or gone.
 func checkImages(t *testing.T, dir string, team []*crashDriver) {
 	t.Helper()
 	images, err := filepath.Glob(filepath.Join(dir, "disks", "*.img"))
@@ -46,14 +46,14 @@ func checkImage(t *testing.T, image string, team []*crashDriver) {
 	verdict := run(t, "sgdisk", "-v", image)
 	switch {
 	case strings.Contains(verdict, "Creating new GPT"):
-		// There is none. Then there is nothing: a table is made whole or not at all.
+		// There is no table. Then there is nothing at all: a table is made whole or not at all.
 		if !blank(t, f, 0, 1<<20) || !blank(t, f, size-1<<20, 1<<20) {
 			t.Errorf("sgdisk finds no GPT on %s, which is not blank:\n%s", image, verdict)
 		}
 		return
 	case strings.Contains(verdict, "No problems found"):
 	case strings.Contains(verdict, "Identified 1 problems") && strings.Contains(verdict, "doesn't reside\nat the end of the disk") && size == crashGrownBytes:
-		// A disk that was grown and whose volume was not resized yet.
+		// The disk was grown and its volume not resized yet.
 	default:
 		t.Errorf("sgdisk finds problems on %s, %s:\n%s", image, sizeText(size), verdict)
 	}
@@ -75,7 +75,7 @@ func checkImage(t *testing.T, image string, team []*crashDriver) {
 	}
 }
 
-// checkNTFS shows file the beginning of a partition.
+// checkNTFS shows the beginning of a partition to file.
 func checkNTFS(t *testing.T, image io.ReaderAt, offset int64) {
 	t.Helper()
 	head := make([]byte, 64<<10)

@@ -28,22 +28,22 @@ const (
 	crashGrownBytes = 128 << 20
 )
 
-// life is the life of one disk, and the model of it: which steps the agent has acknowledged, and which have begun.
+// life is the life of one disk and its model: which steps the agent has acknowledged, and which have begun.
 type life struct {
 	name   string // also the disk's serial number
 	acked  []string
 	begun  []string
-	id     string // of the volume, once ListVolumesOnDisk told it
-	number uint32 // of the disk, since it was looked up last
+	id     string // of the volume, once ListVolumesOnDisk has returned it
+	number uint32 // of the disk, when it was last looked up
 }
 
-// step is one thing that a driver, or the cloud, does. Do may be repeated whatever became of it before. Holds says
-// what is wrong when it was acknowledged and nothing has begun to undo it.
+// step is one action of a driver or the cloud. Do may be repeated whatever became of it before. Holds returns
+// what is missing of a step that was acknowledged and that nothing has begun to undo.
 type step struct {
 	name     string
 	do       func(ctx context.Context, c *crashClients, l *life) error
 	holds    func(ctx context.Context, c *crashClients, l *life) error
-	undoneBy string // the step from whose beginning on it need not hold
+	undoneBy string // the step after whose beginning it need not hold
 }
 
 func (l *life) staging() string {
@@ -57,7 +57,7 @@ func (l *life) data() string    { return "the data of " + l.name }
 // lastOfStage is the last step that kubelet repeats from the start when staging was interrupted.
 const lastOfStage = "resize"
 
-// steps are a life from the first to the last.
+// steps returns the steps of a life from the first to the last.
 func steps() []step {
 	return []step{
 		{"attach", crashAttach, hasDisk, "detach"},
@@ -79,7 +79,7 @@ func steps() []step {
 	}
 }
 
-// live goes through the steps from the one at index from, as far as until. It returns the first error.
+// live goes through the steps from the one at index from, up to until. It returns the first error.
 func (l *life) live(ctx context.Context, c *crashClients, from int, until string) error {
 	for _, s := range steps()[from:] {
 		if !slices.Contains(l.begun, s.name) {
@@ -98,7 +98,7 @@ func (l *life) live(ctx context.Context, c *crashClients, from int, until string
 	return nil
 }
 
-// intact says what of the acknowledged is not there.
+// intact returns what is missing of the acknowledged steps.
 func (l *life) intact(ctx context.Context, c *crashClients) error {
 	if slices.Contains(l.begun, "detach") && !slices.Contains(l.acked, "detach") {
 		return nil // it may be there or not
@@ -114,7 +114,7 @@ func (l *life) intact(ctx context.Context, c *crashClients) error {
 	return nil
 }
 
-// find looks the disk up by its serial number, as drivers do.
+// find looks up the disk by its serial number, as drivers do.
 func (l *life) find(ctx context.Context, c *crashClients) (found bool, err error) {
 	ids, err := c.disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
 	for number, id := range ids.GetDiskIDs() {
@@ -138,7 +138,7 @@ func crashAttach(ctx context.Context, c *crashClients, l *life) error {
 func hasDisk(ctx context.Context, c *crashClients, l *life) error {
 	found, err := l.find(ctx, c)
 	if err == nil && !found {
-		err = fmt.Errorf("its disk is not there")
+		err = fmt.Errorf("its disk is missing")
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func crashPartition(ctx context.Context, c *crashClients, l *life) error {
 	return err
 }
 
-// listVolume is the volume of the disk, which never changes.
+// listVolume asks for the volume of the disk, which never changes.
 func (l *life) listVolume(ctx context.Context, c *crashClients) (string, error) {
 	reply, err := c.volume.ListVolumesOnDisk(ctx, &volume.ListVolumesOnDiskRequest{DiskNumber: l.number})
 	if err != nil {
@@ -223,7 +223,7 @@ func isMountedAt(path func(*life) string) func(context.Context, *crashClients, *
 	}
 }
 
-// hostFile is where on the host the volume's file is, through a mount point.
+// hostFile returns the volume's file on the host, through a mount point.
 func (l *life) hostFile(ctx context.Context, c *crashClients, at string) (string, error) {
 	reply, err := c.admin.GetPath(ctx, &admin.GetPathRequest{WindowsPath: at + `\data`})
 	return reply.GetHostPath(), err
@@ -254,8 +254,8 @@ func hasData(at func(*life) string) func(context.Context, *crashClients, *life) 
 	}
 }
 
-// crashPublish removes first what is there and is not the link, as drivers do: an agent that died half-way leaves an empty
-// directory where the link was to be.
+// crashPublish first removes whatever is in the link's place and is not the link, as drivers do: an agent that died half-way
+// leaves an empty directory there.
 func crashPublish(ctx context.Context, c *crashClients, l *life) error {
 	if isMountedAt((*life).publish)(ctx, c, l) == nil {
 		return nil
@@ -310,7 +310,7 @@ func isGone(path func(*life) string) func(context.Context, *crashClients, *life)
 	return func(ctx context.Context, c *crashClients, l *life) error {
 		reply, err := c.filesystem.PathExists(ctx, &filesystem.PathExistsRequest{Path: path(l)})
 		if err == nil && reply.GetExists() {
-			err = fmt.Errorf("%s is there", path(l))
+			err = fmt.Errorf("%s exists", path(l))
 		}
 		return err
 	}
@@ -359,7 +359,7 @@ func detach(ctx context.Context, c *crashClients, l *life) error {
 	return err
 }
 
-// portrait is the disk of a life as the agent shows it, without what is different in every life.
+// portrait is the disk of a life as the agent shows it, without what differs in every life.
 func (l *life) portrait(ctx context.Context, c *crashClients) (string, error) {
 	tree, err := c.admin.GetTree(ctx, &admin.GetTreeRequest{})
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 // crashDrivers work at the same time, each on a disk of its own.
 const crashDrivers = 2
 
-// longestRun is how long the agent lives at most until it is killed; a life takes a good part of that.
+// longestRun is how long the agent lives at most before it is killed; a life takes a good part of that.
 const longestRun = 300 * time.Millisecond
 
 // crashDriver lives one life after the other.
@@ -34,7 +34,7 @@ type crashDriver struct {
 	index   int
 	count   int
 	life    *life
-	resume  int // the step to go on with
+	resume  int // the step to continue with
 	staged  string
 	retried int
 }
@@ -45,7 +45,7 @@ func (d *crashDriver) next() {
 	d.resume = 0
 }
 
-// work goes on until an error, which is expected once the agent was killed. Every life has to look like the first
+// work goes on until an error, which is expected once the agent was killed. Every life must look like the first
 // when its volume is staged.
 func (d *crashDriver) work(ctx context.Context, c *crashClients) error {
 	for {
@@ -87,7 +87,7 @@ func (d *crashDriver) stage(ctx context.Context, c *crashClients) error {
 	return nil
 }
 
-// interrupted chooses where to go on: at the step that was interrupted, or, like kubelet, with the whole stage again.
+// interrupted chooses where to continue: at the interrupted step or, like kubelet, with the whole stage again.
 func (d *crashDriver) interrupted(r *rand.Rand) {
 	d.retried++
 	d.resume = len(d.life.acked)
@@ -147,7 +147,7 @@ func TestKilledAgentLosesNothingAcknowledged(t *testing.T) {
 }
 
 // killAtWork lets the drivers work for a while and kills the agent. It returns the first error of a driver that the
-// death does not explain.
+// agent's death does not explain.
 func killAtWork(t *testing.T, p *process, c *crashClients, team []*crashDriver, after time.Duration) error {
 	t.Helper()
 	var killed atomic.Bool
@@ -180,8 +180,8 @@ func killAtWork(t *testing.T, p *process, c *crashClients, team []*crashDriver, 
 	return nil
 }
 
-// TestKilledWhileBooting kills the first start of a node, and some of the next ones. The node comes up all the same, and
-// is the one that it should be.
+// TestKilledWhileBooting kills the first start of a node, and some of the next ones. The node comes up nevertheless, and
+// is the right one.
 func TestKilledWhileBooting(t *testing.T) {
 	need(t, "sgdisk", "file")
 	r := chance(t)
@@ -208,7 +208,7 @@ func TestKilledWhileBooting(t *testing.T) {
 	}
 }
 
-// crashScenario is what the agent shows of a node, without the GUIDs, which are made for each.
+// crashScenario is the agent's view of a node, without the GUIDs, which are made for each.
 func crashScenario(t *testing.T, c *crashClients) []string {
 	t.Helper()
 	tree, err := c.admin.GetTree(t.Context(), &admin.GetTreeRequest{})

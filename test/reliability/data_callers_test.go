@@ -19,7 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// callers is how many drivers want the same at the same time, each on a connection of its own.
+// callers is how many drivers make the same call at the same time, each on its own connection.
 const callers = 8
 
 // together makes a call on the connections of all callers at once and returns what each got.
@@ -45,7 +45,7 @@ func together(t *testing.T, n *testnode.Node, call func(i int, d *diskgroup.Clie
 	return results
 }
 
-// count is how many kernel calls there were since the last time, by function and control code.
+// count returns how many kernel calls there were since the last time, by function and control code.
 func count(n *testnode.Node, function string, code uint32) int {
 	found := 0
 	for _, c := range n.Faults.Calls() {
@@ -56,7 +56,7 @@ func count(n *testnode.Node, function string, code uint32) int {
 	return found
 }
 
-// Of callers that partition one disk one does it, and the others get its result.
+// Of callers that partition one disk, one does it, and the others get its result.
 func TestCallersThatPartitionOneDisk(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	n.Faults.Calls()
@@ -76,7 +76,7 @@ func TestCallersThatPartitionOneDisk(t *testing.T) {
 	}
 }
 
-// Of callers that format one volume one does it: also those that ask when it is done and has data.
+// Of callers that format one volume, one does it; this includes those that ask when it is done and has data.
 func TestCallersThatFormatOneVolume(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	noError(t, partitionDisk(t, n, 1))
@@ -107,7 +107,7 @@ func TestCallersThatFormatOneVolume(t *testing.T) {
 	}
 }
 
-// Of callers that mount different volumes at one path one does it, and the others are told.
+// Of callers that mount different volumes at one path, one does it, and the others are told.
 func TestCallersThatMountAtOnePath(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	ids := make([]string, callers)
@@ -120,7 +120,7 @@ func TestCallersThatMountAtOnePath(t *testing.T) {
 	})
 	winner := slices.Index(results, nil)
 	if winner < 0 {
-		t.Fatalf("nobody mounted: %v", results)
+		t.Fatalf("no caller mounted: %v", results)
 	}
 	for i, err := range results {
 		if i != winner && status.Code(err) != codes.FailedPrecondition {
@@ -132,7 +132,7 @@ func TestCallersThatMountAtOnePath(t *testing.T) {
 		t.Errorf("mounted is %s (%v), want that of the winner, %s", reply.GetVolumeId(), err, ids[winner])
 	}
 	for i, id := range ids {
-		if i != winner { // whoever lost does not take the winner's volume away
+		if i != winner { // a loser does not take the winner's volume away
 			wantCode(t, "UnmountVolume of a loser", unmountVolume(t, n, id, dataStaging), codes.FailedPrecondition)
 		}
 	}

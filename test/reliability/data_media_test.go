@@ -23,7 +23,7 @@ import (
 
 const mib = 1 << 20
 
-// medium is the bytes of a disk by their offsets; negative ones count from the end.
+// medium holds the bytes of a disk by their offsets; negative offsets count from the end.
 type medium map[int64]string
 
 // mbr is a master boot record with one entry of a type, over the disk from 1 MiB.
@@ -88,7 +88,7 @@ func (m medium) image(t *testing.T) string {
 	return f.Name()
 }
 
-// TestMediaThatHoldDataAreLeftAlone asks for everything that writes tables and file systems on disks that hold
+// TestMediaThatHoldDataAreLeftAlone makes all calls that write tables and file systems on disks that hold
 // something. Whatever the answers are, no byte changes.
 func TestMediaThatHoldDataAreLeftAlone(t *testing.T) {
 	linux := guid.GUID{Data1: 0x0fc63daf, Data2: 0x8483, Data3: 0x4772, Data4: [8]byte{0x8e, 0x79, 0x3d, 0x69, 0xd8, 0x47, 0x7d, 0xe4}}
@@ -99,7 +99,7 @@ func TestMediaThatHoldDataAreLeftAlone(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		bytes medium
-		want  codes.Code // of PartitionDisk: it has partitions, so there is nothing to do, or it is refused
+		want  codes.Code // of PartitionDisk: it has partitions, so nothing is done, or the call is refused
 		found string     // in the message of a refusal
 	}{
 		{"a dynamic disk with an MBR", mbr(0x42).with(-mib, "PRIVHEAD").with(0x600, "PRIVHEAD"), kept, ""},
@@ -150,7 +150,7 @@ func TestMediaThatHoldDataAreLeftAlone(t *testing.T) {
 func leaveVolumesAlone(t *testing.T, n *testnode.Node, what string, number uint32) {
 	t.Helper()
 	reply, err := n.Volume.ListVolumesOnDisk(t.Context(), &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
-	if err != nil { // no data volume that Windows knows
+	if err != nil { // without a data volume that Windows knows
 		wantCode(t, "ListVolumesOnDisk of "+what, err, codes.FailedPrecondition)
 	}
 	for _, id := range reply.GetVolumeIds() {

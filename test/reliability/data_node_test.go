@@ -92,7 +92,7 @@ func removeDirectory(t *testing.T, n *testnode.Node, path string) error {
 	return err
 }
 
-// dataInUse gives a disk that was formatted elsewhere a mount point, a file there, and tells its volume.
+// dataInUse gives a disk that was formatted elsewhere a mount point and a file there, and returns its volume.
 func dataInUse(t *testing.T, n *testnode.Node, path string) (number uint32, id string) {
 	t.Helper()
 	number = attachDisk(t, n, emulated.DiskSpec{Formatted: true})
@@ -102,7 +102,7 @@ func dataInUse(t *testing.T, n *testnode.Node, path string) (number uint32, id s
 	return number, id
 }
 
-// wantData looks for the file that inUse wrote on a volume, wherever the volume is mounted or not.
+// wantData looks for the file that dataInUse wrote on a volume, wherever the volume is mounted, if at all.
 func wantData(t *testing.T, n *testnode.Node, what, id string) {
 	t.Helper()
 	const elsewhere = `C:\var\lib\kubelet\pods\elsewhere`

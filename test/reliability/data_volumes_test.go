@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// A volume that is mounted grows while a workload writes to it, and keeps all that was written.
+// A mounted volume grows while a workload writes to it, and keeps everything that was written.
 func TestGrowingUnderAWorkload(t *testing.T) {
 	const steps, step = 12, 32 << 20
 	n := testnode.Start(t, testnode.Options{})
@@ -57,8 +57,8 @@ func TestGrowingUnderAWorkload(t *testing.T) {
 	wantData(t, n, "after growing", id)
 }
 
-// Between two calls of a driver its disk goes, and another one comes under its number. What the driver knows of the old
-// one must not hurt the new one.
+// Between two calls of a driver its disk goes, and another one appears under its number. What the driver knows about the
+// old one must not hurt the new one.
 func TestDiskNumberMeansAnotherDisk(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	number, id := dataInUse(t, n, dataStaging)
@@ -92,7 +92,7 @@ func TestDiskNumberMeansAnotherDisk(t *testing.T) {
 	}
 }
 
-// Removing a directory takes the mount points below it away and leaves what is on their volumes.
+// Removing a directory removes the mount points below it and leaves the content of their volumes.
 func TestRemovalStopsAtMountPoints(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	_, first := dataInUse(t, n, parent+`\one\mount`)

@@ -19,7 +19,7 @@ import (
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 )
 
-// thing is something that callers contend for: a path, or a disk.
+// thing is something that callers contend for: a path or a disk.
 type thing struct {
 	kind  string
 	name  string
@@ -31,7 +31,7 @@ type thing struct {
 	history []porcupine.Operation
 }
 
-// contenders are how many call about one thing at once, and calls how many each makes before they turn to a new one:
+// contenders is how many call about one thing at once, and callsEach how many calls each makes before a new thing:
 // the longer a history, the more orders there are to try.
 const (
 	contenders = 4
@@ -63,7 +63,7 @@ func (th *thing) contend(ctx context.Context, p *place, begin time.Time) {
 	all.Wait()
 }
 
-// observe makes one call and writes it down.
+// observe makes one call and records it.
 func (th *thing) observe(ctx context.Context, c *loadClients, id int, begin time.Time) string {
 	in := th.calls[rand.IntN(len(th.calls))]
 	called := time.Since(begin)
@@ -78,7 +78,7 @@ func (th *thing) observe(ctx context.Context, c *loadClients, id int, begin time
 	case codes.NotFound:
 		result = "absent"
 	default:
-		result, returned = unclear, math.MaxInt64 // it may still be done
+		result, returned = unclear, math.MaxInt64 // it may still take effect
 	}
 	th.mu.Lock()
 	defer th.mu.Unlock()
@@ -101,19 +101,19 @@ func (th *thing) check() error {
 	return fmt.Errorf("no order of the calls about %s %s explains the answers:%s", th.kind, th.name, text)
 }
 
-// arena is what contenders need besides new paths: two volumes and a disk.
+// arena holds what contenders need besides new paths: two volumes and a disk.
 type arena struct {
 	volumes [2]string
 	disk    uint32
 }
 
-// contended is where the paths are.
+// contended is the directory of the paths.
 const contended = `C:\var\lib\kubelet\plugins\contended`
 
-// kinds is how many kinds of things there are.
+// kinds is the number of kinds of things.
 const kinds = 4
 
-// newThing makes the how-many-th thing.
+// newThing makes the nth thing.
 func (a arena) newThing(number int) *thing {
 	base := fmt.Sprintf(`%s\%d`, contended, number)
 	switch number % kinds {

@@ -36,7 +36,7 @@ type claim struct {
 	serial string
 	number uint32
 	volume string
-	stamp  string // what the last workload wrote, once its writing was over
+	stamp  string // what the last workload wrote, once it had finished
 }
 
 func (c *claim) staging() string {
@@ -45,7 +45,7 @@ func (c *claim) staging() string {
 func (c *claim) pod() string     { return `C:\var\lib\kubelet\pods\` + c.serial }
 func (c *claim) publish() string { return c.pod() + `\mount` }
 
-// lost is data that is not as it was written. Nothing is tried again after it.
+// lost is data that is not as it was written. Nothing is retried after it.
 type lost struct{ what string }
 
 func (l lost) Error() string { return l.what }
@@ -140,7 +140,7 @@ func (d *loadDriver) stage(ctx context.Context, to *loadClients, c *claim) error
 }
 
 func (d *loadDriver) publishVolume(ctx context.Context, to *loadClients, c *claim) error {
-	if err := d.unpublish(ctx, to, c); err != nil { // what an earlier attempt left
+	if err := d.unpublish(ctx, to, c); err != nil { // left by an earlier attempt
 		return err
 	}
 	if _, err := to.filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: c.pod()}); err != nil {
@@ -150,7 +150,7 @@ func (d *loadDriver) publishVolume(ctx context.Context, to *loadClients, c *clai
 	return err
 }
 
-// work is the workload's: it looks for what the last one wrote, and writes something else.
+// work is the workload: it looks for what the last one wrote, and writes something else.
 func (d *loadDriver) work(ctx context.Context, to *loadClients, c *claim) error {
 	reply, err := to.volume.GetVolumeIDFromTargetPath(ctx, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: c.publish()})
 	if err != nil {

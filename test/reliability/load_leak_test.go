@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// counts are what the process holds.
+// counts are the process's resources.
 type counts struct {
 	goroutines int
-	files      []string // open files and sockets by what they are; none where the system does not tell
+	files      []string // open files and sockets by name; none where the system does not list them
 	heap       uint64
 }
 
@@ -34,10 +34,10 @@ func (p *place) counts(t *testing.T) counts {
 	return counts{goroutines: runtime.NumGoroutine(), files: openFiles(), heap: m.HeapAlloc}
 }
 
-// openFiles are the names of what is open, as Linux has them, without the numbers of sockets and pipes.
+// openFiles returns the names of what is open, as Linux has them, without the numbers of sockets and pipes.
 func openFiles() []string {
 	const dir = "/proc/self/fd"
-	entries, _ := os.ReadDir(dir) // elsewhere there is none
+	entries, _ := os.ReadDir(dir) // other systems have no such list
 	var names []string
 	for _, entry := range entries {
 		if name, err := os.Readlink(filepath.Join(dir, entry.Name())); err == nil { // the directory itself is closed by now

@@ -8,7 +8,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// TestModels holds the models against histories that were made up: what no order explains must be found.
+// TestModels checks the models with invented histories: those that no order explains must be found.
 func TestModels(t *testing.T) {
 	call := func(verb, what, result string, from, to int64) porcupine.Operation {
 		return porcupine.Operation{Input: input{verb, what}, Output: output{result}, Call: from, Return: to}

@@ -4,14 +4,14 @@ package reliability
 
 import "github.com/anishathalye/porcupine"
 
-// input is one call about a thing for which callers contend; output is what it answered.
+// input is one call about a thing for which callers contend; output is its answer.
 type (
 	input struct {
 		verb string
 		what string // the volume, source or state that it names, if any
 	}
 	output struct {
-		result string // "OK", "refused", "unclear", or what a query found
+		result string // "OK", "refused", "unclear", or the result of a query
 	}
 )
 
@@ -21,11 +21,11 @@ const (
 	unclear = "unclear" // it may have been done, or will be
 )
 
-// rule is what a call that is carried out makes of a state, and answers.
+// rule gives the effect of a call on a state, and its answer.
 type rule func(state string, in input) (next, result string)
 
-// model makes a porcupine model of a rule. A call whose result is unclear may have been carried out or not; what it
-// leaves half done is one of the halves.
+// model makes a porcupine model of a rule. A call whose result is unclear may have been carried out or not; if it left
+// something half done, that is one of the halves.
 func model(begin string, carriedOut rule, half ...string) porcupine.Model {
 	m := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{begin} },
@@ -62,7 +62,7 @@ func directory(state string, in input) (next, result string) {
 	}
 }
 
-// link: "absent", "stub", or where it leads. A stub is a directory that was to become a link.
+// link: "absent", "stub", or its target. A stub is a directory that was to become a link.
 func linkModel(state string, in input) (next, result string) {
 	switch {
 	case in.verb == "Rmdir":

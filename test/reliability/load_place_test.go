@@ -83,7 +83,7 @@ func (p *place) stop() error {
 	return a.Stop(patience)
 }
 
-// restart is an upgrade: one agent goes, the next one comes, and Windows lives on.
+// restart is an upgrade: one agent goes and the next one comes, while Windows keeps running.
 func (p *place) restart() error {
 	p.restarts++
 	if err := p.stop(); err != nil {
@@ -111,14 +111,14 @@ func (p *place) onNode(do func(*emulated.Node) error) error {
 	return do(p.agent.Emulated())
 }
 
-// socket is where every agent of the place serves, the one that is away too; a pipe on Windows.
+// socket returns the socket on which every agent of the place serves a version, also while none runs; on Windows, the pipe.
 func (p *place) socket(group, version string) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.path("csi-proxy-" + group + "-" + version)
 }
 
-// disturb lets one kernel call in 150 fail, half of them after it took effect, and one in 600 take a while.
+// disturb makes one kernel call in 150 fail, half of them after it took effect, and one in 600 take a while.
 func (p *place) disturb(_ context.Context, call kernel.Call, do func() error) error {
 	p.calls.Add(1)
 	if !p.trouble.Load() {

@@ -44,7 +44,7 @@ func soak(t *testing.T) time.Duration {
 func TestSoak(t *testing.T) {
 	p := open(t)
 	team, a := p.furnish(t)
-	// Once without trouble: what is made at the first use is there when things are counted first.
+	// One round without trouble, so that what is made at the first use exists when things are first counted.
 	live(t, team, func() bool { return false })
 	before := p.counts(t)
 
@@ -110,7 +110,7 @@ func TestSoak(t *testing.T) {
 	p.wantNoMore(t, before)
 }
 
-// live lets all drivers live until more says no, at least once each.
+// live lets all drivers live until more returns false, at least once each.
 func live(t *testing.T, team []*loadDriver, more func() bool) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -129,7 +129,7 @@ func live(t *testing.T, team []*loadDriver, more func() bool) {
 	all.Wait()
 }
 
-// vex restarts the agent and reboots the node, time and again.
+// vex restarts the agent and reboots the node, again and again.
 func (p *place) vex(t *testing.T, over func() bool) {
 	for !over() {
 		pause := time.NewTimer(time.Duration(500+rand.IntN(1500)) * time.Millisecond)
@@ -195,7 +195,7 @@ func (p *place) furnish(t *testing.T) ([]*loadDriver, arena) {
 	return team, a
 }
 
-// removeContended removes what the contenders left. A volume that is mounted is held open by the node.
+// removeContended removes what the contenders left. The node keeps a mounted volume open.
 func (p *place) removeContended(t *testing.T) {
 	t.Helper()
 	c, err := p.dial()
@@ -208,7 +208,7 @@ func (p *place) removeContended(t *testing.T) {
 	}
 }
 
-// online brings a disk online, whatever it takes.
+// online brings a disk online, whatever that takes.
 func (p *place) online(t *testing.T, number uint32) {
 	d := &loadDriver{place: p}
 	err := d.perform(t.Context(), nil, func(ctx context.Context, c *loadClients, _ *claim) error {

@@ -14,8 +14,8 @@ type revival int
 
 const (
 	goesOn    revival = iota // the same agent lives on
-	restarted                // the next agent starts on what the dead one left
-	rebooted                 // the node, too, starts anew
+	restarted                // the next agent starts with what the dead one left
+	rebooted                 // the node restarts, too
 )
 
 func (r revival) String() string { return [...]string{"", "after a restart", "after a reboot"}[r] }
@@ -28,7 +28,7 @@ type disturbance struct {
 	named   bool // of these, for those that do not name it by its number
 	// act takes the place of the call.
 	act func(w *world, call kernel.Call, do func() error) error
-	// repair undoes what was done to the node, after the disturbed attempt; nil: nothing to do.
+	// repair undoes what was done to the node, after the disturbed attempt; nil: nothing to undo.
 	repair func(w *world)
 }
 
@@ -91,7 +91,7 @@ func dieAfter(w *world, call kernel.Call, do func() error) error {
 	return failure(call, win32.ERROR_OPERATION_ABORTED)
 }
 
-// transient is a failure that Windows gives for a while.
+// transient is a failure that Windows returns for a while.
 func transient(call kernel.Call) win32.Errno {
 	if call.Function == "OpenFile" || strings.HasSuffix(call.Function, "etInformation") {
 		return win32.ERROR_SHARING_VIOLATION
@@ -117,7 +117,7 @@ func (w *world) replace(marks map[int64]string) {
 	w.intruder = w.diskDigest(theDisk)
 }
 
-// replaceByLike is replace with a disk that has a volume at the same place, and room behind it.
+// replaceByLike is replace with a disk that has a volume at the same place, and free space behind it.
 func (w *world) replaceByLike() {
 	w.t.Helper()
 	w.pulled = w.pull()
@@ -128,7 +128,7 @@ func (w *world) replaceByLike() {
 	w.intruder = w.diskDigest(theDisk)
 }
 
-// takeBack looks whether the other disk was left alone, and changes the disks back.
+// takeBack checks whether the other disk was left alone, and swaps the disks back.
 func takeBack(w *world) {
 	w.t.Helper()
 	if w.pulled == "" {

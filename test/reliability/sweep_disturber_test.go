@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// disturber stands around the kernel calls of one agent: it counts them, disturbs one, and lets none through once the
+// disturber intercepts the kernel calls of one agent: it counts them, disturbs one, and lets none through once the
 // agent is dead.
 type disturber struct {
 	mu     sync.Mutex
@@ -21,14 +21,14 @@ type disturber struct {
 	dead   bool
 }
 
-// watch forgets the calls so far and disturbs the target-th from here; with a nil act none.
+// watch forgets the calls so far and disturbs the target-th from here; with a nil act it disturbs none.
 func (d *disturber) watch(target int, act func(kernel.Call, func() error) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls, d.target, d.act, d.met = nil, target, act, false
 }
 
-// watched ends the watch and returns the calls and whether the target was among them.
+// watched ends the watch and returns the calls and whether the target was reached.
 func (d *disturber) watched() (calls []kernel.Call, met bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -44,7 +44,7 @@ func (d *disturber) kill() {
 
 func (d *disturber) intercept(_ context.Context, call kernel.Call, do func() error) error {
 	d.mu.Lock()
-	call.Input = nil // not to be kept
+	call.Input = nil // may not be kept
 	number := len(d.calls)
 	d.calls = append(d.calls, call)
 	act, dead := d.act, d.dead
@@ -52,7 +52,7 @@ func (d *disturber) intercept(_ context.Context, call kernel.Call, do func() err
 	d.met = d.met || hit
 	d.mu.Unlock()
 	switch {
-	case dead: // what the code does on its way out, a dead process does not do
+	case dead: // a dead process does not run the code on its way out
 		return failure(call, win32.ERROR_OPERATION_ABORTED)
 	case hit:
 		return act(call, do)

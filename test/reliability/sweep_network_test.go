@@ -23,7 +23,7 @@ func smbExamples() []swept {
 	mapped := mustDo(mapShare(share, "", "csi-password"))
 	return []swept{
 		{method: "Smb/NewSmbGlobalMapping", when: "with a local path", call: mapLinked, retry: func(w *world) error {
-			// Drivers take away what an interrupted attempt at staging left, unless it is the link.
+			// Drivers remove what an interrupted attempt at staging left, unless it is the link.
 			if is, err := w.Filesystem.IsSymlink(w.ctx, &filesystemapi.IsSymlinkRequest{Path: shareLink}); err != nil || !is.GetIsSymlink() {
 				if err := rmdir(shareLink, true)(w); err != nil {
 					return err
@@ -72,7 +72,7 @@ func iscsiExamples() []swept {
 		})
 		return err
 	}
-	// What a login makes is complete when its disks have come.
+	// The effect of a login is complete when its disks have come.
 	disks := func(w *world) error {
 		reply, err := w.ISCSI.GetTargetDisks(w.ctx, &iscsiapi.GetTargetDisksRequest{TargetPortal: portal, Iqn: target})
 		if err == nil && len(reply.GetDiskIDs()) != 1 {

@@ -9,14 +9,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 )
 
-// tooLate: Windows takes the mount point at a path away, whichever volume's it is, and a call later is a call too late.
+// tooLate: Windows removes the mount point at a path, whichever volume it is for, so that one call later is too late.
 func tooLate(call kernel.Call) bool {
 	return call.Function == "FinalPath" || call.Function == "DeleteVolumeMountPoint"
 }
 
-// TestOutsiders lets somebody else, an administrator for instance, change mount points at every kernel call of an
-// operation that takes directories or mount points away. The operation may fail; it must not take away another volume
-// than the one that it was asked for, nor what is on a volume.
+// TestOutsiders lets somebody else, for instance an administrator, change mount points at every kernel call of an
+// operation that removes directories or mount points. The operation may fail; it must not remove another volume
+// than the intended one, nor the content of a volume.
 func TestOutsiders(t *testing.T) {
 	const below = staging + `\directory\deeper\`
 	filled := mustDo(mkdir(staging + `\directory\deeper`))
@@ -33,7 +33,7 @@ func TestOutsiders(t *testing.T) {
 	remount := func(w *world) bool { // and fill the directory that is being emptied
 		return mountBystander(below)(w)
 	}
-	keepsData := func(*world) string { return "" } // which is looked at always
+	keepsData := func(*world) string { return "" } // which is always checked
 	keepsMount := func(w *world) string {
 		if got := w.state().Paths[staging]; got != fmt.Sprintf("leads to volume of disk %d, partition 2", bystander) {
 			return fmt.Sprintf("the other volume was taken away: %s is %q", staging, got)
@@ -45,7 +45,7 @@ func TestOutsiders(t *testing.T) {
 		name    string
 		prepare func(*world)
 		call    func(*world) error
-		meddle  func(*world) bool // whether it could
+		meddle  func(*world) bool // whether it was possible
 		verdict func(*world) string
 	}{
 		{"a volume is mounted below what Rmdir removes", filled, rmdir(staging, true), remount, keepsData},

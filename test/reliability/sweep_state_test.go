@@ -17,13 +17,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// state is all of a node that a call could have changed, without what chance decides. Volumes are named by where they
-// are.
+// state is everything on a node that a call could have changed, without what chance decides. Volumes are named by their
+// places.
 type state struct {
 	Disks     []node.TreeDisk
-	Paths     map[string]string // below the kubelet's directory: "directory", "file", or where a link leads
+	Paths     map[string]string // below kubelet's directory: "directory", "file", or where a link leads
 	Files     map[string]string // on volumes, with their content
-	Bystander bool              // its image has the bytes that it had
+	Bystander bool              // its image is byte for byte unchanged
 	Mappings  []string
 	Portals   int
 	Targets   []string
@@ -31,7 +31,7 @@ type state struct {
 	Services  map[string]string
 }
 
-// observe reads the storage of the node past the agent that is disturbed.
+// observe reads the node's storage past the disturbed agent.
 func (w *world) observe() (*node.Tree, error) {
 	n, err := node.New(w.emulated, node.Config{WorkingDirs: []string{node.KubeletDir}})
 	if err != nil {
@@ -70,7 +70,7 @@ func (w *world) state() state {
 
 var absentVolume = regexp.MustCompile(`\\\\\?\\Volume\{[^}]*\}\\`)
 
-// listPaths lists a directory and what is below it; links and mount points are not followed.
+// listPaths lists a directory and everything below it; links and mount points are not followed.
 func (w *world) listPaths(paths, volumes map[string]string, directory, host string) {
 	w.t.Helper()
 	entries, err := os.ReadDir(host)
@@ -109,7 +109,7 @@ func (w *world) listFiles(files map[string]string, place, root string) {
 	}
 }
 
-// diskDigest is the digest of a disk's image.
+// diskDigest returns the digest of a disk's image.
 func (w *world) diskDigest(number uint32) string {
 	w.t.Helper()
 	image, err := w.emulated.DiskImage(number)
@@ -117,7 +117,7 @@ func (w *world) diskDigest(number uint32) string {
 	return csiproxytest.Digest(w.t, image)
 }
 
-// network adds what SMB, iSCSI and the services are.
+// network adds the state of SMB, iSCSI and the services.
 func (w *world) network(s *state) {
 	w.t.Helper()
 	mappings, err := w.emulated.SMBGlobalMappings()
@@ -130,7 +130,7 @@ func (w *world) network(s *state) {
 		s.Services[service.Name] = fmt.Sprint(service.State)
 	}
 	_, s.Portals, err = w.emulated.ReportISCSISendTargetPortals()
-	if err != nil { // the service is stopped: nothing of iSCSI shows
+	if err != nil { // the service is stopped: nothing of iSCSI is visible
 		return
 	}
 	s.Targets, err = w.emulated.ReportISCSITargets()

@@ -21,7 +21,7 @@ type swept struct {
 	when    string
 	prepare func(*world) // nil: the node as it is
 	call    func(*world) error
-	// retry is what drivers do after a failure, if it is more than the call.
+	// retry is what drivers do after a failure, if it is more than repeating the call.
 	retry func(*world) error
 	// disk: the call works on theDisk, which may go away meanwhile.
 	disk bool
@@ -79,7 +79,7 @@ func filesystemExamples() []swept {
 		inUse(w)
 		w.must(link(w))
 	}
-	// Drivers remove what an interrupted attempt at publishing left before they publish again.
+	// Before they publish again, drivers remove what an interrupted attempt at publishing left.
 	linkAgain := func(w *world) error {
 		if is, err := w.Filesystem.IsSymlink(w.ctx, &filesystemapi.IsSymlinkRequest{Path: publish}); err == nil && is.GetIsSymlink() {
 			return link(w)

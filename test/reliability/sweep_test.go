@@ -41,7 +41,7 @@ func reads() []string {
 	}
 }
 
-// TestEveryMethodIsSwept: whoever adds a method says whether it changes something, and if so gives an example.
+// TestEveryMethodIsSwept: a method is listed as a read, or has an example.
 func TestEveryMethodIsSwept(t *testing.T) {
 	var want []string
 	for _, file := range []protoreflect.FileDescriptor{
@@ -67,7 +67,7 @@ func TestEveryMethodIsSwept(t *testing.T) {
 	}
 }
 
-// every is the stride over the points of a run that is not a long one.
+// every is the step between the points that are tried unless the run is a long one.
 const every = 151
 
 // TestSweep tries the disturbances at the kernel calls of each example.
@@ -84,7 +84,7 @@ func TestSweep(t *testing.T) {
 	t.Log(total.String())
 }
 
-// sweep tries the points of one example, the subject-th.
+// sweep tries the points of the example with index subject.
 func (e swept) sweep(t *testing.T, subject int, total *tally) {
 	t.Helper()
 	want := make(map[revival]state)
@@ -114,7 +114,7 @@ func (e swept) sweep(t *testing.T, subject int, total *tally) {
 	}
 }
 
-// prepared is the node where the example begins. Its agent has just started: one that knows where things are asks less.
+// prepared returns the node where the example begins. Its agent has just started: one that knows where things are asks less.
 func (e swept) prepared(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -125,8 +125,8 @@ func (e swept) prepared(t *testing.T) *world {
 	return w
 }
 
-// undisturbed makes the example's call in peace, after a restart or reboot, and returns the state that it leaves and
-// its kernel calls.
+// undisturbed makes the example's call without disturbance, after a restart or reboot, and returns the state that it
+// leaves and its kernel calls.
 func (e swept) undisturbed(t *testing.T, r revival) (state, []kernel.Call) {
 	t.Helper()
 	w := e.prepared(t)
@@ -150,7 +150,7 @@ type point struct {
 	name   string
 }
 
-// try plays the point and says what is wrong with it.
+// try plays the point and returns what is wrong with the result.
 func (p point) try(t *testing.T, want state) string {
 	t.Helper()
 	w := p.prepared(t)
@@ -166,13 +166,13 @@ func (p point) try(t *testing.T, want state) string {
 	if p.revival != goesOn {
 		w.restart(p.revival == rebooted)
 	}
-	if err == nil && p.revival == goesOn && p.repair == nil { // then it is done
+	if err == nil && p.revival == goesOn && p.repair == nil { // then the call is done
 		if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty()); diff != "" {
 			return "it answers OK, and (-want +got):\n" + diff
 		}
 	}
 	if code := status.Code(err); code == codes.Unknown || code == codes.Internal && p.revival == goesOn {
-		return fmt.Sprintf("the driver gets an error that says nothing: %v", err)
+		return fmt.Sprintf("the driver gets an error without information: %v", err)
 	}
 	if err := p.again(w); err != nil {
 		return fmt.Sprintf("the driver's retry %s fails: %v", p.revival, err)
@@ -183,7 +183,7 @@ func (p point) try(t *testing.T, want state) string {
 	return ""
 }
 
-// tally counts points by what was done there.
+// tally counts points by what was done at them.
 type tally struct {
 	mu     sync.Mutex
 	counts map[string]int

@@ -25,8 +25,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// The disks of a world: the one that examples work on, one that is offline, and one that is in use and must not be
-// touched by anything.
+// The disks of a world: the one that examples work on, one that is offline, and one that is in use and that nothing may
+// touch.
 const (
 	theDisk     = 1
 	offlineDisk = 2
@@ -38,11 +38,11 @@ const (
 	grownBytes = 256 << 20
 )
 
-// world is the node of one point: an emulated node in a directory of its own, and an agent's life on it. An agent is
-// what the real one is but for its sockets: calls arrive in process.
+// world is the node of one point: an emulated node in its own directory, and an agent on it. The agent is
+// the real one without its sockets: calls arrive in process.
 type world struct {
 	t   *testing.T
-	ctx context.Context //nolint:containedctx // the test's, for one point
+	ctx context.Context //nolint:containedctx // the test's context, for one point
 	dir string
 
 	emulated *emulated.Node
@@ -50,7 +50,7 @@ type world struct {
 	around   *disturber
 
 	bystander string // the digest of its image
-	pulled    string // the image of the disk that is away
+	pulled    string // the image of the detached disk
 	intruder  string // the digest of the disk that came in its place
 
 	Disk       diskapi.DiskClient
@@ -81,7 +81,7 @@ func scenario() *emulated.Scenario {
 	return &s
 }
 
-// newWorld makes a node, starts an agent on it, and gives the bystander a volume that is mounted and holds data.
+// newWorld makes a node, starts an agent on it, and mounts the bystander's volume, with data in it.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // thousands of them: each goes with its point
@@ -100,7 +100,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) open(s *emulated.Scenario) {
 	w.t.Helper()
 	var err error
-	w.emulated, err = emulated.Open(w.dir, emulated.Options{Scenario: s, NoSync: true}) // nobody pulls the plug of the host
+	w.emulated, err = emulated.Open(w.dir, emulated.Options{Scenario: s, NoSync: true}) // nobody pulls the host's plug
 	if err != nil {
 		w.t.Fatalf("the node does not open: %v", err)
 	}
@@ -124,7 +124,7 @@ func (w *world) start() {
 	w.Volume = volumeapi.NewVolumeClient(conn)
 }
 
-// die ends the agent, which changes nothing from here on, and lets go of the node as the end of its process does.
+// die ends the agent, which changes nothing from here on, and releases the node as the end of its process does.
 func (w *world) die() {
 	w.t.Helper()
 	w.around.kill()
@@ -138,7 +138,7 @@ func (w *world) die() {
 	}
 }
 
-// restart is the next agent's start on what the last one left, after a power loss if the node rebooted.
+// restart starts the next agent with what the last one left, after a power loss if the node rebooted.
 func (w *world) restart(rebooted bool) {
 	w.t.Helper()
 	w.die()
@@ -149,7 +149,7 @@ func (w *world) restart(rebooted bool) {
 	w.start()
 }
 
-// end takes the world away.
+// end removes the world.
 func (w *world) end() {
 	w.die()
 	_ = os.RemoveAll(w.dir)
@@ -170,7 +170,7 @@ func (w *world) write(path, content string) {
 	w.must(os.WriteFile(host, []byte(content), 0o600))
 }
 
-// volume is the data volume of a disk, asked past the agent that is disturbed.
+// volume returns the data volume of a disk, asked past the disturbed agent.
 func (w *world) volume(disk uint32) (string, error) {
 	tree, err := w.observe()
 	if err != nil {
@@ -194,7 +194,7 @@ func (w *world) pull() string {
 	return image
 }
 
-// attach attaches a disk where the pulled one was.
+// attach attaches a disk in the pulled one's place.
 func (w *world) attach(spec emulated.DiskSpec) {
 	w.t.Helper()
 	number, err := w.emulated.AttachDisk(spec)
@@ -218,7 +218,7 @@ func (w *world) image(marks map[int64]string) string {
 	return f.Name()
 }
 
-// quiet is a log that nobody reads: thousands of provoked failures.
+// quiet is a log that is thrown away: there are thousands of provoked failures.
 type quiet struct{}
 
 func (quiet) Init(logr.RuntimeInfo)            {}

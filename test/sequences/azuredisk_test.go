@@ -9,13 +9,13 @@ import (
 )
 
 // azureDisk is the Azure Disk driver on the pipes. It finds its disk by the LUN, never sets a disk's state, unmounts
-// by removing the mount point, and asks to resize a disk number.
+// by removing the mount point, and resizes by disk number.
 type azureDisk struct {
 	lun string
 }
 
-// errAzureDiskNotGrown is how growing a volume in use always ends: the driver compares the file system's size with
-// the wanted one before it resizes.
+// errAzureDiskNotGrown is how growing a volume in use always ends: before it resizes, the driver compares the file
+// system's size with the wanted one.
 var errAzureDiskNotGrown = errors.New("the file system has not grown yet")
 
 func (d azureDisk) findDevice(c *calls) (uint32, error) {
@@ -48,8 +48,8 @@ func (d azureDisk) Stage(c *calls, staging string) error {
 	return c.resize(strconv.FormatUint(uint64(number), 10))
 }
 
-// stillMounted is how Azure Disk and vSphere look whether a stage has been done already; a mount that cannot be read
-// is taken away.
+// stillMounted is how Azure Disk and vSphere check whether a stage has been done already; a mount that cannot be read
+// is removed.
 func stillMounted(c *calls, staging string, unmount func(*calls, string) error) (bool, error) {
 	exists, err := c.pathExists(withDrive(staging))
 	if err != nil || !exists {
@@ -112,7 +112,7 @@ func (d azureDisk) Unpublish(c *calls, publish string) error { return c.rmdir(wi
 
 func (d azureDisk) Unstage(c *calls, staging string) error { return d.unmount(c, staging) }
 
-// unmount removes the live mount point; what comes before only warns.
+// unmount removes the live mount point; earlier failures are only warnings.
 func (d azureDisk) unmount(c *calls, staging string) error {
 	if id, err := c.volumeAt(staging); err == nil {
 		_ = c.writeCache(id)
@@ -121,7 +121,7 @@ func (d azureDisk) unmount(c *calls, staging string) error {
 }
 
 // Leftover: unstaging has one call that matters, and it is idempotent. A retried stage finds the volume mounted and does
-// not come to resize it; the next stage does.
+// not get to resizing it; the next stage does.
 func (d azureDisk) Leftover(e effects) leftover {
 	return leftover{Ungrown: e.mounted() && !e.resized()}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// calls is what a driver can do: the calls of its v1 clients, and its own file operations, each as a step.
+// calls are a driver's means: the calls of its v1 clients, and its own file operations, each as a step.
 type calls struct {
 	*steps
 	ctx        context.Context //nolint:containedctx // drivers pass the background context everywhere
@@ -49,7 +49,7 @@ func newCalls(t testing.TB, n *testnode.Node, i *interruption) *calls {
 	return c
 }
 
-// withDrive is how drivers normalise a path, where they do.
+// withDrive normalises a path as drivers do, where they do.
 func withDrive(path string) string {
 	path = strings.ReplaceAll(path, "/", `\`)
 	if strings.HasPrefix(path, `\`) {
@@ -160,7 +160,7 @@ func (c *calls) mkdir(path string) error {
 	return err
 }
 
-// rmdir removes by force, as every driver does.
+// rmdir removes with force, as every driver does.
 func (c *calls) rmdir(path string) error {
 	_, err := call(c, c.filesystem.Rmdir, &filesystemapi.RmdirRequest{Path: path, Force: true})
 	return err
@@ -171,7 +171,7 @@ func (c *calls) createSymlink(source, target string) error {
 	return err
 }
 
-// dialDisk opens one more connection to the disk API, which nobody closes before the driver ends.
+// dialDisk opens one more connection to the disk API, which is not closed before the driver ends.
 func (c *calls) dialDisk() error {
 	return c.step("dial", func() error {
 		client, err := disk.NewClientWithPipePath(c.node.Socket("disk", "v1"))
@@ -183,7 +183,7 @@ func (c *calls) dialDisk() error {
 	})
 }
 
-// The following are what a driver does in its container, which sees the kubelet's directory.
+// The following happens in the driver's container, which sees kubelet's directory.
 
 func (c *calls) osMkdirAll(path string) error {
 	return c.step("mkdirall", func() error { return mkdirAll(c.node, path) })
@@ -199,7 +199,7 @@ func (c *calls) osReadDir(path string) error {
 	})
 }
 
-// osLstat looks at a path without following a link there.
+// osLstat looks at a path without following a link at its end.
 func (c *calls) osLstat(path string) error {
 	return c.step("lstat", func() error {
 		host, err := c.node.Emulated.HostPath(parent(withDrive(path)))
@@ -221,8 +221,8 @@ func (c *calls) osRemove(path string) error {
 	})
 }
 
-// osStatfs asks for the size of the volume that a path leads to; an emulated node can only tell that the path does
-// lead to a directory.
+// osStatfs asks for the size of the volume that a path leads to; on an emulated node it can only check that the path
+// leads to a directory.
 func (c *calls) osStatfs(path string) error {
 	return c.step("statfs", func() error {
 		host, err := c.node.Emulated.HostPath(path)

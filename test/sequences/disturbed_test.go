@@ -25,7 +25,7 @@ func TestInterrupted(t *testing.T) {
 			want := s.undisturbed(t)
 			for number, step := range want.calls.taken {
 				for _, m := range []moment{before, after, killed} {
-					// Where drivers leave something behind, and what, is always tried.
+					// The steps that show what drivers leave behind are always tried.
 					telling := s.disk == 2 && m != killed && step.operation == nth("NodeUnstage", 1)
 					if !telling && !testnode.Sampled(3*number+int(m), subject, every) {
 						continue
@@ -40,7 +40,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestKernelFaults repeats each driver's life with one kernel call of the agent failing for once, before or after it
+// TestKernelFaults repeats each driver's life with one kernel call of the agent failing once, before or after it
 // took effect, and the operation retried.
 func TestKernelFaults(t *testing.T) {
 	const every = 1199
@@ -70,8 +70,8 @@ func TestKernelFaults(t *testing.T) {
 	}
 }
 
-// TestOpenQuestions plays each driver's life on the other answers to what Windows' documentation leaves open: the states
-// are the same ones.
+// TestOpenQuestions plays each driver's life with the other answers to the questions that Windows' documentation leaves
+// open: the states are the same.
 func TestOpenQuestions(t *testing.T) {
 	answers := map[string]func(*emulated.Switches){
 		"version 16 of the attributes":        func(s *emulated.Switches) { s.AttributesVersion = 16 },
@@ -103,7 +103,7 @@ func TestOpenQuestions(t *testing.T) {
 }
 
 // TestReservedPartitionNeverComes is apart from TestOpenQuestions because the agent waits for seconds and then makes the
-// partition itself, elsewhere than Windows does.
+// partition itself, in a different place from Windows.
 func TestReservedPartitionNeverComes(t *testing.T) {
 	t.Parallel()
 	switches := emulated.DefaultSwitches()
@@ -111,7 +111,7 @@ func TestReservedPartitionNeverComes(t *testing.T) {
 	subjects()[0].live(t, disturbance{switches: &switches}, nil).whole(t)
 }
 
-// undisturbed lives a life to compare others with.
+// undisturbed plays a life to compare others with.
 func (s subject) undisturbed(t *testing.T) *life {
 	t.Helper()
 	var l *life
@@ -121,7 +121,7 @@ func (s subject) undisturbed(t *testing.T) *life {
 	return l
 }
 
-// alike counts the calls that a fault for this one would meet.
+// alike counts the calls to which a fault for this one would apply.
 func alike(calls []kernel.Call, call kernel.Call) int {
 	n := 0
 	for _, c := range calls {
@@ -132,7 +132,7 @@ func alike(calls []kernel.Call, call kernel.Call) int {
 	return n
 }
 
-// transientError is a failure that Windows gives for a while: files are open elsewhere, devices are not ready.
+// transientError is a failure that Windows returns for a while: files are open elsewhere, devices are not ready.
 func transientError(call kernel.Call, number int) win32.Errno {
 	switch {
 	case call.Function == "OpenFile", call.Function == "FinalPath", strings.HasSuffix(call.Function, "Information") && call.Function != "VolumeInformation",

@@ -13,7 +13,7 @@ type ebs struct {
 	volumeID string // vol-…
 }
 
-// ebsNothingMounted is by what the driver reads "nothing is mounted" out of an error text.
+// ebsNothingMounted is the pattern by which the driver reads "nothing is mounted" from an error text.
 var ebsNothingMounted = regexp.MustCompile(`(Get-Item -Path \S+).Target, output: , error: <nil>|because it does not exist`)
 
 // findDevice opens a new client each time.
@@ -33,7 +33,7 @@ func (d ebs) findDevice(c *calls) (uint32, error) {
 	return 0, errors.New("no disk has the serial number")
 }
 
-// deviceAt tells which disk is mounted at a path, if any.
+// deviceAt returns the disk that is mounted at a path, if any.
 func (d ebs) deviceAt(c *calls, path string) (number uint32, mounted bool, err error) {
 	id, err := c.volumeAt(withDrive(path))
 	if err == nil {
@@ -163,8 +163,8 @@ func (d ebs) Unstage(c *calls, staging string) error {
 	return unmountAndTakeOffline(c, id, withDrive(staging))
 }
 
-// Leftover: once the volume is unmounted, the retry sees nothing mounted, which it takes for done. The disk stays
-// online and the directory there until the next stage, which expects both.
+// Leftover: once the volume is unmounted, the retry sees nothing mounted and takes that for done. The disk stays
+// online and the directory stays until the next stage, which expects both.
 func (d ebs) Leftover(e effects) leftover {
 	if !e.unmounted() {
 		return leftover{}
@@ -172,8 +172,8 @@ func (d ebs) Leftover(e effects) leftover {
 	return leftover{Online: !e.offline(), Directory: !e.removed()}
 }
 
-// formatAndMount is what the three disk drivers do alike; Azure Disk does not set the state. That the list of volumes
-// is not empty is not checked, which is why the agent must never answer so.
+// formatAndMount is common to the three disk drivers; Azure Disk does not set the state. They do not check that the list
+// of volumes is not empty, so the agent must never return an empty one.
 func formatAndMount(c *calls, number uint32, path string, setOnline bool) error {
 	if err := c.partitionDisk(number); err != nil {
 		return err

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// gcp is the GCP persistent disk driver. It finds its disk by the last word of page 83, and leaves paths as kubelet
-// gives them in several calls.
+// gcp is the GCP persistent disk driver. It finds its disk by the last word of page 83, and in several calls passes paths
+// as kubelet gives them.
 type gcp struct {
 	deviceName string
 	sizeBytes  int64 // from the publish context
 }
 
-// crash is where the driver's process would end by a nil pointer: it looks into the reply before the error.
+// crash marks where the driver's process would end with a nil pointer: it looks at the reply before the error.
 func (d gcp) crash(err error) error {
 	return fmt.Errorf("the driver crashes on a failed GetDiskStats: %w", err)
 }
@@ -37,7 +37,7 @@ func (d gcp) findDevice(c *calls) (uint32, error) {
 	return 0, fmt.Errorf("no disk is called %s", d.deviceName)
 }
 
-// mounted takes any error, that the path is missing above all, for "not mounted".
+// mounted takes any error, above all that the path is missing, for "not mounted".
 func (d gcp) mounted(c *calls, path string) bool {
 	mounted, err := c.isSymlink(path)
 	return err == nil && mounted
@@ -166,9 +166,9 @@ func (d gcp) Unstage(c *calls, staging string) error {
 
 func (d gcp) Leftover(e effects) leftover { return stuckOrOnline(e) }
 
-// stuckOrOnline is what GCP and vSphere leave. When the volume is unmounted and its directory still there, nothing is
-// mounted and their retry does not take that for done: it fails until the volume is staged again. When the directory
-// has gone as well, the retry takes that for done and never comes to take the disk offline.
+// stuckOrOnline is what GCP and vSphere leave. When the volume is unmounted and its directory still exists, nothing is
+// mounted, but their retry does not take that for done: it fails until the volume is staged again. When the directory
+// is gone as well, the retry takes that for done and never gets to taking the disk offline.
 func stuckOrOnline(e effects) leftover {
 	switch {
 	case !e.unmounted():

@@ -4,8 +4,8 @@ package sequences
 
 import "slices"
 
-// leftover is what a retried operation leaves otherwise than an undisturbed one, without harm: the next stage begins
-// from it and ends where it always does.
+// leftover is the harmless difference that a retried operation leaves from an undisturbed one: the next stage begins
+// with it and ends as always.
 type leftover struct {
 	Stuck     bool // the retries of unstaging fail for ever
 	Online    bool // the disk stays online
@@ -13,7 +13,7 @@ type leftover struct {
 	Ungrown   bool // the volume stays smaller than its disk
 }
 
-// effects are the steps of a failed attempt that took effect, from which drivers say what their retry leaves.
+// effects are the steps of a failed attempt that took effect, from which drivers tell what their retry leaves.
 type effects []string
 
 func (e effects) mounted() bool   { return slices.Contains(e, "MountVolume") }

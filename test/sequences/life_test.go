@@ -21,7 +21,7 @@ const (
 	publish = `c:\var\lib\kubelet\pods\6b0a\volumes\kubernetes.io~csi\pvc-1\mount`
 )
 
-// retries is how often kubelet calls a failed operation again here; it would go on for ever.
+// retries is how often the tests' kubelet repeats a failed operation; the real one would go on for ever.
 const retries = 3
 
 // growBytes is by how much the disk grows in a life.
@@ -36,16 +36,16 @@ type driver interface {
 	Expand(c *calls, publish string, sizeBytes int64) error
 	Unpublish(c *calls, publish string) error
 	Unstage(c *calls, staging string) error
-	// Leftover is what remains when an attempt at staging or unstaging fails with these effects and is repeated.
+	// Leftover returns what remains when an attempt at staging or unstaging fails with these effects and is repeated.
 	Leftover(e effects) leftover
 }
 
-// registrar is a driver that asks the agent who the machine is, when it starts.
+// registrar is a driver that asks the agent at start-up for the machine's identity.
 type registrar interface {
 	Register(c *calls) error
 }
 
-// subject is a driver with its disk on the default node, or on the one of a profile.
+// subject is a driver with its disk, on the default node or on that of a profile.
 type subject struct {
 	name      string
 	driver    driver
@@ -78,7 +78,7 @@ func subjects() []subject {
 	}
 }
 
-// life is one volume's time on one node of its own.
+// life is one volume's time on a node of its own.
 type life struct {
 	subject
 
@@ -86,7 +86,7 @@ type life struct {
 	node     *testnode.Node
 	observer *observer
 	calls    *calls
-	want     *life // the undisturbed one; nil: this is it
+	want     *life // the undisturbed life; nil: this is it
 	// uncertain: a failed call may or may not have taken effect, as with a fault inside the agent.
 	uncertain bool
 
@@ -95,12 +95,12 @@ type life struct {
 	stats     [2]int64
 	allowed   []leftover // what the disturbance may have left
 	left      leftover   // what it has left
-	grown     bool       // a volume that was staged since the disk grew has grown too
+	grown     bool       // a volume that was staged after the disk grew has grown too
 	kernel    []kernel.Call
 }
 
-// disturbance is what one life suffers: nothing, one interrupted step, one failing kernel call, or a Windows that
-// answers an open question otherwise.
+// disturbance is what happens in one life: nothing, one interrupted step, one failing kernel call, or a Windows that
+// gives another answer to an open question.
 type disturbance struct {
 	interruption *interruption
 	fault        *testnode.Fault
@@ -108,7 +108,7 @@ type disturbance struct {
 }
 
 // live plays a whole life. Compared with want, it must be in the same state at the same places and end in the same,
-// but for what the driver is known to leave.
+// except for the driver's known leftovers.
 func (s subject) live(t *testing.T, d disturbance, want *life) *life {
 	t.Helper()
 	options := emulated.Options{Switches: d.switches}
@@ -180,7 +180,7 @@ func (l *life) secondPod() {
 	l.giveUp("given up again")
 }
 
-// readData reads as a workload what the first pod wrote.
+// readData reads, as a workload, what the first pod wrote.
 func (l *life) readData() {
 	l.t.Helper()
 	if got := l.node.ReadFile(publish + `\data`); got != l.name {
@@ -188,7 +188,7 @@ func (l *life) readData() {
 	}
 }
 
-// register is what some drivers do when they start.
+// register is what some drivers do at start-up.
 func (l *life) register() {
 	l.t.Helper()
 	if d, ok := l.driver.(registrar); ok {
@@ -196,7 +196,7 @@ func (l *life) register() {
 	}
 }
 
-// stage begins from whatever is left, and leaves nothing of it.
+// stage begins with whatever is left over, and removes all of it.
 func (l *life) stage() {
 	l.t.Helper()
 	l.allowed, l.left = nil, leftover{}
@@ -228,8 +228,8 @@ func (l *life) giveUp(where string) {
 	l.compare(where)
 }
 
-// perform calls an operation as kubelet does: again while it fails. Nothing but the disturbance may make it fail, so
-// the first retry has to succeed or the test ends. An error comes back only where it is expected: from an operation
+// perform calls an operation as kubelet does: again while it fails. Only the disturbance may make it fail, so
+// the first retry must succeed or the test ends. An error is returned only where it is expected: from an operation
 // that never succeeds, or from one that is stuck.
 func (l *life) perform(operation string, f func(c *calls) error) error {
 	l.t.Helper()
@@ -290,7 +290,7 @@ func (l *life) prepare(operation string) {
 }
 
 // compare takes a snapshot and compares it with that of the undisturbed life at the same place. The undisturbed life
-// itself must find the same when it comes to a place again.
+// itself must find the same state each time it comes to a place.
 func (l *life) compare(where string) {
 	l.t.Helper()
 	s := l.observer.snapshot(l.t)

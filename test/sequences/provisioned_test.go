@@ -20,7 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// What the administrator made.
+// The things that the administrator made.
 const (
 	mountedVolume = `C:\mnt\volumes\one` // disk 1
 	sharedVolume  = `C:\mnt\volumes\two` // disk 2
@@ -29,7 +29,7 @@ const (
 
 // localLife is one node with local volumes and its provisioner: "mounted" is disk 1's mount point itself, "linked" a
 // link to disk 1 mounted elsewhere, "shared" a link to a directory on disk 2, "plain" one to a directory on drive C, and
-// "mistake" a directory that is nothing of the kind.
+// "mistake" a directory that is neither link nor mount point.
 type localLife struct {
 	t           *testing.T
 	node        *testnode.Node
@@ -85,7 +85,7 @@ func (l *localLife) must(err error) {
 	}
 }
 
-// period is one period after another, until the only error is the mistake: the provisioner never tires of it.
+// period runs the provisioner's periods until the only error is the mistake, which is retried for ever.
 func (l *localLife) period(operation string) {
 	l.t.Helper()
 	var err error
@@ -113,7 +113,7 @@ func (l *localLife) live() {
 	l.kernel = l.node.Faults.Calls()
 }
 
-// measure asks for the sizes before anything is disturbed: of disk 1, of disk 2, and of drive C.
+// measure asks for the sizes of disk 1, disk 2 and drive C before anything is disturbed.
 func (l *localLife) measure() {
 	l.t.Helper()
 	size := func(path string) int64 {
@@ -130,7 +130,7 @@ func (l *localLife) measure() {
 	l.capacities = map[string]int64{"mounted": one, "linked": one, "shared": two, "plain": c}
 }
 
-// wantCapacities: each volume has the capacity of the file system that it is on.
+// wantCapacities: each volume has the capacity of its file system.
 func (l *localLife) wantCapacities() {
 	l.t.Helper()
 	if diff := cmp.Diff(l.capacities, l.provisioner.volumes); diff != "" {
@@ -138,8 +138,8 @@ func (l *localLife) wantCapacities() {
 	}
 }
 
-// release gives the volumes back. The agent does not empty what a link or a mount point leads to, so the provisioner
-// reports the failure and tries again for ever, and the data stays.
+// release gives the volumes back. The agent does not empty the target of a link or a mount point, so the provisioner
+// reports the failure and retries for ever, and the data stays.
 func (l *localLife) release() {
 	l.t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(l.provisioner.volumes)) {

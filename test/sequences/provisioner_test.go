@@ -12,19 +12,19 @@ import (
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 )
 
-// discovery is where the administrator of a node puts its local volumes: links or mount points, as the provisioner wants
-// them on Windows. They lead to what is in the other working directories.
+// discovery is the directory of a node's local volumes: links or mount points that the administrator makes, as the
+// provisioner wants them on Windows. They lead into the other working directories.
 const discovery = `C:\mnt\disks`
 
-// provisioner is the local static provisioner on the v2alpha1 pipes. Each period it makes a persistent volume of what is
-// new in the discovery directory, and empties those that were released. What fails comes again in the next period.
+// provisioner is the local static provisioner on the v2alpha1 pipes. In each period it makes persistent volumes of new
+// entries in the discovery directory, and empties those that were released. What fails is retried in the next period.
 type provisioner struct {
-	volumes map[string]int64 // the persistent volumes with their capacities, as in the API server: they outlive it
+	volumes map[string]int64 // the persistent volumes with their capacities, as in the API server, where they outlive the provisioner
 }
 
-var errNoMountPoint = errors.New("it is no link and no mount point")
+var errNoMountPoint = errors.New("it is neither a link nor a mount point")
 
-// discover is one period. What is wrong with one entry keeps the others from nothing.
+// discover is one period. An error in one entry does not affect the others.
 func (p *provisioner) discover(c *calls) error {
 	names, err := c.osReadDirNames(discovery)
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *provisioner) discover(c *calls) error {
 	return errors.Join(failures...)
 }
 
-// capacity is the size of the file system that a path leads into, be it a volume of its own or a directory on one.
+// capacity returns the size of the file system that a path leads into, whether a volume's own or that of its directory.
 func (p *provisioner) capacity(c *calls, path string) (int64, error) {
 	is, err := call(c, c.node.Filesystem.IsSymlink, &filesystemapi.IsSymlinkRequest{Path: path})
 	if err != nil {
@@ -62,7 +62,7 @@ func (p *provisioner) capacity(c *calls, path string) (int64, error) {
 	return stats.GetTotalBytes(), err
 }
 
-// clean empties what a released persistent volume leads to and deletes it, so that the next period makes it anew.
+// clean empties the target of a released persistent volume and deletes the volume, so that the next period makes it again.
 func (p *provisioner) clean(c *calls, name string) error {
 	_, err := call(c, c.node.Filesystem.RmdirContents, &filesystemapi.RmdirContentsRequest{Path: discovery + `\` + name})
 	if err == nil {

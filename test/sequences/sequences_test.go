@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// TestUndisturbed plays every driver's life and compares its calls with what the driver was read to make; lower-case
+// TestUndisturbed plays every driver's life and compares its calls with those read from the driver's source; lower-case
 // steps happen in the driver's container.
 func TestUndisturbed(t *testing.T) {
 	const (
@@ -84,7 +84,7 @@ func TestUndisturbed(t *testing.T) {
 			t.Parallel()
 			l := s.live(t, disturbance{}, nil)
 			l.whole(t)
-			if s.kubeletMakes { // then some calls are others, which the comparison of states covers
+			if s.kubeletMakes { // then some calls differ, which the comparison of states covers
 				return
 			}
 			name, _, _ := strings.Cut(s.name, ",")
@@ -99,7 +99,7 @@ func TestUndisturbed(t *testing.T) {
 	}
 }
 
-// whole asserts what comparing lives with each other does not show: that this one is as it should be.
+// whole asserts what comparing lives with each other does not show: that this one is right.
 func (l *life) whole(t *testing.T) {
 	t.Helper()
 	const overhead = 64 << 20

@@ -18,11 +18,11 @@ import (
 // snapshot is the state of a node at one moment, without what chance decides.
 type snapshot struct {
 	Disks []node.TreeDisk   // volume ids replaced by where the volume is
-	Paths map[string]string // what is below the kubelet's directory: "directory", or where a link leads
-	Stats [2]int64          // what the driver's last NodeGetVolumeStats told, total and used
+	Paths map[string]string // the entries below kubelet's directory: "directory", or where a link leads
+	Stats [2]int64          // the driver's last NodeGetVolumeStats: total and used
 }
 
-// observer takes snapshots of a node past the agent, so that they neither cost nor disturb its kernel calls.
+// observer takes snapshots of a node past the agent, so that they neither add to its kernel calls nor disturb them.
 type observer struct {
 	emulated *emulated.Node
 	node     *node.Node
@@ -65,7 +65,7 @@ func (o *observer) snapshot(t testing.TB) snapshot {
 	return s
 }
 
-// list lists a directory and what is below it, links and mount points not followed.
+// list lists a directory and everything below it; links and mount points are not followed.
 func (o *observer) list(t testing.TB, paths map[string]string, directory, host string) {
 	t.Helper()
 	entries, err := os.ReadDir(host)
@@ -90,7 +90,7 @@ func (o *observer) list(t testing.TB, paths map[string]string, directory, host s
 	}
 }
 
-// settle takes away from a snapshot what it has of leftovers compared with the wanted one, and says what that was.
+// settle removes from a snapshot its leftovers compared with the wanted one, and returns them.
 func (s snapshot) settle(want snapshot, disk uint32, staging string) (snapshot, leftover) {
 	var l leftover
 	s.Disks = slices.Clone(s.Disks)
@@ -124,7 +124,7 @@ func (s snapshot) settle(want snapshot, disk uint32, staging string) (snapshot, 
 	return s, l
 }
 
-// enlarge gives a partition the sizes of the wanted one, and says whether it or its file system was smaller.
+// enlarge gives a partition the sizes of the wanted one, and reports whether it or its file system was smaller.
 func enlarge(got *node.TreePartition, wanted node.TreePartition) (smaller bool) {
 	if got.SizeBytes < wanted.SizeBytes {
 		got.SizeBytes, smaller = wanted.SizeBytes, true

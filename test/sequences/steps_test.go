@@ -13,10 +13,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// step is one call of a driver, or one thing that it does in its own container.
+// step is one call of a driver, or one action in its own container.
 type step struct {
-	operation string // the Node operation of which it is part, and the how many-th of these it is in the life
-	name      string // of the RPC, or of the system call in lower case
+	operation string // the Node operation that it is part of, and the index of that operation among its like in the life
+	name      string // the RPC's, or the system call's in lower case
 }
 
 func (s step) String() string { return s.operation + " " + s.name }
@@ -27,7 +27,7 @@ type moment int
 const (
 	before moment = iota // the call fails and nothing was executed
 	after                // the call took effect, and its response is lost
-	killed               // the call took effect, and the driver's process ends: it runs nothing of this attempt any more
+	killed               // the call took effect, and the driver's process ends: it runs nothing more of this attempt
 )
 
 func (m moment) String() string { return [...]string{"not made", "response lost", "driver killed"}[m] }
@@ -88,13 +88,13 @@ func call[Q, R proto.Message](c *calls, rpc func(context.Context, Q, ...grpc.Cal
 		return err
 	})
 	if err != nil {
-		var none R // a lost response tells nothing
+		var none R // a lost response returns nothing
 		return none, err
 	}
 	return reply, nil
 }
 
-// sequence is the names of the steps of one operation, for comparing.
+// sequence returns the names of the steps of one operation, for comparing.
 func sequence(taken []step, operation string) []string {
 	var names []string
 	for _, s := range taken {
@@ -105,5 +105,5 @@ func sequence(taken []step, operation string) []string {
 	return names
 }
 
-// nth names the how many-th time an operation is called in a life.
+// nth returns the name of the nth time an operation is called in a life.
 func nth(operation string, n int) string { return fmt.Sprintf("%s#%d", operation, n) }

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// vsphere is the vSphere driver. It finds its disk by page 83 being equal to the disk's id.
+// vsphere is the vSphere driver. It finds its disk by comparing page 83 with the disk's id.
 type vsphere struct {
 	diskID string
 }
 
-// vsphereMachine is the driver on a machine of vSphere, which its node service names by the machine's UUID.
+// vsphereMachine is the driver on a machine of vSphere, whose UUID is the node's name to its node service.
 type vsphereMachine struct {
 	vsphere
 	machine string

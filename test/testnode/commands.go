@@ -15,7 +15,7 @@ import (
 // BinVariable names the environment variable with the directory of the built commands; without it the tests build them.
 const BinVariable = "CSI_PROXY_BIN"
 
-// Main runs the tests of a package that uses Command, and removes what was built for them.
+// Main runs the tests of a package that uses Command, and removes the binaries that were built for them.
 func Main(m *testing.M) int {
 	code := m.Run()
 	if built.dir != "" {
@@ -24,7 +24,7 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Command returns the path of csi-proxy or csi-proxyctl, without the race detector, as users have it.
+// Command returns the path of csi-proxy or csi-proxyctl, built without the race detector, as users have it.
 func Command(t testing.TB, name string) string {
 	t.Helper()
 	dir := os.Getenv(BinVariable)
@@ -39,13 +39,13 @@ func Command(t testing.TB, name string) string {
 		name += ".exe"
 	}
 	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err != nil { // which also makes go test run again when the command is another one
+	if _, err := os.Stat(path); err != nil { // which also makes go test run again when the command has changed
 		t.Fatal(err)
 	}
 	return path
 }
 
-// built is what this process built.
+// built is the result of this process's build.
 var built struct {
 	once sync.Once
 	dir  string

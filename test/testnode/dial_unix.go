@@ -9,7 +9,7 @@ import (
 	"net"
 )
 
-// DialRaw connects to what Socket names, and says nothing.
+// DialRaw connects to the address returned by Socket, and sends nothing.
 func DialRaw(ctx context.Context, socket string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", socket)
 }

@@ -9,7 +9,7 @@ import (
 	winio "github.com/Microsoft/go-winio"
 )
 
-// DialRaw connects to what Socket names, and says nothing.
+// DialRaw connects to the address returned by Socket, and sends nothing.
 func DialRaw(ctx context.Context, pipe string) (net.Conn, error) {
 	return winio.DialPipeContext(ctx, pipe)
 }

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// startLimit is how long an agent may take until it is ready, on a machine that does much else.
+// startLimit is how long an agent may take to be ready on a busy machine.
 const startLimit = 2 * time.Minute
 
-// Process is an agent as a process of its own, killed when its test ends. Its log is part of a test that failed, unless
+// Process is an agent as a process of its own, killed when its test ends. A failed test shows its log, unless
 // the test had killed it.
 type Process struct {
 	Command *exec.Cmd
@@ -60,7 +60,7 @@ func Begin(t testing.TB, args ...string) *Process {
 		line, _ := reader.ReadString('\n')
 		p.first <- strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 		_, _ = io.Copy(io.Discard, reader) // Wait must come after the last read
-		_ = p.Command.Wait()               // ProcessState has how it ended
+		_ = p.Command.Wait()               // ProcessState has the result
 		_ = log.Close()
 		close(p.Ended)
 	}()
@@ -74,16 +74,16 @@ func Begin(t testing.TB, args ...string) *Process {
 	return p
 }
 
-// Ready waits until the agent is ready, and returns the line that says so.
+// Ready waits until the agent is ready, and returns the line that reports it.
 func (p *Process) Ready() string {
 	p.t.Helper()
 	late := time.NewTimer(startLimit)
 	defer late.Stop()
 	select {
 	case line := <-p.first:
-		p.first <- line // for whoever asks again
+		p.first <- line // for the next call
 		if !strings.HasPrefix(line, "ready ") || line == "ready 0" {
-			p.t.Fatalf("the agent says %q instead of being ready", line)
+			p.t.Fatalf("the agent printed %q instead of being ready", line)
 		}
 		return line
 	case <-late.C:
@@ -92,10 +92,10 @@ func (p *Process) Ready() string {
 	return ""
 }
 
-// Kill ends the agent without a chance to do anything, and returns when it is gone.
+// Kill ends the agent at once, with no chance to clean up, and returns when it is gone.
 func (p *Process) Kill() {
 	p.killed = true
-	_ = p.Command.Process.Kill() // it may have gone already
+	_ = p.Command.Process.Kill() // it may have ended already
 	<-p.Ended
 }
 

@@ -32,7 +32,7 @@ type Options struct {
 	StateDir string
 	// Emulated are the emulated node's options.
 	Emulated emulated.Options
-	// WorkingDirs besides kubelet's directory.
+	// WorkingDirs are allowed besides kubelet's directory.
 	WorkingDirs []string
 	// PlainSMB does not ask for encryption on SMB mappings.
 	PlainSMB bool
@@ -40,7 +40,7 @@ type Options struct {
 	Metrics bool
 	// Limits bound what clients cost; see agent.Config.
 	Limits admission.Limits
-	// CallTimeout is how long every call may take; see agent.Config.
+	// CallTimeout limits the duration of every call; see agent.Config.
 	CallTimeout time.Duration
 	// Audit is told of every call; see agent.Config.
 	Audit server.Record
@@ -52,7 +52,7 @@ func Start(t testing.TB, o Options) *Node {
 	if o.StateDir == "" {
 		o.StateDir = ShortDir(t)
 	}
-	o.Emulated.NoSync = true // the tests do not pull the plug of the host
+	o.Emulated.NoSync = true // the tests do not pull the host's plug
 	n := &Node{StateDir: o.StateDir, Faults: &Faults{}}
 	var err error
 	n.Agent, err = agent.Start(t.Context(), agent.Config{

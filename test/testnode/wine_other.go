@@ -4,5 +4,5 @@
 
 package testnode
 
-// OnWine reports whether the tests run under Wine, which passes for Windows.
+// OnWine reports whether the tests run under Wine, which also counts as Windows.
 func OnWine() bool { return false }

@@ -4,7 +4,7 @@ package testnode
 
 import "golang.org/x/sys/windows"
 
-// OnWine reports whether the tests run under Wine, which passes for Windows.
+// OnWine reports whether the tests run under Wine, which also counts as Windows.
 func OnWine() bool {
 	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// The process of an agent is started and spoken to as on Windows; here the node is emulated.
+// An agent's process is started and called as on Windows; here its node is emulated.
 func TestAgentProcess(t *testing.T) {
 	dir := testnode.ShortDir(t)
 	args, sockets := []string{"-host=emulated", "-state-dir=" + dir}, filepath.Join(dir, "run")

@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// The control codes that questions use, one call each: what happens is looked at here, and nothing made good.
+// The control codes that questions use, one call each: the results are examined here and nothing is corrected.
 
 const readWrite = win32.GENERIC_READ | win32.GENERIC_WRITE
 
@@ -60,7 +60,7 @@ func createGPT(h kernel.Handle) error {
 	return send(h, win32.IOCTL_DISK_CREATE_DISK, request.Bytes())
 }
 
-// settle asks until a condition holds or its time is over, and tells which.
+// settle asks until a condition holds or its time is over, and reports whether it holds.
 func (s Subject) settle(holds func() (bool, error)) (bool, error) {
 	deadline := time.Now().Add(s.Patience)
 	for {
@@ -72,14 +72,14 @@ func (s Subject) settle(holds func() (bool, error)) (bool, error) {
 	}
 }
 
-// volumeAt is the name of the volume that begins on a disk at an offset, "" when there is none in time.
+// volumeAt returns the name of the volume that begins on a disk at an offset, "" when none arrives in time.
 func volumeAt(s Subject, d Disk, offset int64) (volume string, err error) {
 	_, err = s.settle(func() (bool, error) {
 		names, err := s.Kernel.VolumeNames()
 		for _, name := range names {
 			h, err := s.Kernel.OpenDevice(name[:len(name)-1], 0)
 			if err != nil {
-				continue // it went meanwhile
+				continue // it went away meanwhile
 			}
 			extents, err := query(h, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, win32.SizeofVolumeDiskExtents(8), win32.ParseVolumeDiskExtents)
 			_ = h.Close()
@@ -92,19 +92,19 @@ func volumeAt(s Subject, d Disk, offset int64) (volume string, err error) {
 	return volume, err
 }
 
-// partitioned puts a GPT with one data partition onto a disk, as the agent does.
+// partitioned puts a GPT with one data partition on a disk, as the agent does.
 func partitioned(s Subject, d Disk) (win32.Partition, error) {
 	return partitionedWith(s, d, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER)
 }
 
-// partitionedWith gives the partition such attributes from the start: the volume arrives with them.
+// partitionedWith gives the partition these attributes from the start: the volume arrives with them.
 func partitionedWith(s Subject, d Disk, attributes uint64) (win32.Partition, error) {
 	h, err := openDisk(s, d)
 	if err != nil {
 		return win32.Partition{}, err
 	}
 	defer h.Close()
-	// Where a disk comes up offline or read-only, that is another question's.
+	// Whether a disk comes up offline or read-only is another question.
 	for _, version := range []uint32{40, 16} {
 		request := win32.SetDiskAttributes{Version: version, AttributesMask: win32.DISK_ATTRIBUTE_OFFLINE | win32.DISK_ATTRIBUTE_READ_ONLY}
 		if send(h, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, request.Bytes()) == nil {
@@ -139,7 +139,7 @@ func partitionedWith(s Subject, d Disk, attributes uint64) (win32.Partition, err
 	return layout.Partitions[len(layout.Partitions)-1], nil
 }
 
-// formatted makes a volume with an NTFS on a disk.
+// formatted makes a volume with an NTFS file system on a disk.
 func formatted(s Subject, d Disk) (volume string, p win32.Partition, err error) {
 	p, err = partitioned(s, d)
 	if err != nil {
@@ -155,7 +155,7 @@ func formatted(s Subject, d Disk) (volume string, p win32.Partition, err error) 
 	return volume, p, s.Kernel.FormatVolume(volume, "NTFS")
 }
 
-// verdict says in one word what a call came to.
+// verdict returns the result of a call in one word.
 func verdict(err error) string {
 	var code win32.Errno
 	switch {
@@ -168,7 +168,7 @@ func verdict(err error) string {
 	}
 }
 
-// makeDirectory makes a directory in one that is there.
+// makeDirectory makes a directory in an existing one.
 func makeDirectory(s Subject, parent, name string) error {
 	how := kernel.OpenHow{
 		Access: win32.FILE_LIST_DIRECTORY, Share: win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,

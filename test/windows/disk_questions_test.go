@@ -47,7 +47,7 @@ func attributesOf(h interface {
 
 type attributesVersion struct {
 	Version        uint32
-	Call           string // what it came to
+	Call           string // its result
 	ShowsAtOnce    bool
 	ShowsAfterward bool // after IOCTL_DISK_UPDATE_PROPERTIES
 }
@@ -64,7 +64,7 @@ func askAttributesVersion(t testing.TB, s Subject) (any, error) {
 	return answers, nil
 }
 
-// tryVersion turns the attribute OFFLINE of a new disk over.
+// tryVersion flips the attribute OFFLINE of a new disk.
 func tryVersion(t testing.TB, s Subject, version uint32) (attributesVersion, error) {
 	answer := attributesVersion{Version: version}
 	h, err := newDisk(t, s)
@@ -125,7 +125,7 @@ func askCreateDiskClears(t testing.TB, s Subject) (any, error) {
 	return answer, err
 }
 
-// described is what a layout says in short.
+// described is a layout in short.
 type described struct {
 	Style      string
 	Signature  uint32
@@ -175,7 +175,7 @@ func describe(t testing.TB, s Subject, prepare func(Disk) error) (any, error) {
 	}
 	layout, err := layoutOf(h)
 	if err != nil {
-		return verdict(err), nil // how it fails is the answer
+		return verdict(err), nil // the failure is the answer
 	}
 	style := map[win32.PartitionStyle]string{
 		win32.PARTITION_STYLE_MBR: "MBR", win32.PARTITION_STYLE_GPT: "GPT", win32.PARTITION_STYLE_RAW: "RAW",
@@ -188,7 +188,7 @@ type reserved struct {
 	ReadsUntilThen int  // of the layout; 0: with CREATE_DISK
 	After          string
 	Offset, Length int64
-	WithoutIt      string // what setting a layout without it comes to
+	WithoutIt      string // the result of setting a layout without it
 }
 
 func askReserved(t testing.TB, s Subject) (any, error) {
@@ -267,7 +267,7 @@ func askReenumerate(t testing.TB, s Subject) (any, error) {
 type usableLength struct {
 	Before, Grown, SizeUpdated, PropertiesUpdated, PartitionGrown int64 // UsableLength after each step
 	Grow                                                          string
-	BackupHeader                                                  map[string]bool // is it at the disk's new end, after each step
+	BackupHeader                                                  map[string]bool // whether it is at the disk's new end, after each step
 }
 
 func askUsableLength(t testing.TB, s Subject) (any, error) {
@@ -281,7 +281,7 @@ func askUsableLength(t testing.TB, s Subject) (any, error) {
 	}
 	answer := usableLength{BackupHeader: map[string]bool{}}
 	look := func(step string, into *int64) error {
-		h, err := openDisk(s, d) // anew: growing may have pulled it
+		h, err := openDisk(s, d) // reopened: growing may have pulled it
 		if err != nil {
 			return err
 		}

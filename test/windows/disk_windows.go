@@ -73,14 +73,14 @@ func (d *VirtualDisk) open() error {
 	return err
 }
 
-// close closes the handle and forgets it: its value may soon be another one's.
+// close closes the handle and forgets it: its value may soon belong to another one.
 func (d *VirtualDisk) close() error {
 	handle := d.handle
 	d.handle = syscall.InvalidHandle
 	return syscall.CloseHandle(handle)
 }
 
-// find asks for the number.
+// find looks up the number.
 func (d *VirtualDisk) find() (number uint32, err error) {
 	device, err := vhd.GetVirtualDiskPhysicalPath(d.handle)
 	if err != nil {
@@ -111,7 +111,7 @@ func (d *VirtualDisk) Detach() error { return d.detach() }
 // Attach puts it in again.
 func (d *VirtualDisk) Attach() error { return d.attach() }
 
-// Grow gives the disk a new total size: in place where Windows does that, else by pulling it and putting it in again.
+// Grow gives the disk a new total size: in place where Windows allows that, otherwise by pulling it and putting it in again.
 func (d *VirtualDisk) Grow(bytes int64) error {
 	inPlace := d.resize(bytes)
 	if inPlace == nil {
@@ -139,7 +139,7 @@ func (d *VirtualDisk) resize(bytes int64) error {
 	return nil
 }
 
-// Write writes whole sectors onto the disk, as another system would.
+// Write writes whole sectors to the disk, as another system would.
 func (d *VirtualDisk) Write(offset int64, content []byte) error {
 	name, err := windows.UTF16PtrFromString(fmt.Sprintf(`\\.\PhysicalDrive%d`, d.number))
 	if err != nil {

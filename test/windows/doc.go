@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package windows is the tests' hold on a real Windows machine, behind the agent's back: virtual disks, a share, an iSCSI
+// Package windows gives the tests control of a real Windows machine, past the agent: virtual disks, a share, an iSCSI
 // target, an agent as a process of its own. The lives of test/conformance are lived on it, and its own tests ask the
-// machine what Microsoft's pages leave open and write the answers down.
+// machine the questions that Microsoft's pages leave open and write down the answers.
 //
 // It changes the machine that it runs on, and belongs on one that is thrown away. What does not need Windows is portable
 // and tried on the emulated node.

@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
 
-// emulatedSubject is an emulated node whose switches say what the answers are to be.
+// emulatedSubject is an emulated node whose switches decide the answers.
 func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 	t.Helper()
 	node, err := emulated.Open(t.TempDir(), emulated.Options{Switches: &switches, NoSync: true})
@@ -74,7 +74,7 @@ func (d *emulatedDisk) Attach() (err error) {
 	return err
 }
 
-// The questions work: an emulated node answers each as its switches say.
+// The questions work: an emulated node answers each as its switches are set.
 func TestEmulatedNodesAnswer(t *testing.T) {
 	usual := emulated.DefaultSwitches()
 	other := emulated.Switches{

@@ -16,7 +16,7 @@ type Target struct {
 	User, Secret string // CHAP
 }
 
-// NotHere is why something could not be tried on a machine.
+// NotHere is the reason why something could not be tried on a machine.
 type NotHere string
 
 func (n NotHere) Error() string { return string(n) }

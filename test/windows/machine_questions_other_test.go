@@ -4,5 +4,5 @@
 
 package windows
 
-// machineQuestions are for Windows itself.
+// machineQuestions are those for Windows itself.
 func machineQuestions() []Question { return nil }

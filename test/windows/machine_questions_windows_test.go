@@ -20,7 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// machineQuestions are for Windows itself.
+// machineQuestions are those for Windows itself.
 func machineQuestions() []Question {
 	all := []Question{
 		{1, "Does IOCTL_SCSI_GET_ADDRESS agree with MSFT_Disk.Location?", askDisks},
@@ -36,7 +36,7 @@ func machineQuestions() []Question {
 	return append(all, linkQuestions()...)
 }
 
-// readDisk is what the agent reads of a disk, beside what Windows' own tools say.
+// readDisk is what the agent reads from a disk, beside the output of Windows' own tools.
 type readDisk struct {
 	Address string
 	Serial  string

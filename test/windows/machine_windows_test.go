@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// onThisMachine skips a test that would change a machine whose owner has not said that it may be.
+// onThisMachine skips a test that would change a machine unless the owner has allowed it.
 func onThisMachine(t *testing.T) {
 	t.Helper()
 	if testnode.OnWine() || os.Getenv("CSI_PROXY_TEST_NODE") != "windows" {
@@ -23,7 +23,7 @@ func onThisMachine(t *testing.T) {
 	}
 }
 
-// TestQuestions asks this machine everything and writes the answers down.
+// TestQuestions asks this machine everything and writes down the answers.
 func TestQuestions(t *testing.T) {
 	onThisMachine(t)
 	version := windows.RtlGetVersion()
@@ -50,7 +50,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestDisks attaches, grows and pulls a disk: what all the other tests stand on.
+// TestDisks attaches, grows and pulls a disk, on which all the other tests depend.
 func TestDisks(t *testing.T) {
 	onThisMachine(t)
 	d, err := AttachVirtualDisk(t, gib, 512)
@@ -83,7 +83,7 @@ func TestDisks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := openDisk(Subject{Kernel: kernel.New()}, numbered(number)); err == nil {
-		t.Errorf("disk %d is there after it was pulled", number)
+		t.Errorf("disk %d still exists after it was pulled", number)
 	}
 	if err := d.Attach(); err != nil {
 		t.Fatal(err)

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// PowerShell runs a script and returns what it prints. It prepares what has no other interface and is asked what the
-// machine thinks, independently of the agent, which uses none. What the script is not to quote goes into environment
-// variables.
+// PowerShell runs a script and returns its output. It prepares what has no other interface, and it is asked for the
+// machine's own view, independently of the agent, which never uses it. Texts that the script is not to quote go into
+// environment variables.
 func PowerShell(ctx context.Context, script string, env ...string) (string, error) {
 	command := exec.CommandContext(ctx, "powershell.exe", "-NoProfile", "-NonInteractive", "-Command", "-")
 	command.Env = append(PowerShellEnviron(), env...)
-	// Read from standard input, a block needs its own empty line; a failure of any cmdlet is one of the script.
+	// Read from standard input, a block needs its own empty line; the failure of any cmdlet fails the script.
 	command.Stdin = strings.NewReader("$ErrorActionPreference = 'Stop'; $ProgressPreference = 'SilentlyContinue'; try { " +
 		strings.ReplaceAll(script, "\n", " ; ") + " } catch { [Console]::Error.WriteLine($_.ToString()); exit 1 }\n\n")
 	var stdout, stderr bytes.Buffer

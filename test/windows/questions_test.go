@@ -19,39 +19,39 @@ import (
 // AnswersVariable names the environment variable with the file that the answers are written to.
 const AnswersVariable = "CSI_PROXY_ANSWERS"
 
-// A Question is one that Microsoft's pages leave open and this project's code has an opinion on. Its answer is not
+// A Question is one that Microsoft's pages leave open and on which this project's code relies. Its answer is not
 // asserted: it is written down, and a person reads it.
 type Question struct {
-	Number int // R1, R2 and so on, in the order in which they came up
+	Number int // R1, R2 and so on, in the order in which they arose
 	Text   string
 	ask    func(t testing.TB, s Subject) (answer any, err error)
 }
 
-// A Subject is the node that questions are asked of.
+// A Subject is the node to which questions are put.
 type Subject struct {
 	Kernel kernel.Kernel
 
-	// Attach gives the node a new blank disk until the test ends. Sector size in bytes; 0 is 512.
+	// Attach gives the node a new blank disk until the test ends. The sector size is in bytes; 0 is 512.
 	Attach func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error)
 
 	// Share and Target give the node a share and an iSCSI target until the test ends.
 	Share  func(t testing.TB) (Share, error)
 	Target func(t testing.TB) (Target, error)
 
-	// Patience is how long the node may take until a volume or partition is there.
+	// Patience is how long a volume or partition may take to arrive.
 	Patience time.Duration
 }
 
 // A Disk is one that a Subject has attached.
 type Disk interface {
 	Number() uint32
-	Grow(bytes int64) error // to a new total size; its number may be another one afterwards
+	Grow(bytes int64) error // to a new total size; its number may differ afterwards
 	Write(offset int64, content []byte) error
 	Detach() error // surprise removal
 	Attach() error // after Detach
 }
 
-// An Answer is what a node said.
+// An Answer is a node's answer.
 type Answer struct {
 	Question string `json:"question"` // "R3"
 	Text     string `json:"text"`
@@ -100,7 +100,7 @@ func (r Record) Save() error {
 	return os.WriteFile(path, append(content, '\n'), 0o600)
 }
 
-// Questions are all of them, those that this system cannot be asked included.
+// Questions returns all of them, those that this system cannot be asked included.
 func Questions() []Question {
 	return slices.Concat(portableQuestions(), machineQuestions())
 }

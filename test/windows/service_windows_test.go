@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestService installs the agent as a service, has it serve, and takes it away again.
+// TestService installs the agent as a service, has it serve, and removes it again.
 func TestService(t *testing.T) {
 	onThisMachine(t)
 	const name = "csiproxy"
@@ -65,6 +65,6 @@ func TestService(t *testing.T) {
 	service("uninstall")
 	uninstalled = true
 	if _, err := subject.Kernel.QueryService(name); err == nil {
-		t.Error("the service is there after it was uninstalled")
+		t.Error("the service still exists after it was uninstalled")
 	}
 }

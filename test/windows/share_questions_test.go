@@ -39,6 +39,6 @@ func askMappingFailures(t testing.TB, s Subject) (any, error) {
 		return answers, err
 	}
 	answers["another share as another user"] = create(other.Remote, other.User, other.Password)
-	_ = s.Kernel.RemoveSMBGlobalMapping(share.Remote) // a thrown away machine may keep it
+	_ = s.Kernel.RemoveSMBGlobalMapping(share.Remote) // a machine that is thrown away may keep it
 	return answers, nil
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
 )
 
-// everyone may do everything: what the share's user may do is not what is tested.
+// everyone may do everything: the rights of the share's user are not tested.
 const everyone = "D:P(A;OICI;FA;;;WD)"
 
 // NewShare shares a new directory and makes an account that may log on to it, both until the test ends. The password is
-// made up and is in no command line.
+// random and is in no command line.
 func NewShare(t testing.TB) (Share, error) {
 	t.Helper()
 	host, err := os.Hostname()
@@ -45,7 +45,7 @@ func NewShare(t testing.TB) (Share, error) {
 	return made, nil
 }
 
-// random is so many random bytes in hexadecimal.
+// random returns so many random bytes in hexadecimal.
 func random(bytes int) string {
 	b := make([]byte, bytes)
 	_, _ = rand.Read(b) // it never fails

@@ -39,7 +39,7 @@ func startInitiator(s Subject) error {
 	return err
 }
 
-// timed is what a call came to and how long it took.
+// timed is the result of a call and its duration.
 func timed(call func() error) string {
 	start := time.Now()
 	err := call()
@@ -91,7 +91,7 @@ func askDiscovery(t testing.TB, s Subject) (any, error) {
 	return answers, nil
 }
 
-// numbered is a disk that is known by its number alone.
+// numbered is a disk that is known only by its number.
 type numbered uint32
 
 func (n numbered) Number() uint32 { return uint32(n) }

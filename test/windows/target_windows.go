@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// NewTarget makes the machine its own storage system until the test ends. A NotHere says why the feature is not to be had.
+// NewTarget makes the machine its own storage system until the test ends. A NotHere tells why it cannot.
 func NewTarget(t testing.TB) (Target, error) {
 	t.Helper()
 	ctx := t.Context()
@@ -22,7 +22,7 @@ func NewTarget(t testing.TB) (Target, error) {
 	made := Target{Port: 3260, User: "csi-user", Secret: random(7)} // 14 characters of the 12 to 16
 	name := "csi" + random(4)
 	env := []string{"CSI_NAME=" + name, "CSI_USER=" + made.User, "CSI_SECRET=" + made.Secret, "CSI_FILE=" + filepath.Join(t.TempDir(), "lun.vhdx")}
-	// The target server refuses the machine that it runs on unless it is told not to.
+	// The target server refuses the machine that it runs on unless told otherwise.
 	const create = `New-ItemProperty -Path 'HKLM:\SOFTWARE\Microsoft\iSCSI Target' -Name AllowLoopBack -Value 1 -PropertyType DWord -Force | Out-Null
 Restart-Service -Name WinTarget -Force
 New-IscsiVirtualDisk -Path $env:CSI_FILE -SizeBytes 1GB | Out-Null
@@ -49,8 +49,8 @@ Add-IscsiVirtualDiskTargetMapping -TargetName $env:CSI_NAME -Path $env:CSI_FILE
 	return made, nil
 }
 
-// answering is the first IPv4 address of the machine on which a port takes connections. The target server has none on the
-// loopback address.
+// answering returns the first IPv4 address of the machine on which a port takes connections. The target server does not listen
+// on the loopback address.
 func answering(ctx context.Context, port uint32) (string, error) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {

@@ -15,7 +15,7 @@ func volumeQuestions() []Question {
 	return []Question{
 		{7, "Does a data partition get a letter with attribute 0x8000000000000000, and without it?", askLetter},
 		{10, "What do a name look-up, a flush and a removal of the mount point come to after a surprise removal?", askSurprise},
-		{11, "What do GetDiskFreeSpaceExW and GetVolumeInformationW say of a formatted and of a raw volume?", askFreeSpace},
+		{11, "What do GetDiskFreeSpaceExW and GetVolumeInformationW report about a formatted and a raw volume?", askFreeSpace},
 		{25, "Does FSCTL_EXTEND_VOLUME take all sectors of the partition, or one less, with sectors of 512 and of 4096 bytes?", askExtend},
 	}
 }
@@ -32,7 +32,7 @@ func askLetter(t testing.TB, s Subject) (any, error) {
 	return answers, nil
 }
 
-// pathsWith are the mount points and letters that a new volume gets whose partition has such attributes.
+// pathsWith returns the mount points and letters that a new volume gets if its partition has these attributes.
 func pathsWith(t testing.TB, s Subject, attributes uint64) ([]string, error) {
 	d, err := s.Attach(t, gib, 0)
 	if err != nil {
@@ -154,7 +154,7 @@ func extendWith(t testing.TB, s Subject, sector uint32) (answer extend, err erro
 	if err != nil {
 		return answer, err
 	}
-	// There is room behind it: the plan leaves none, so the disk grows first.
+	// There is free space behind it: the plan leaves none, so the disk grows first.
 	_ = disk.Close()
 	if err := d.Grow(5 * gib); err != nil {
 		return answer, err
@@ -195,10 +195,10 @@ func extendWith(t testing.TB, s Subject, sector uint32) (answer extend, err erro
 	return answer, err
 }
 
-// mountParent is where volumes are mounted; it is there on every node.
+// mountParent is the parent directory of mount points; it exists on every node.
 const mountParent = `C:\var\lib\kubelet\plugins`
 
-// mountPoint is a new, empty directory of the node, with a backslash at its end.
+// mountPoint returns a new, empty directory of the node, with a backslash at its end.
 func mountPoint(s Subject) (string, error) {
 	name := "mount-" + rand.Text()
 	if err := makeDirectory(s, mountParent, name); err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestBindings looks for the functions by which a machine is prepared; a call of one that is not there would end the
-// tests. Wine has them all by name, which is all that can be known of virtual disks there: it ends a process that calls
-// one.
+// TestBindings looks for the functions by which a machine is prepared; a call of a missing one would end the
+// tests. Wine has them all by name, and no more can be known of virtual disks there: it ends a process that calls
+// one of their functions.
 func TestBindings(t *testing.T) {
 	for dll, functions := range map[string][]string{
 		"mpr.dll":      {"WNetAddConnection3W"},
@@ -31,10 +31,10 @@ func TestBindings(t *testing.T) {
 	}
 }
 
-// TestWineGaps pins what Wine makes of the calls that prepare a share. When a row fails, Wine has learned something.
+// TestWineGaps pins Wine's results for the calls that prepare a share. When a row fails, Wine has changed.
 func TestWineGaps(t *testing.T) {
 	if !testnode.OnWine() {
-		t.Skip("require Wine: this lists where it is not like Windows")
+		t.Skip("require Wine: this lists its differences from Windows")
 	}
 	const user, share = "csi-test", "csi-test"
 	for _, gap := range []struct {

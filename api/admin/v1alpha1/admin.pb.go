@@ -6,9 +6,9 @@
 // 	protoc        (unknown)
 // source: admin/v1alpha1/admin.proto
 
-// What an administrator of one node asks its agent, beside the storage API that drivers use. It is served at the
+// The administrator's view of one node's agent, beside the storage API that drivers use. It is served at the
 // endpoint csiproxy-admin, which only the agent's own user (on Windows: administrators) may open. Errors carry a gRPC
-// code and a google.rpc.ErrorInfo with the domain csi-proxy, as everywhere.
+// code and a google.rpc.ErrorInfo with the domain csi-proxy, as in the storage API.
 
 package adminv1alpha1
 
@@ -29,11 +29,11 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// DanglingKind is what leads nowhere, by what is missing there.
+// DanglingKind tells dangling mount points and links apart by the missing target.
 type DanglingKind int32
 
 const (
-	// Not said.
+	// Not specified.
 	DanglingKind_DANGLING_KIND_UNSPECIFIED DanglingKind = 0
 	// A mount point whose volume is not present.
 	DanglingKind_DANGLING_KIND_MOUNT_POINT DanglingKind = 1
@@ -123,7 +123,7 @@ func (*ListAPIsRequest) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{0}
 }
 
-// ListAPIsResponse lists what is served.
+// ListAPIsResponse lists the served endpoints.
 type ListAPIsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One entry for each API group and version.
@@ -319,17 +319,17 @@ func (x *GetTreeResponse) GetDisks() []*Disk {
 // Disk is one disk of the node.
 type Disk struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The number that Windows gave it. Not stable over reboots on a real node.
+	// The number that Windows gave it. On a real node it may change at a reboot.
 	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	// The size of the disk.
 	SizeBytes int64 `protobuf:"varint,2,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	// The partition style: "RAW" (none), "GPT" or "MBR".
 	Style string `protobuf:"bytes,3,opt,name=style,proto3" json:"style,omitempty"`
-	// The disk is online; an offline one has no volumes.
+	// Whether the disk is online; an offline disk has no volumes.
 	Online bool `protobuf:"varint,4,opt,name=online,proto3" json:"online,omitempty"`
-	// The disk takes no writes.
+	// Whether the disk refuses writes.
 	ReadOnly bool `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	// Windows runs from this disk.
+	// Whether Windows runs from this disk.
 	System bool `protobuf:"varint,6,opt,name=system,proto3" json:"system,omitempty"`
 	// How the disk is attached: "SAS", "NVMe".
 	BusType string `protobuf:"bytes,7,opt,name=bus_type,json=busType,proto3" json:"bus_type,omitempty"`
@@ -484,11 +484,11 @@ type Partition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The partition's number, from 1.
 	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// Where on the disk it begins.
+	// The offset at which it begins.
 	OffsetBytes int64 `protobuf:"varint,2,opt,name=offset_bytes,json=offsetBytes,proto3" json:"offset_bytes,omitempty"`
 	// Its size.
 	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// What it is for: "basic data", "MSR", "EFI system".
+	// Its purpose: "basic data", "MSR", "EFI system".
 	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The volume on it; unset where there is none.
 	Volume        *Volume `protobuf:"bytes,5,opt,name=volume,proto3" json:"volume,omitempty"`
@@ -561,7 +561,7 @@ func (x *Partition) GetVolume() *Volume {
 	return nil
 }
 
-// Volume is what a partition holds.
+// Volume is the volume on a partition.
 type Volume struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The volume's id as the volume API takes it: \\?\Volume{GUID}\.
@@ -570,7 +570,7 @@ type Volume struct {
 	FileSystem string `protobuf:"bytes,2,opt,name=file_system,json=fileSystem,proto3" json:"file_system,omitempty"`
 	// The size of the file system; 0 without one.
 	TotalBytes int64 `protobuf:"varint,3,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
-	// How much of it is in use.
+	// The bytes of it that are in use.
 	UsedBytes int64 `protobuf:"varint,4,opt,name=used_bytes,json=usedBytes,proto3" json:"used_bytes,omitempty"`
 	// The directories and drive roots at which it is mounted.
 	MountPoints   []string `protobuf:"bytes,5,rep,name=mount_points,json=mountPoints,proto3" json:"mount_points,omitempty"`
@@ -643,20 +643,20 @@ func (x *Volume) GetMountPoints() []string {
 	return nil
 }
 
-// ListJournalRequest says from where on.
+// ListJournalRequest selects entries of the journal.
 type ListJournalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Entries with higher sequence numbers are returned; 0: from the oldest one that is kept.
+	// Entries with higher sequence numbers are returned; 0: all from the oldest entry that is kept.
 	After uint64 `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"`
-	// How many entries are returned at most, at most 500; 0: 500.
+	// The maximum number of entries to return, up to 500; 0: 500.
 	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
-	// When there is no such entry yet, wait for one. The answer is empty when none came within half a minute.
+	// Whether to wait for an entry when there is none yet. The response is empty when none arrives within half a minute.
 	Wait bool `protobuf:"varint,3,opt,name=wait,proto3" json:"wait,omitempty"`
 	// Only API calls of these methods, and kernel calls made for them: a mask as in Fault.method. Empty: all.
 	Method string `protobuf:"bytes,4,opt,name=method,proto3" json:"method,omitempty"`
-	// Only kernel calls of this function, in any case. Empty: all calls.
+	// Only kernel calls of this function, ignoring case. Empty: all calls.
 	Function string `protobuf:"bytes,5,opt,name=function,proto3" json:"function,omitempty"`
-	// Only calls that name this text, in any case: a kernel call in its object or its arguments, an API call in its
+	// Only calls that contain this text, ignoring case: a kernel call in its object or its arguments, an API call in its
 	// request. Empty: all.
 	Object string `protobuf:"bytes,6,opt,name=object,proto3" json:"object,omitempty"`
 	// Only the API call with this id and the kernel calls made for it. Empty: all.
@@ -767,11 +767,11 @@ type ListJournalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The entries by sequence number.
 	Entries []*JournalEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	// The sequence number of the newest entry that there is, returned or not; 0: nothing has happened.
+	// The sequence number of the newest entry, returned or not; 0: the journal is empty.
 	Newest uint64 `protobuf:"varint,2,opt,name=newest,proto3" json:"newest,omitempty"`
-	// The calls that have not ended, by their begin. Their sequence number is 0.
+	// The calls that have not ended, by start time. Their sequence number is 0.
 	Running []*JournalEntry `protobuf:"bytes,3,rep,name=running,proto3" json:"running,omitempty"`
-	// Every entry up to this number has been looked at, whether it was asked for or not: what the next request gives as
+	// Every entry up to this number has been searched, whether it matched or not. The next request passes this number as
 	// after.
 	Searched      uint64 `protobuf:"varint,4,opt,name=searched,proto3" json:"searched,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -836,19 +836,19 @@ func (x *ListJournalResponse) GetSearched() uint64 {
 	return 0
 }
 
-// JournalEntry is one call. Long texts are cut.
+// JournalEntry is one call. Long texts are truncated.
 type JournalEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Counts from 1, without gaps; a gap between two answers means that the journal's oldest entries were dropped.
+	// Counts from 1 without gaps; a gap between two responses means that the journal's oldest entries were dropped.
 	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// When the call began.
 	Begin *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=begin,proto3" json:"begin,omitempty"`
-	// How long it took, or has taken until now.
+	// How long it took, or has taken so far.
 	Duration *durationpb.Duration `protobuf:"bytes,3,opt,name=duration,proto3" json:"duration,omitempty"`
-	// The id of the API call that this is, or that this was made for. A kernel call that serves several identical API calls
-	// has the id of the first.
+	// The id of this API call, or of the API call for which this kernel call was made. A kernel call that serves several
+	// identical API calls has the id of the first.
 	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Which kind of call.
+	// The kind of call.
 	//
 	// Types that are valid to be assigned to Call:
 	//
@@ -967,8 +967,8 @@ type APICall struct {
 	Endpoint string `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
 	// The full method: "/v1.Disk/ListDiskIDs".
 	Method string `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
-	// The request as JSON, with secrets masked and without what the agent does not look at; empty when it could not be
-	// read, or is not yet.
+	// The request as JSON, with secrets masked and without the parts that the agent ignores; empty when it could not be
+	// read, or has not been read yet.
 	Request string `protobuf:"bytes,3,opt,name=request,proto3" json:"request,omitempty"`
 	// The gRPC code by name: "OK", "NotFound".
 	Code string `protobuf:"bytes,4,opt,name=code,proto3" json:"code,omitempty"`
@@ -1057,19 +1057,19 @@ type KernelCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The function: "DeviceIoControl", "SetVolumeMountPoint".
 	Function string `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
-	// The path, device or service that it was called on.
+	// The path, device or service on which it was called.
 	Object string `protobuf:"bytes,2,opt,name=object,proto3" json:"object,omitempty"`
 	// The control code or class by name or number: "IOCTL_DISK_GET_DRIVE_LAYOUT_EX", "0x00000009". Empty: it has none.
 	ControlCode string `protobuf:"bytes,3,opt,name=control_code,json=controlCode,proto3" json:"control_code,omitempty"`
-	// The Win32 code that the call failed with; 0: none.
+	// The Win32 code with which the call failed; 0: none.
 	Win32Code uint32 `protobuf:"varint,4,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
 	// The error in words.
 	Error string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
-	// What else the call was given, decoded where it is a buffer that the agent knows: "volumeName=\\\\?\\Volume{…}\\". Empty:
-	// nothing, or nothing that may be shown.
+	// The other arguments of the call, decoded where they are buffers that the agent knows:
+	// "volumeName=\\\\?\\Volume{…}\\". Empty: none, or none that may be shown.
 	Arguments string `protobuf:"bytes,6,opt,name=arguments,proto3" json:"arguments,omitempty"`
-	// Where an operation asks several disks or volumes side by side, the number, from 1, of the one that this call is for.
-	// Calls for different ones come in any order. 0: the operation asks nothing else meanwhile.
+	// Where an operation asks several disks or volumes side by side, the number, from 1, of the disk or volume of this call.
+	// Calls for different ones come in any order. 0: the operation asks one thing at a time.
 	Part          uint32 `protobuf:"varint,7,opt,name=part,proto3" json:"part,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1195,15 +1195,15 @@ func (*InspectRequest) Descriptor() ([]byte, []int) {
 type InspectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Mount points and links below the working directories that lead nowhere, by path. Mounted volumes and shares are not
-	// searched, and of the directories only as many levels as kubelet's own.
+	// searched, and directories only as deep as kubelet's own go.
 	Dangling []*Dangling `protobuf:"bytes,1,rep,name=dangling,proto3" json:"dangling,omitempty"`
-	// The SMB global mappings of the node, whoever made them.
+	// All SMB global mappings of the node, including those that others made.
 	SmbMappings []*SMBMapping `protobuf:"bytes,2,rep,name=smb_mappings,json=smbMappings,proto3" json:"smb_mappings,omitempty"`
 	// The iSCSI sessions; none while the service MSiSCSI does not run.
 	IscsiSessions []*ISCSISession `protobuf:"bytes,3,rep,name=iscsi_sessions,json=iscsiSessions,proto3" json:"iscsi_sessions,omitempty"`
 	// The agent's operations that have not ended, the oldest first.
 	Operations []*Operation `protobuf:"bytes,4,rep,name=operations,proto3" json:"operations,omitempty"`
-	// What could not be looked at, and why, one sentence each.
+	// The parts that could not be examined, and why, one sentence each.
 	Missing       []string `protobuf:"bytes,5,rep,name=missing,proto3" json:"missing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1281,7 +1281,7 @@ type Dangling struct {
 	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
 	// Where it leads: a volume's id, a path, or a share.
 	Target string `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
-	// What it is.
+	// The kind of target that is missing.
 	Kind          DanglingKind `protobuf:"varint,3,opt,name=kind,proto3,enum=csiproxy.admin.v1alpha1.DanglingKind" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1398,7 +1398,7 @@ type ISCSISession struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The target's iSCSI qualified name.
 	Target string `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	// Whether a connection stands; otherwise the initiator tries to make one.
+	// Whether it is connected; if not, the initiator tries to connect.
 	Connected     bool `protobuf:"varint,2,opt,name=connected,proto3" json:"connected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1451,11 +1451,11 @@ func (x *ISCSISession) GetConnected() bool {
 // Operation is work that the agent does on the node for one or more calls. It goes on when they have given up.
 type Operation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it does, and on what: "MountVolume(…)".
+	// The operation and its object: "MountVolume(…)".
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// How long it has been under way.
 	Age *durationpb.Duration `protobuf:"bytes,2,opt,name=age,proto3" json:"age,omitempty"`
-	// It has not begun: it waits for others to be done with the same disk, volume or path.
+	// Whether it has not begun because it waits for others that use the same disk, volume or path.
 	Waiting       bool `protobuf:"varint,3,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -6,9 +6,9 @@
 // - protoc             (unknown)
 // source: admin/v1alpha1/admin.proto
 
-// What an administrator of one node asks its agent, beside the storage API that drivers use. It is served at the
+// The administrator's view of one node's agent, beside the storage API that drivers use. It is served at the
 // endpoint csiproxy-admin, which only the agent's own user (on Windows: administrators) may open. Errors carry a gRPC
-// code and a google.rpc.ErrorInfo with the domain csi-proxy, as everywhere.
+// code and a google.rpc.ErrorInfo with the domain csi-proxy, as in the storage API.
 
 package adminv1alpha1
 
@@ -43,12 +43,12 @@ type AdminClient interface {
 	// GetTree returns the node's disks with their partitions, volumes and mount points, by number.
 	GetTree(ctx context.Context, in *GetTreeRequest, opts ...grpc.CallOption) (*GetTreeResponse, error)
 	// ListJournal returns what the agent did: the API calls that it answered and the calls of the node's kernel, in the
-	// order in which they ended. Secrets are not in it. Its own calls are not either. With wait it is a way to follow the
-	// journal. FAILED_PRECONDITION: the agent keeps no journal, as its node is a real one.
+	// order in which they ended. It contains neither secrets nor the calls of ListJournal itself. With wait, a client can
+	// follow the journal. FAILED_PRECONDITION: the agent keeps no journal, as its node is a real one.
 	ListJournal(ctx context.Context, in *ListJournalRequest, opts ...grpc.CallOption) (*ListJournalResponse, error)
-	// Inspect looks for what tends to go wrong on a node: mount points and links that lead nowhere, shares and iSCSI
-	// targets that are not connected, operations that hang. It changes nothing and asks no file server. What could not be
-	// looked at is named in missing; the rest is there.
+	// Inspect looks for the usual faults of a node: mount points and links that lead nowhere, shares and iSCSI
+	// targets that are not connected, operations that hang. It changes nothing and asks no file server. Parts that could
+	// not be examined are named in missing; the rest is returned.
 	Inspect(ctx context.Context, in *InspectRequest, opts ...grpc.CallOption) (*InspectResponse, error)
 }
 
@@ -112,12 +112,12 @@ type AdminServer interface {
 	// GetTree returns the node's disks with their partitions, volumes and mount points, by number.
 	GetTree(context.Context, *GetTreeRequest) (*GetTreeResponse, error)
 	// ListJournal returns what the agent did: the API calls that it answered and the calls of the node's kernel, in the
-	// order in which they ended. Secrets are not in it. Its own calls are not either. With wait it is a way to follow the
-	// journal. FAILED_PRECONDITION: the agent keeps no journal, as its node is a real one.
+	// order in which they ended. It contains neither secrets nor the calls of ListJournal itself. With wait, a client can
+	// follow the journal. FAILED_PRECONDITION: the agent keeps no journal, as its node is a real one.
 	ListJournal(context.Context, *ListJournalRequest) (*ListJournalResponse, error)
-	// Inspect looks for what tends to go wrong on a node: mount points and links that lead nowhere, shares and iSCSI
-	// targets that are not connected, operations that hang. It changes nothing and asks no file server. What could not be
-	// looked at is named in missing; the rest is there.
+	// Inspect looks for the usual faults of a node: mount points and links that lead nowhere, shares and iSCSI
+	// targets that are not connected, operations that hang. It changes nothing and asks no file server. Parts that could
+	// not be examined are named in missing; the rest is returned.
 	Inspect(context.Context, *InspectRequest) (*InspectResponse, error)
 }
 

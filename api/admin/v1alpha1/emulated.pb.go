@@ -29,21 +29,21 @@ const (
 type ServiceState int32
 
 const (
-	// Not given.
+	// Not specified.
 	ServiceState_SERVICE_STATE_UNSPECIFIED ServiceState = 0
-	// It does not run.
+	// Stopped.
 	ServiceState_SERVICE_STATE_STOPPED ServiceState = 1
-	// It was told to start.
+	// Starting.
 	ServiceState_SERVICE_STATE_START_PENDING ServiceState = 2
-	// It was told to stop.
+	// Stopping.
 	ServiceState_SERVICE_STATE_STOP_PENDING ServiceState = 3
-	// It runs.
+	// Running.
 	ServiceState_SERVICE_STATE_RUNNING ServiceState = 4
-	// It was told to continue.
+	// Resuming.
 	ServiceState_SERVICE_STATE_CONTINUE_PENDING ServiceState = 5
-	// It was told to pause.
+	// Pausing.
 	ServiceState_SERVICE_STATE_PAUSE_PENDING ServiceState = 6
-	// It is paused.
+	// Paused.
 	ServiceState_SERVICE_STATE_PAUSED ServiceState = 7
 )
 
@@ -98,11 +98,11 @@ func (ServiceState) EnumDescriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{0}
 }
 
-// ServiceStart says when a service starts.
+// ServiceStart is when a service starts.
 type ServiceStart int32
 
 const (
-	// Not given.
+	// Not specified.
 	ServiceStart_SERVICE_START_UNSPECIFIED ServiceStart = 0
 	// By the boot loader.
 	ServiceStart_SERVICE_START_BOOT ServiceStart = 1
@@ -172,7 +172,7 @@ type AttachDiskRequest struct {
 	SerialNumber string `protobuf:"bytes,2,opt,name=serial_number,json=serialNumber,proto3" json:"serial_number,omitempty"`
 	// The device identifiers of page 0x83, in the disk's order.
 	Identifiers []*Identifier `protobuf:"bytes,3,rep,name=identifiers,proto3" json:"identifiers,omitempty"`
-	// How the disk is attached, as STORAGE_BUS_TYPE names it without "BusType": "Sas", "Nvme", in any case. Empty: SCSI.
+	// How the disk is attached, by the names of STORAGE_BUS_TYPE without "BusType": "Sas", "Nvme", in any case. Empty: SCSI.
 	BusType string `protobuf:"bytes,4,opt,name=bus_type,json=busType,proto3" json:"bus_type,omitempty"`
 	// The adapter (SCSI port) number, at most 255 like all parts of the address.
 	Adapter uint32 `protobuf:"varint,5,opt,name=adapter,proto3" json:"adapter,omitempty"`
@@ -182,16 +182,16 @@ type AttachDiskRequest struct {
 	Target uint32 `protobuf:"varint,7,opt,name=target,proto3" json:"target,omitempty"`
 	// The logical unit number; unset: the lowest free one of the target.
 	Lun *uint32 `protobuf:"varint,8,opt,name=lun,proto3,oneof" json:"lun,omitempty"`
-	// The disk arrives offline.
+	// Whether the disk arrives offline.
 	Offline bool `protobuf:"varint,9,opt,name=offline,proto3" json:"offline,omitempty"`
-	// The disk arrives read-only.
+	// Whether the disk arrives read-only.
 	ReadOnly bool `protobuf:"varint,10,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	// 512 or 4096; 0: 512.
+	// The sector size, 512 or 4096; 0: 512.
 	SectorSize uint32 `protobuf:"varint,11,opt,name=sector_size,json=sectorSize,proto3" json:"sector_size,omitempty"`
-	// A file on the agent's host with the disk's bytes, such as DetachDisk left; it is moved into the node. Empty: the
-	// disk is blank. With it, size_bytes 0 is the size of the file.
+	// A file on the agent's host with the disk's bytes, such as one that DetachDisk left; it is moved into the node. Empty:
+	// the disk is blank. With a file, size_bytes 0 means the size of the file.
 	ImagePath string `protobuf:"bytes,12,opt,name=image_path,json=imagePath,proto3" json:"image_path,omitempty"`
-	// The disk has a GPT and one NTFS volume, as one that has been in use; at least 64 MiB, and without image_path.
+	// Whether the disk has a GPT and one NTFS volume, like a used disk; it needs at least 64 MiB and no image_path.
 	Formatted     bool `protobuf:"varint,13,opt,name=formatted,proto3" json:"formatted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -321,9 +321,9 @@ func (x *AttachDiskRequest) GetFormatted() bool {
 // Identifier is one designator of vital product data page 0x83, associated with the device (SPC-4, 7.8.6).
 type Identifier struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How the bytes are to be read: 1 binary, 2 ASCII, 3 UTF-8.
+	// The code set of the bytes: 1 binary, 2 ASCII, 3 UTF-8.
 	CodeSet uint32 `protobuf:"varint,1,opt,name=code_set,json=codeSet,proto3" json:"code_set,omitempty"`
-	// What kind of name it is: 1 T10 vendor id, 2 EUI-64, 3 NAA, 8 SCSI name string.
+	// The kind of name: 1 T10 vendor id, 2 EUI-64, 3 NAA, 8 SCSI name string.
 	Type uint32 `protobuf:"varint,2,opt,name=type,proto3" json:"type,omitempty"`
 	// The designator itself.
 	Identifier    []byte `protobuf:"bytes,3,opt,name=identifier,proto3" json:"identifier,omitempty"`
@@ -474,10 +474,10 @@ func (x *DetachDiskRequest) GetDiskNumber() uint32 {
 	return 0
 }
 
-// DetachDiskResponse tells where the content went.
+// DetachDiskResponse names the image file.
 type DetachDiskResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The host path of the image file, which the emulated node uses no more.
+	// The host path of the image file, which the emulated node no longer uses.
 	ImagePath     string `protobuf:"bytes,1,opt,name=image_path,json=imagePath,proto3" json:"image_path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -617,7 +617,7 @@ type SetDiskStateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The disk number.
 	DiskNumber uint32 `protobuf:"varint,1,opt,name=disk_number,json=diskNumber,proto3" json:"disk_number,omitempty"`
-	// Online or offline.
+	// True: online; false: offline.
 	Online        bool `protobuf:"varint,2,opt,name=online,proto3" json:"online,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -709,7 +709,7 @@ type SetDiskReadOnlyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The disk number.
 	DiskNumber uint32 `protobuf:"varint,1,opt,name=disk_number,json=diskNumber,proto3" json:"disk_number,omitempty"`
-	// Read-only or writable.
+	// True: read-only; false: writable.
 	ReadOnly      bool `protobuf:"varint,2,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -799,7 +799,7 @@ func (*SetDiskReadOnlyResponse) Descriptor() ([]byte, []int) {
 // GetPathRequest names the path.
 type GetPathRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A Windows path of the emulated node: \var\lib\kubelet is on drive C.
+	// A Windows path of the emulated node; \var\lib\kubelet is on drive C.
 	WindowsPath   string `protobuf:"bytes,1,opt,name=windows_path,json=windowsPath,proto3" json:"windows_path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -842,7 +842,7 @@ func (x *GetPathRequest) GetWindowsPath() string {
 	return ""
 }
 
-// GetPathResponse is the answer.
+// GetPathResponse is the host's path.
 type GetPathResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The path on the host that runs the agent.
@@ -934,10 +934,10 @@ func (x *ReadlinkRequest) GetWindowsPath() string {
 	return ""
 }
 
-// ReadlinkResponse is the answer.
+// ReadlinkResponse is the target.
 type ReadlinkResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The target as a person reads it (the print name).
+	// The target in readable form (the print name).
 	Target        string `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -983,9 +983,9 @@ func (x *ReadlinkResponse) GetTarget() string {
 // SetSMBPasswordRequest names the account and its new password.
 type SetSMBPasswordRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The account, with or without a domain that it has.
+	// The account, with or without one of its domains.
 	User string `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
-	// The new password, taken as it is. It is not logged.
+	// The new password, used as given. It is not logged.
 	Password      string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1075,9 +1075,9 @@ func (*SetSMBPasswordResponse) Descriptor() ([]byte, []int) {
 // SetSMBServerStateRequest names the file server and the wanted state.
 type SetSMBServerStateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The file server as remote paths name it: "fs.emulated".
+	// The file server's name as in remote paths: "fs.emulated".
 	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
-	// Running or stopped.
+	// True: running; false: stopped.
 	Running       bool `protobuf:"varint,2,opt,name=running,proto3" json:"running,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1241,11 +1241,11 @@ func (*RebootResponse) Descriptor() ([]byte, []int) {
 // AddSMBShareRequest describes a share.
 type AddSMBShareRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The file server as remote paths name it: "fs.emulated".
+	// The file server's name as in remote paths: "fs.emulated".
 	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
 	// The share's name.
 	Share string `protobuf:"bytes,2,opt,name=share,proto3" json:"share,omitempty"`
-	// The accounts that may use it, without a domain; none: all.
+	// The accounts that may use it, without domains; none: all accounts.
 	Users         []string `protobuf:"bytes,3,rep,name=users,proto3" json:"users,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1342,7 +1342,7 @@ func (*AddSMBShareResponse) Descriptor() ([]byte, []int) {
 // RemoveSMBShareRequest names the share.
 type RemoveSMBShareRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The file server as remote paths name it.
+	// The file server's name as in remote paths.
 	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
 	// The share's name.
 	Share         string `protobuf:"bytes,2,opt,name=share,proto3" json:"share,omitempty"`
@@ -1436,7 +1436,7 @@ type AddSMBUserRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name, without a domain.
 	User string `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
-	// The account may be named DOMAIN\user as well.
+	// The domains with which the account may also be named, as DOMAIN\user.
 	Domains []string `protobuf:"bytes,2,rep,name=domains,proto3" json:"domains,omitempty"`
 	// The password. It is not logged.
 	Password      string `protobuf:"bytes,3,opt,name=password,proto3" json:"password,omitempty"`
@@ -1535,7 +1535,7 @@ func (*AddSMBUserResponse) Descriptor() ([]byte, []int) {
 // RemoveSMBUserRequest names the account.
 type RemoveSMBUserRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The account, with or without a domain that it has.
+	// The account, with or without one of its domains.
 	User          string `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1618,7 +1618,7 @@ func (*RemoveSMBUserResponse) Descriptor() ([]byte, []int) {
 // DropSMBSessionsRequest names the file server.
 type DropSMBSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The file server as remote paths name it.
+	// The file server's name as in remote paths.
 	Server        string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1705,7 +1705,7 @@ type SetISCSIPortalStateRequest struct {
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
 	// TCP port; 0: 3260.
 	Port uint32 `protobuf:"varint,2,opt,name=port,proto3" json:"port,omitempty"`
-	// Connected or cut off.
+	// True: connected; false: cut off.
 	Connected     bool `protobuf:"varint,3,opt,name=connected,proto3" json:"connected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1922,7 +1922,7 @@ func (*ListServicesRequest) Descriptor() ([]byte, []int) {
 // ListServicesResponse lists services.
 type ListServicesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order in which the node has them.
+	// The services, in the node's order.
 	Services      []*NodeService `protobuf:"bytes,1,rep,name=services,proto3" json:"services,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1974,9 +1974,9 @@ type NodeService struct {
 	State ServiceState `protobuf:"varint,2,opt,name=state,proto3,enum=csiproxy.admin.v1alpha1.ServiceState" json:"state,omitempty"`
 	// When it starts.
 	Start ServiceStart `protobuf:"varint,3,opt,name=start,proto3,enum=csiproxy.admin.v1alpha1.ServiceStart" json:"start,omitempty"`
-	// How many queries find it on its way when it starts or stops.
+	// How many queries find it starting or stopping.
 	PendingQueries uint32 `protobuf:"varint,4,opt,name=pending_queries,json=pendingQueries,proto3" json:"pending_queries,omitempty"`
-	// How long it is on its way at least, by the node's clock.
+	// How long starting or stopping takes at least, by the node's clock.
 	PendingTime   *durationpb.Duration `protobuf:"bytes,5,opt,name=pending_time,json=pendingTime,proto3" json:"pending_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2047,18 +2047,18 @@ func (x *NodeService) GetPendingTime() *durationpb.Duration {
 	return nil
 }
 
-// SetServiceRequest names the service and what is to change.
+// SetServiceRequest names the service and its changes.
 type SetServiceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's name, in any case.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The state that it has from now on, at once.
+	// Its new state, at once.
 	State ServiceState `protobuf:"varint,2,opt,name=state,proto3,enum=csiproxy.admin.v1alpha1.ServiceState" json:"state,omitempty"`
 	// When it starts.
 	Start ServiceStart `protobuf:"varint,3,opt,name=start,proto3,enum=csiproxy.admin.v1alpha1.ServiceStart" json:"start,omitempty"`
-	// How many queries find it on its way when it starts or stops, at most 1000.
+	// How many queries find it starting or stopping, at most 1000.
 	PendingQueries *uint32 `protobuf:"varint,4,opt,name=pending_queries,json=pendingQueries,proto3,oneof" json:"pending_queries,omitempty"`
-	// How long it is on its way at least, by the node's clock: with a clock that stands, until it is advanced.
+	// How long starting or stopping takes at least, by the node's clock; while the clock is stopped, until it is advanced.
 	PendingTime   *durationpb.Duration `protobuf:"bytes,5,opt,name=pending_time,json=pendingTime,proto3" json:"pending_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2206,7 +2206,7 @@ func (*ListSwitchesRequest) Descriptor() ([]byte, []int) {
 // ListSwitchesResponse lists switches.
 type ListSwitchesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order of the scenario's keys.
+	// The switches, in the order of the scenario's keys.
 	Switches      []*Switch `protobuf:"bytes,1,rep,name=switches,proto3" json:"switches,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2256,9 +2256,9 @@ type Switch struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The answer: "true", "40", "delayed".
 	Value string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	// What may be answered: "true or false".
+	// The possible answers: "true or false".
 	Form string `protobuf:"bytes,3,opt,name=form,proto3" json:"form,omitempty"`
-	// What it is about.
+	// The question.
 	About         string `protobuf:"bytes,4,opt,name=about,proto3" json:"about,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2451,12 +2451,12 @@ func (*GetClockRequest) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{45}
 }
 
-// GetClockResponse is what the clock shows.
+// GetClockResponse is the clock's state.
 type GetClockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The time of the node.
 	Now *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=now,proto3" json:"now,omitempty"`
-	// It does not go by itself.
+	// Whether the clock is stopped.
 	Stopped       bool `protobuf:"varint,2,opt,name=stopped,proto3" json:"stopped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2506,14 +2506,14 @@ func (x *GetClockResponse) GetStopped() bool {
 	return false
 }
 
-// SetClockRequest is a change of the clock. What is unset stays.
+// SetClockRequest is a change of the clock. Unset fields change nothing.
 type SetClockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it shows from now on, before it is advanced.
+	// The new time, before the clock is advanced.
 	To *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=to,proto3" json:"to,omitempty"`
-	// By how much it is advanced, not negative.
+	// By how much the clock is advanced; not negative.
 	Advance *durationpb.Duration `protobuf:"bytes,2,opt,name=advance,proto3" json:"advance,omitempty"`
-	// It stands from now on, or goes again.
+	// True: stop the clock; false: let it run.
 	Stopped       *bool `protobuf:"varint,3,opt,name=stopped,proto3,oneof" json:"stopped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2570,7 +2570,7 @@ func (x *SetClockRequest) GetStopped() bool {
 	return false
 }
 
-// SetClockResponse is what the clock shows then.
+// SetClockResponse is the clock's new state.
 type SetClockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The time of the node.

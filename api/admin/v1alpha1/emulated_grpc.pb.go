@@ -56,77 +56,77 @@ const (
 // EmulatedNode does to an emulated node what hardware, a cloud or a person does to a real one. It is served only by an
 // agent with an emulated node.
 type EmulatedNodeClient interface {
-	// AttachDisk attaches a disk, which takes the lowest free number and is visible at once.
+	// AttachDisk attaches a disk. It gets the lowest free number and is visible at once.
 	// INVALID_ARGUMENT: the size, an identifier or the address is impossible, or the address is taken.
 	AttachDisk(ctx context.Context, in *AttachDiskRequest, opts ...grpc.CallOption) (*AttachDiskResponse, error)
 	// DetachDisk pulls a disk out, whatever is mounted or open on it. Its content is kept and can be attached again.
 	// NOT_FOUND: there is no such disk. FAILED_PRECONDITION: it is the system disk.
 	DetachDisk(ctx context.Context, in *DetachDiskRequest, opts ...grpc.CallOption) (*DetachDiskResponse, error)
-	// GrowDisk makes a disk larger. The same size changes nothing. INVALID_ARGUMENT: smaller than it is.
+	// GrowDisk makes a disk larger. The same size changes nothing. INVALID_ARGUMENT: the size is smaller than the present one.
 	// NOT_FOUND: there is no such disk.
 	GrowDisk(ctx context.Context, in *GrowDiskRequest, opts ...grpc.CallOption) (*GrowDiskResponse, error)
-	// SetDiskState takes a disk offline or online. The state that it has already is no error.
+	// SetDiskState takes a disk offline or online. If it is in that state already, nothing changes.
 	// NOT_FOUND: there is no such disk.
 	SetDiskState(ctx context.Context, in *SetDiskStateRequest, opts ...grpc.CallOption) (*SetDiskStateResponse, error)
-	// SetDiskReadOnly makes a disk read-only or writable. The state that it has already is no error.
+	// SetDiskReadOnly makes a disk read-only or writable. If it is in that state already, nothing changes.
 	// NOT_FOUND: there is no such disk.
 	SetDiskReadOnly(ctx context.Context, in *SetDiskReadOnlyRequest, opts ...grpc.CallOption) (*SetDiskReadOnlyResponse, error)
-	// GetPath tells where on the host a path of the emulated node is, links and mount points followed as by a process on
-	// the node. The last component may be missing. NOT_FOUND: another one is, or leads nowhere.
+	// GetPath returns the host's path for a path of the emulated node. It follows links and mount points as a process on
+	// the node does. The last component may be missing. NOT_FOUND: another component is missing or leads nowhere.
 	GetPath(ctx context.Context, in *GetPathRequest, opts ...grpc.CallOption) (*GetPathResponse, error)
-	// Readlink reads the target of a link or mount point, which is not followed.
-	// NOT_FOUND: there is no such path. FAILED_PRECONDITION: it is neither link nor mount point.
+	// Readlink returns the target of a link or mount point, without following it.
+	// NOT_FOUND: there is no such path. FAILED_PRECONDITION: it is neither a link nor a mount point.
 	Readlink(ctx context.Context, in *ReadlinkRequest, opts ...grpc.CallOption) (*ReadlinkResponse, error)
-	// SetSMBPassword changes the password of an account on the file servers. They refuse sessions that have another one at
+	// SetSMBPassword changes the password of an account on the file servers. They refuse sessions with another password at
 	// once. NOT_FOUND: there is no such account.
 	SetSMBPassword(ctx context.Context, in *SetSMBPasswordRequest, opts ...grpc.CallOption) (*SetSMBPasswordResponse, error)
-	// SetSMBServerState stops a file server, with whatever is open there, or starts it again. The state that it has
-	// already is no error. NOT_FOUND: there is no such file server.
+	// SetSMBServerState stops a file server, with whatever is open there, or starts it again. If it is in that state
+	// already, nothing changes. NOT_FOUND: there is no such file server.
 	SetSMBServerState(ctx context.Context, in *SetSMBServerStateRequest, opts ...grpc.CallOption) (*SetSMBServerStateResponse, error)
-	// AddSMBShare adds a share to a file server, which is made when there is none of the name. The share that is there
+	// AddSMBShare adds a share to a file server, which is created if it does not exist. A share that exists
 	// already gets the accounts. INVALID_ARGUMENT: a name is impossible.
 	AddSMBShare(ctx context.Context, in *AddSMBShareRequest, opts ...grpc.CallOption) (*AddSMBShareResponse, error)
-	// RemoveSMBShare takes a share away; what is open there is lost, its files are kept for a share of the same name.
+	// RemoveSMBShare removes a share. What is open there is lost; its files are kept for a share of the same name.
 	// NOT_FOUND: there is no such share.
 	RemoveSMBShare(ctx context.Context, in *RemoveSMBShareRequest, opts ...grpc.CallOption) (*RemoveSMBShareResponse, error)
 	// AddSMBUser adds an account, which all file servers know. INVALID_ARGUMENT: the name is impossible or taken.
 	AddSMBUser(ctx context.Context, in *AddSMBUserRequest, opts ...grpc.CallOption) (*AddSMBUserResponse, error)
-	// RemoveSMBUser takes an account away: its sessions are refused at once. NOT_FOUND: there is no such account.
+	// RemoveSMBUser removes an account: its sessions are refused at once. NOT_FOUND: there is no such account.
 	RemoveSMBUser(ctx context.Context, in *RemoveSMBUserRequest, opts ...grpc.CallOption) (*RemoveSMBUserResponse, error)
-	// DropSMBSessions lets a file server close the node's sessions: what is open there is lost, and mappings are
+	// DropSMBSessions makes a file server close the node's sessions: what is open there is lost, and mappings are
 	// disconnected until something uses them again. NOT_FOUND: there is no such file server.
 	DropSMBSessions(ctx context.Context, in *DropSMBSessionsRequest, opts ...grpc.CallOption) (*DropSMBSessionsResponse, error)
 	// SetISCSIPortalState cuts an iSCSI portal off from the node, or connects it again. While it is cut off, discovery and
-	// logins fail; the disks of its sessions disappear when it was away for a minute of the node's clock, and come back
+	// logins fail; the disks of its sessions disappear after a minute by the node's clock, and come back
 	// with it. NOT_FOUND: there is no such portal.
 	SetISCSIPortalState(ctx context.Context, in *SetISCSIPortalStateRequest, opts ...grpc.CallOption) (*SetISCSIPortalStateResponse, error)
-	// DropISCSISession ends the session with a target, whatever uses its disks. NOT_FOUND: there is none.
+	// DropISCSISession ends the session with a target, even if its disks are in use. NOT_FOUND: there is no such session.
 	DropISCSISession(ctx context.Context, in *DropISCSISessionRequest, opts ...grpc.CallOption) (*DropISCSISessionResponse, error)
 	// ListServices lists the services of the node.
 	ListServices(ctx context.Context, in *ListServicesRequest, opts ...grpc.CallOption) (*ListServicesResponse, error)
-	// SetService changes a service as somebody else on the node would; what is unset stays. Dependencies are not looked
-	// at. NOT_FOUND: there is no such service.
+	// SetService changes a service as somebody else on the node would; unset fields change nothing. Dependencies are
+	// ignored. NOT_FOUND: there is no such service.
 	SetService(ctx context.Context, in *SetServiceRequest, opts ...grpc.CallOption) (*SetServiceResponse, error)
-	// ListSwitches lists the switches: questions that the documentation of Windows leaves open.
+	// ListSwitches lists the switches, the questions that the documentation of Windows leaves open.
 	ListSwitches(ctx context.Context, in *ListSwitchesRequest, opts ...grpc.CallOption) (*ListSwitchesResponse, error)
-	// SetSwitch answers one of these questions for the calls from now on. NOT_FOUND: there is no such switch.
-	// INVALID_ARGUMENT: the answer is none of those that it takes.
+	// SetSwitch sets the answer to one of these questions for all later calls. NOT_FOUND: there is no such switch.
+	// INVALID_ARGUMENT: the switch does not accept this answer.
 	SetSwitch(ctx context.Context, in *SetSwitchRequest, opts ...grpc.CallOption) (*SetSwitchResponse, error)
-	// GetClock reads the node's clock.
+	// GetClock returns the node's clock.
 	GetClock(ctx context.Context, in *GetClockRequest, opts ...grpc.CallOption) (*GetClockResponse, error)
 	// SetClock sets, advances, stops or starts the node's clock. Services that start or stop, lost iSCSI portals and the
-	// times of new files go by it; deadlines of calls do not.
+	// times of new files follow it; deadlines of calls do not.
 	SetClock(ctx context.Context, in *SetClockRequest, opts ...grpc.CallOption) (*SetClockResponse, error)
-	// AddFault begins to disturb the calls of one kernel function, or API calls. Of several faults that apply to a call, the one that was
-	// added first takes it. They survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function or
-	// method, or the effect is missing or impossible. FAILED_PRECONDITION: a crash, of an agent that is part of another process.
+	// AddFault begins to disturb the calls of one kernel function, or API calls. If several faults apply to a call, the one
+	// added first takes effect. Faults survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function or
+	// method, or the effect is missing or impossible. FAILED_PRECONDITION: a crash of an agent that is part of another process.
 	AddFault(ctx context.Context, in *AddFaultRequest, opts ...grpc.CallOption) (*AddFaultResponse, error)
-	// ListFaults lists the faults that are there, with those that are spent but still hold calls.
+	// ListFaults lists the active faults and the spent ones that still hold calls.
 	ListFaults(ctx context.Context, in *ListFaultsRequest, opts ...grpc.CallOption) (*ListFaultsResponse, error)
-	// RemoveFault ends a fault and lets the calls that it holds go on. NOT_FOUND: it is not there (any more).
+	// RemoveFault ends a fault and lets the calls that it holds go on. NOT_FOUND: there is no such fault, or no longer.
 	RemoveFault(ctx context.Context, in *RemoveFaultRequest, opts ...grpc.CallOption) (*RemoveFaultResponse, error)
-	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and what does not
-	// survive a reboot is gone. It returns when the API is served again. Its caller's deadline does not shorten it.
+	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and everything that
+	// does not survive a reboot is lost. It returns when the API is served again. The caller's deadline does not shorten it.
 	Reboot(ctx context.Context, in *RebootRequest, opts ...grpc.CallOption) (*RebootResponse, error)
 }
 
@@ -405,77 +405,77 @@ func (c *emulatedNodeClient) Reboot(ctx context.Context, in *RebootRequest, opts
 // EmulatedNode does to an emulated node what hardware, a cloud or a person does to a real one. It is served only by an
 // agent with an emulated node.
 type EmulatedNodeServer interface {
-	// AttachDisk attaches a disk, which takes the lowest free number and is visible at once.
+	// AttachDisk attaches a disk. It gets the lowest free number and is visible at once.
 	// INVALID_ARGUMENT: the size, an identifier or the address is impossible, or the address is taken.
 	AttachDisk(context.Context, *AttachDiskRequest) (*AttachDiskResponse, error)
 	// DetachDisk pulls a disk out, whatever is mounted or open on it. Its content is kept and can be attached again.
 	// NOT_FOUND: there is no such disk. FAILED_PRECONDITION: it is the system disk.
 	DetachDisk(context.Context, *DetachDiskRequest) (*DetachDiskResponse, error)
-	// GrowDisk makes a disk larger. The same size changes nothing. INVALID_ARGUMENT: smaller than it is.
+	// GrowDisk makes a disk larger. The same size changes nothing. INVALID_ARGUMENT: the size is smaller than the present one.
 	// NOT_FOUND: there is no such disk.
 	GrowDisk(context.Context, *GrowDiskRequest) (*GrowDiskResponse, error)
-	// SetDiskState takes a disk offline or online. The state that it has already is no error.
+	// SetDiskState takes a disk offline or online. If it is in that state already, nothing changes.
 	// NOT_FOUND: there is no such disk.
 	SetDiskState(context.Context, *SetDiskStateRequest) (*SetDiskStateResponse, error)
-	// SetDiskReadOnly makes a disk read-only or writable. The state that it has already is no error.
+	// SetDiskReadOnly makes a disk read-only or writable. If it is in that state already, nothing changes.
 	// NOT_FOUND: there is no such disk.
 	SetDiskReadOnly(context.Context, *SetDiskReadOnlyRequest) (*SetDiskReadOnlyResponse, error)
-	// GetPath tells where on the host a path of the emulated node is, links and mount points followed as by a process on
-	// the node. The last component may be missing. NOT_FOUND: another one is, or leads nowhere.
+	// GetPath returns the host's path for a path of the emulated node. It follows links and mount points as a process on
+	// the node does. The last component may be missing. NOT_FOUND: another component is missing or leads nowhere.
 	GetPath(context.Context, *GetPathRequest) (*GetPathResponse, error)
-	// Readlink reads the target of a link or mount point, which is not followed.
-	// NOT_FOUND: there is no such path. FAILED_PRECONDITION: it is neither link nor mount point.
+	// Readlink returns the target of a link or mount point, without following it.
+	// NOT_FOUND: there is no such path. FAILED_PRECONDITION: it is neither a link nor a mount point.
 	Readlink(context.Context, *ReadlinkRequest) (*ReadlinkResponse, error)
-	// SetSMBPassword changes the password of an account on the file servers. They refuse sessions that have another one at
+	// SetSMBPassword changes the password of an account on the file servers. They refuse sessions with another password at
 	// once. NOT_FOUND: there is no such account.
 	SetSMBPassword(context.Context, *SetSMBPasswordRequest) (*SetSMBPasswordResponse, error)
-	// SetSMBServerState stops a file server, with whatever is open there, or starts it again. The state that it has
-	// already is no error. NOT_FOUND: there is no such file server.
+	// SetSMBServerState stops a file server, with whatever is open there, or starts it again. If it is in that state
+	// already, nothing changes. NOT_FOUND: there is no such file server.
 	SetSMBServerState(context.Context, *SetSMBServerStateRequest) (*SetSMBServerStateResponse, error)
-	// AddSMBShare adds a share to a file server, which is made when there is none of the name. The share that is there
+	// AddSMBShare adds a share to a file server, which is created if it does not exist. A share that exists
 	// already gets the accounts. INVALID_ARGUMENT: a name is impossible.
 	AddSMBShare(context.Context, *AddSMBShareRequest) (*AddSMBShareResponse, error)
-	// RemoveSMBShare takes a share away; what is open there is lost, its files are kept for a share of the same name.
+	// RemoveSMBShare removes a share. What is open there is lost; its files are kept for a share of the same name.
 	// NOT_FOUND: there is no such share.
 	RemoveSMBShare(context.Context, *RemoveSMBShareRequest) (*RemoveSMBShareResponse, error)
 	// AddSMBUser adds an account, which all file servers know. INVALID_ARGUMENT: the name is impossible or taken.
 	AddSMBUser(context.Context, *AddSMBUserRequest) (*AddSMBUserResponse, error)
-	// RemoveSMBUser takes an account away: its sessions are refused at once. NOT_FOUND: there is no such account.
+	// RemoveSMBUser removes an account: its sessions are refused at once. NOT_FOUND: there is no such account.
 	RemoveSMBUser(context.Context, *RemoveSMBUserRequest) (*RemoveSMBUserResponse, error)
-	// DropSMBSessions lets a file server close the node's sessions: what is open there is lost, and mappings are
+	// DropSMBSessions makes a file server close the node's sessions: what is open there is lost, and mappings are
 	// disconnected until something uses them again. NOT_FOUND: there is no such file server.
 	DropSMBSessions(context.Context, *DropSMBSessionsRequest) (*DropSMBSessionsResponse, error)
 	// SetISCSIPortalState cuts an iSCSI portal off from the node, or connects it again. While it is cut off, discovery and
-	// logins fail; the disks of its sessions disappear when it was away for a minute of the node's clock, and come back
+	// logins fail; the disks of its sessions disappear after a minute by the node's clock, and come back
 	// with it. NOT_FOUND: there is no such portal.
 	SetISCSIPortalState(context.Context, *SetISCSIPortalStateRequest) (*SetISCSIPortalStateResponse, error)
-	// DropISCSISession ends the session with a target, whatever uses its disks. NOT_FOUND: there is none.
+	// DropISCSISession ends the session with a target, even if its disks are in use. NOT_FOUND: there is no such session.
 	DropISCSISession(context.Context, *DropISCSISessionRequest) (*DropISCSISessionResponse, error)
 	// ListServices lists the services of the node.
 	ListServices(context.Context, *ListServicesRequest) (*ListServicesResponse, error)
-	// SetService changes a service as somebody else on the node would; what is unset stays. Dependencies are not looked
-	// at. NOT_FOUND: there is no such service.
+	// SetService changes a service as somebody else on the node would; unset fields change nothing. Dependencies are
+	// ignored. NOT_FOUND: there is no such service.
 	SetService(context.Context, *SetServiceRequest) (*SetServiceResponse, error)
-	// ListSwitches lists the switches: questions that the documentation of Windows leaves open.
+	// ListSwitches lists the switches, the questions that the documentation of Windows leaves open.
 	ListSwitches(context.Context, *ListSwitchesRequest) (*ListSwitchesResponse, error)
-	// SetSwitch answers one of these questions for the calls from now on. NOT_FOUND: there is no such switch.
-	// INVALID_ARGUMENT: the answer is none of those that it takes.
+	// SetSwitch sets the answer to one of these questions for all later calls. NOT_FOUND: there is no such switch.
+	// INVALID_ARGUMENT: the switch does not accept this answer.
 	SetSwitch(context.Context, *SetSwitchRequest) (*SetSwitchResponse, error)
-	// GetClock reads the node's clock.
+	// GetClock returns the node's clock.
 	GetClock(context.Context, *GetClockRequest) (*GetClockResponse, error)
 	// SetClock sets, advances, stops or starts the node's clock. Services that start or stop, lost iSCSI portals and the
-	// times of new files go by it; deadlines of calls do not.
+	// times of new files follow it; deadlines of calls do not.
 	SetClock(context.Context, *SetClockRequest) (*SetClockResponse, error)
-	// AddFault begins to disturb the calls of one kernel function, or API calls. Of several faults that apply to a call, the one that was
-	// added first takes it. They survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function or
-	// method, or the effect is missing or impossible. FAILED_PRECONDITION: a crash, of an agent that is part of another process.
+	// AddFault begins to disturb the calls of one kernel function, or API calls. If several faults apply to a call, the one
+	// added first takes effect. Faults survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function or
+	// method, or the effect is missing or impossible. FAILED_PRECONDITION: a crash of an agent that is part of another process.
 	AddFault(context.Context, *AddFaultRequest) (*AddFaultResponse, error)
-	// ListFaults lists the faults that are there, with those that are spent but still hold calls.
+	// ListFaults lists the active faults and the spent ones that still hold calls.
 	ListFaults(context.Context, *ListFaultsRequest) (*ListFaultsResponse, error)
-	// RemoveFault ends a fault and lets the calls that it holds go on. NOT_FOUND: it is not there (any more).
+	// RemoveFault ends a fault and lets the calls that it holds go on. NOT_FOUND: there is no such fault, or no longer.
 	RemoveFault(context.Context, *RemoveFaultRequest) (*RemoveFaultResponse, error)
-	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and what does not
-	// survive a reboot is gone. It returns when the API is served again. Its caller's deadline does not shorten it.
+	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and everything that
+	// does not survive a reboot is lost. It returns when the API is served again. The caller's deadline does not shorten it.
 	Reboot(context.Context, *RebootRequest) (*RebootResponse, error)
 }
 

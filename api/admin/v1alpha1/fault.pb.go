@@ -24,18 +24,18 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Fault is a disturbance: of the calls of one kernel function, or of API calls. It has a function or a method.
+// Fault is a disturbance of the calls of one kernel function or of API calls. It has either a function or a method.
 type Fault struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kernel function as the journal names it.
+	// The kernel function, by its name in the journal.
 	Function string `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
 	// Only calls with this control code or class; 0: all.
 	ControlCode uint32 `protobuf:"varint,2,opt,name=control_code,json=controlCode,proto3" json:"control_code,omitempty"`
-	// How many such calls pass first.
+	// How many such calls pass before the first is disturbed.
 	Skip uint32 `protobuf:"varint,3,opt,name=skip,proto3" json:"skip,omitempty"`
-	// How many are disturbed then; 0: all.
+	// How many calls are disturbed after that; 0: all.
 	Times uint32 `protobuf:"varint,4,opt,name=times,proto3" json:"times,omitempty"`
-	// What happens to them.
+	// The effect on the disturbed calls.
 	//
 	// Types that are valid to be assigned to Effect:
 	//
@@ -49,7 +49,7 @@ type Fault struct {
 	// The API calls, of all versions or of some: "disk", "disk/ListDiskIDs", "disk/v1", "disk/v1beta3/ListDiskIDs", "*", or
 	// the path "/v1.Disk/ListDiskIDs". A part may be "*". Calls of the admin endpoint are never disturbed.
 	Method string `protobuf:"bytes,9,opt,name=method,proto3" json:"method,omitempty"`
-	// Only kernel calls whose object has this text in it, in any case. Empty: all.
+	// Only kernel calls whose object contains this text, ignoring case. Empty: all.
 	Object        string `protobuf:"bytes,10,opt,name=object,proto3" json:"object,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -208,7 +208,7 @@ type Fault_Hang struct {
 }
 
 type Fault_Crash struct {
-	// The agent dies as if it was killed.
+	// The agent dies as if it were killed.
 	Crash *Crash `protobuf:"bytes,8,opt,name=crash,proto3,oneof"`
 }
 
@@ -218,7 +218,7 @@ type Fault_Status struct {
 }
 
 type Fault_Cut struct {
-	// API calls only: the connection is cut, with all calls that are on it.
+	// API calls only: the connection is cut, with all calls on it.
 	Cut *Cut `protobuf:"bytes,12,opt,name=cut,proto3,oneof"`
 }
 
@@ -239,7 +239,7 @@ type Failure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The Win32 error code, not 0.
 	Win32Code uint32 `protobuf:"varint,1,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
-	// The call takes effect nevertheless.
+	// Whether the call takes effect nevertheless.
 	After         bool `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -294,11 +294,11 @@ type Status struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The gRPC code by number, 1 to 16.
 	Code int32 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
-	// The message, as the driver gets it.
+	// The message that the driver gets.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// The reason of the google.rpc.ErrorInfo; empty: the error has none.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The call takes effect nevertheless, unless it fails by itself.
+	// Whether the call takes effect nevertheless, unless it fails by itself.
 	After         bool `protobuf:"varint,4,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -365,7 +365,7 @@ func (x *Status) GetAfter() bool {
 // Cut is a lost connection: the client gets UNAVAILABLE and does not know whether the call took effect.
 type Cut struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call takes effect first: what is lost is the response.
+	// Whether the call takes effect first, so that only the response is lost.
 	After         bool `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -408,12 +408,12 @@ func (x *Cut) GetAfter() bool {
 	return false
 }
 
-// Delay is a time before the call, by chance between two ends.
+// Delay is a random time before the call, between two limits.
 type Delay struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At least this, not negative.
+	// The lower limit, not negative.
 	Min *durationpb.Duration `protobuf:"bytes,1,opt,name=min,proto3" json:"min,omitempty"`
-	// At most this, an hour or less. With both ends the same the delay is fixed.
+	// The upper limit, an hour or less. If both limits are the same, the delay is fixed.
 	Max           *durationpb.Duration `protobuf:"bytes,2,opt,name=max,proto3" json:"max,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -463,7 +463,7 @@ func (x *Delay) GetMax() *durationpb.Duration {
 	return nil
 }
 
-// Hang is empty. An API call that hangs ends with its caller's deadline, or the agent's own, too, and takes no effect then.
+// Hang is empty. An API call that hangs also ends at its caller's deadline or the agent's own, and then takes no effect.
 type Hang struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -500,10 +500,10 @@ func (*Hang) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{5}
 }
 
-// Crash is the end of the process, with exit code 137 and nothing tidied up.
+// Crash ends the process with exit code 137 and without any clean-up.
 type Crash struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// After the call took effect, not before.
+	// Whether it comes after the call took effect, not before.
 	After         bool `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -678,7 +678,7 @@ func (*ListFaultsRequest) Descriptor() ([]byte, []int) {
 // ListFaultsResponse lists faults.
 type ListFaultsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order in which they were added.
+	// The faults, in the order in which they were added.
 	Faults        []*FaultStatus `protobuf:"bytes,1,rep,name=faults,proto3" json:"faults,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -721,10 +721,10 @@ func (x *ListFaultsResponse) GetFaults() []*FaultStatus {
 	return nil
 }
 
-// FaultStatus is a fault and what it did.
+// FaultStatus is a fault and its effect so far.
 type FaultStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id that AddFault gave it.
+	// The id that AddFault returned.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The fault as it was added.
 	Fault *Fault `protobuf:"bytes,2,opt,name=fault,proto3" json:"fault,omitempty"`
@@ -797,7 +797,7 @@ func (x *FaultStatus) GetHolding() uint64 {
 // RemoveFaultRequest names the fault.
 type RemoveFaultRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id; 0: all of them.
+	// The fault's id; 0: all faults.
 	Id            uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

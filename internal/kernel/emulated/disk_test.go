@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// ask sends a control code without input and returns the answer.
+// ask sends a control code without input and returns the output.
 func ask(t *testing.T, h kernel.Handle, code uint32, in []byte) []byte {
 	t.Helper()
 	out := make([]byte, 20000)

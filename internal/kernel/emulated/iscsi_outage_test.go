@@ -66,7 +66,7 @@ func TestLongOutageTakesTheDisks(t *testing.T) {
 	}
 }
 
-// What the clock brings by itself is there when somebody looks, without anybody setting it.
+// A change that is due by the running clock shows at the next look; nobody has to set the clock.
 func TestOutageEndsByItself(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{})
 	discovered(t, n)

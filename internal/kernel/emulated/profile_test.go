@@ -26,7 +26,7 @@ func diskIDs(t *testing.T, n *testnode.Node) (map[uint32]*diskapi.DiskIDs, error
 	return r.GetDiskIDs(), err
 }
 
-// byIDs are the disks whose identifiers fit: a driver takes the first in an order of chance, so there must be one.
+// byIDs returns the disks whose identifiers match: a driver takes the first in random order, so there must be only one.
 func byIDs(fits func(*diskapi.DiskIDs) bool) lookup {
 	return func(t *testing.T, n *testnode.Node) (found []uint32, err error) {
 		t.Helper()
@@ -63,7 +63,7 @@ func ebs(volumeID string) lookup {
 	})
 }
 
-// gcpNVMe looks for the namespace identifier that the machine's metadata has.
+// gcpNVMe looks for the namespace identifier from the machine's metadata.
 func gcpNVMe(namespace uint64) lookup {
 	return byIDs(func(id *diskapi.DiskIDs) bool {
 		eui := strings.TrimPrefix(id.GetPage83(), "eui.")
@@ -91,7 +91,7 @@ func vsphere(diskID string) lookup {
 	return byIDs(func(id *diskapi.DiskIDs) bool { return id.GetPage83() == diskID })
 }
 
-// vsphereUUID is how the vSphere driver makes the machine's UUID of the serial number.
+// vsphereUUID makes the machine's UUID of the serial number as the vSphere driver does.
 func vsphereUUID(serial string) (string, error) {
 	hex, ok := strings.CutPrefix(serial, "VMware-")
 	hex = strings.NewReplacer(" ", "", "-", "").Replace(hex)
@@ -150,7 +150,7 @@ func TestDriversFindTheDisksOfProfiles(t *testing.T) {
 			if err != nil || bios.GetSerialNumber() != test.serial {
 				t.Errorf("serial number of the SMBIOS: got %q, %v", bios.GetSerialNumber(), err)
 			}
-			// What the driver found is good for a volume.
+			// The disk that the driver found can take a volume.
 			if _, err := n.Disk.PartitionDisk(t.Context(), &diskapi.PartitionDiskRequest{DiskNumber: test.numbers[0]}); err != nil {
 				t.Error(err)
 			}

@@ -18,7 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// everyKey has each key of a scenario file, with a value that is not the default one.
+// everyKey returns each key of a scenario file, with a value that is not the default one.
 const everyKey = `
 smbiosSerial: "1"
 switches:
@@ -145,7 +145,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			}
 		}
 	}
-	// A node can be made of it, and the disk that was in use has its volume once it is online.
+	// A node can be made from it, and the disk that was in use has its volume once it is online.
 	n := openNode(t, t.TempDir(), Options{Scenario: &got})
 	must(t, n.SetDiskOnline(2, true))
 	d := n.disks[2]
@@ -238,7 +238,7 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 	}
 }
 
-// Whatever is wrong about a secret, the error has nothing of it.
+// Whatever is wrong with a secret, the error contains no part of it.
 func TestScenarioErrorsHaveNoSecrets(t *testing.T) {
 	for _, secret := range []string{
 		"12345678901234", "*hunter2hunter2", "&hunter2hunter2", "hunter2", "[hunter2hunter2]", "{hunter2hunter2: 1}", "!hunter2 x", "%hunter2hunter2", "@hunter2hunter2", "`hunter2hunter2`",
@@ -250,7 +250,7 @@ func TestScenarioErrorsHaveNoSecrets(t *testing.T) {
 		} {
 			_, err := ParseScenario("f", []byte(text))
 			if err == nil {
-				continue // it is a good text after all
+				continue // the text is valid after all
 			}
 			if plain := strings.Trim(secret, "*&[]{}!%@`'\": "); strings.Contains(err.Error(), plain) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%q: %v", text, err)
@@ -383,9 +383,9 @@ func FuzzParseScenario(f *testing.F) {
 		s, err := ParseScenario("f", text)
 		var placed *ScenarioError
 		switch {
-		case err == nil: // what is taken can be made
+		case err == nil: // what is accepted can be made
 			if err := s.Check(); err != nil {
-				t.Errorf("%q is taken: %v", text, err)
+				t.Errorf("%q is accepted: %v", text, err)
 			}
 		case !errors.As(err, &placed):
 			t.Errorf("%q: got a %T", text, err)

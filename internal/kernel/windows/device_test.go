@@ -13,7 +13,7 @@ import (
 
 const fileDeviceDisk = 7 // FILE_DEVICE_DISK
 
-// disks names the node's disks. Wine has no device interfaces of disks, so there the first disk stands for all.
+// disks returns the names of the node's disks. Wine has no device interfaces of disks, so there the first disk stands for all.
 func disks(t *testing.T) []string {
 	t.Helper()
 	if onWine() {
@@ -61,7 +61,7 @@ func TestDiskTellsItsDescriptor(t *testing.T) {
 	must(t, err)
 	t.Logf("%+v", device)
 
-	// The header alone says how much there is.
+	// The header alone gives the length.
 	n, err = h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{}.Bytes(), out[:8])
 	must(t, err)
 	size, err := win32.DescriptorSize(out[:n])

@@ -220,7 +220,7 @@ func TestListDirectory(t *testing.T) {
 			must(t, err)
 			for _, entry := range entries {
 				if entry.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY == 0 {
-					t.Errorf("%s is no directory", entry.Name)
+					t.Errorf("%s is not a directory", entry.Name)
 				}
 				if entry.Name != "." && entry.Name != ".." {
 					got = append(got, entry.Name)
@@ -242,7 +242,7 @@ func TestInformation(t *testing.T) {
 	must(t, h.Information(win32.FileStandardInfo, out))
 	standard, err := win32.ParseFileStandard(out)
 	must(t, err)
-	standard.AllocationSize = 0 // the file system's choice
+	standard.AllocationSize = 0 // up to the file system
 	if diff := cmp.Diff(standard, win32.FileStandard{EndOfFile: 10, NumberOfLinks: 1}); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}

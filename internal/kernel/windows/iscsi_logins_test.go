@@ -9,7 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// TestReportLogins asks as ISCSIPersistentLogins does, in rounds.
+// TestReportLogins asks in rounds, as ISCSIPersistentLogins does.
 func TestReportLogins(t *testing.T) {
 	const one = 2080 // bytes of one login
 	type answer struct {

@@ -57,7 +57,7 @@ func TestISCSIQueries(t *testing.T) {
 	}
 }
 
-// TestISCSIUnknown: what does not exist is refused with a code, secrets and all.
+// TestISCSIUnknown: what does not exist is refused with a code, also when secrets are given.
 func TestISCSIUnknown(t *testing.T) {
 	k := Kernel{}
 	_, loginErr := k.LoginISCSITarget(kernel.ISCSILogin{

@@ -11,7 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// What can be shown of these calls without stopping a service of the machine that the test runs on: rights and
+// TestServiceControlFailures covers what can be shown without stopping a service of the test's machine: rights and
 // refusals.
 func TestServiceControlFailures(t *testing.T) {
 	for name, want := range map[string]win32.Errno{"no-such-service": win32.ERROR_SERVICE_DOES_NOT_EXIST, "": win32.ERROR_INVALID_NAME, "a\x00b": win32.ERROR_INVALID_NAME} {

@@ -15,7 +15,7 @@ func TestStorageResult(t *testing.T) {
 	}
 	for returned, want := range map[uint32]win32.Errno{
 		1: win32.ERROR_NOT_SUPPORTED, 43001: win32.ERROR_NOT_SUPPORTED,
-		// These would read as "file not found", "path not found" and "too many open files".
+		// Read as Win32 codes, these would be "file not found", "path not found" and "too many open files".
 		2: win32.ERROR_GEN_FAILURE, 3: win32.ERROR_TIMEOUT, 4: win32.ERROR_GEN_FAILURE,
 		5: win32.ERROR_INVALID_PARAMETER, 40003: win32.ERROR_NOT_READY, 40006: win32.ERROR_NOT_READY,
 		40001: win32.ERROR_ACCESS_DENIED, 40004: win32.ERROR_IO_DEVICE, 42010: win32.ERROR_ACCESS_DENIED,

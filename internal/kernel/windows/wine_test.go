@@ -18,16 +18,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// onWine tells Wine, which has this function, from Windows.
+// onWine reports whether the tests run under Wine: only Wine has this function.
 func onWine() bool {
 	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }
 
-// TestWineGaps pins what Wine does not do, or does otherwise than Windows. When it fails, Wine has changed: if it does as
-// Windows does now, take the row out and test the function where the others are.
+// TestWineGaps pins what Wine does not do, or does otherwise than Windows. When it fails, Wine has changed: if Wine now does
+// as Windows does, remove the row and test the function where the others are tested.
 func TestWineGaps(t *testing.T) {
 	if !onWine() {
-		t.Skip("require Wine: this lists where it is not like Windows")
+		t.Skip("require Wine: this lists its differences from Windows")
 	}
 	k := Kernel{}
 	disk := openDevice(t, `\\.\PhysicalDrive0`, win32.GENERIC_READ|win32.GENERIC_WRITE)
@@ -94,7 +94,7 @@ func TestWineGaps(t *testing.T) {
 		},
 		{"flush a volume", func() (string, error) { return only(volume.Flush()) }, "success", "ERROR_INVALID_FUNCTION"},
 		{"mount", func() (string, error) { return only(k.SetVolumeMountPoint(mount, name)) }, "success", "ERROR_CALL_NOT_IMPLEMENTED"},
-		// It fails without setting a code.
+		// Wine fails without setting a code.
 		{"unmount", func() (string, error) { return only(k.DeleteVolumeMountPoint(mount)) }, "success", "ERROR_GEN_FAILURE"},
 		{
 			"volume name of a missing directory",
@@ -178,7 +178,7 @@ func codeName(t *testing.T, err error) string {
 	t.Helper()
 	var failed *kernel.Error
 	if !errors.As(err, &failed) {
-		t.Fatalf("%v is no kernel error", err)
+		t.Fatalf("%v is not a kernel error", err)
 	}
 	return failed.Code.Name()
 }

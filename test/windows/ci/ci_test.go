@@ -31,11 +31,11 @@ func TestSummary(t *testing.T) {
 	}
 	for text, want := range map[string]bool{"it broke": true, "require a machine": true, "all is well": false} {
 		if strings.Contains(said.String(), text) != want {
-			t.Errorf("%q is said: %t, want %t, in:\n%s", text, !want, want, said.String())
+			t.Errorf("%q is printed: %t, want %t, in:\n%s", text, !want, want, said.String())
 		}
 	}
 	if _, err := summarize(strings.NewReader("no JSON"), &said); err == nil {
-		t.Error("what is no JSON is taken for events")
+		t.Error("a text that is not JSON is taken for events")
 	}
 }
 
@@ -79,7 +79,7 @@ func TestWhatTheCompilerSaidIsPrinted(t *testing.T) {
 	}
 }
 
-// Every package is in exactly one of both steps.
+// Every package is in exactly one of the two steps.
 func TestPackagesOnTheMachinesPipesRunAlone(t *testing.T) {
 	for _, p := range onMachinePipes {
 		if tests, err := filepath.Glob(filepath.Join(root, p, "*_test.go")); err != nil || len(tests) == 0 {
@@ -122,7 +122,7 @@ func TestTheServiceIsTakenAwayBeforeOthersServe(t *testing.T) {
 	}
 }
 
-// The scripts are those that are delivered.
+// The scripts are the delivered ones.
 func TestScriptsExist(t *testing.T) {
 	for _, s := range steps("out", true) {
 		if s.args[0] != "powershell.exe" {

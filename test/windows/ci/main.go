@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command ci is what the Windows workflow runs: it builds the commands, runs the unit tests natively, installs and removes
-// the service, and then runs the suites that need a Windows machine, on this one, which it changes. Off Windows the same
-// steps but those of the service run on emulated nodes, which is how they are tried. Every step runs, whatever
-// became of the others; what they found is left in a folder.
+// Command ci is what the Windows workflow runs. It builds the commands, runs the unit tests natively, installs and removes
+// the service, and then runs, on this machine, which they change, the suites that need a Windows machine. Off Windows the
+// same steps except the service's run on emulated nodes, so that they can be tried there. Every step runs, whatever the
+// result of the others; their results are left in a folder.
 package main
 
 import (
@@ -71,7 +71,7 @@ func verdict(err error) string {
 	return "passed"
 }
 
-// chosen are the steps with the given names.
+// chosen returns the steps with the given names.
 func chosen(all []step, names []string) (some []step, err error) {
 	for _, name := range names {
 		found := false

@@ -17,7 +17,7 @@ import (
 
 const module = "github.com/kubernetes-csi/csi-proxy/"
 
-// onMachinePipes are the packages whose tests serve or call the pipes that a driver does, of which a machine has one set.
+// onMachinePipes are the packages whose tests serve or call a driver's pipes, of which a machine has only one set.
 var onMachinePipes = []string{
 	"csiproxytest", "examples/driver-switch", "test/bench", "test/conformance", "test/operation", "test/reliability", "test/windows",
 }
@@ -33,7 +33,7 @@ type step struct {
 	allBut []string
 }
 
-// String is its command.
+// String returns its command.
 func (s step) String() string {
 	text := strings.Join(s.args, " ")
 	if s.allBut != nil {
@@ -42,7 +42,7 @@ func (s step) String() string {
 	return text
 }
 
-// steps are all steps, in their order. On a machine that is Windows the suites work on the machine itself.
+// steps returns all steps, in order. On a machine that runs Windows the suites work on the machine itself.
 func steps(out string, onWindows bool) []step {
 	bin := filepath.Join(out, "bin")
 	machine := []string{"CSI_PROXY_ANSWERS=" + filepath.Join(out, "answers.json"), "CSI_PROXY_BIN=" + bin}
@@ -57,7 +57,7 @@ func steps(out string, onWindows bool) []step {
 	}
 	all := []step{
 		{name: "build", dir: ".", args: []string{"go", "build", "-trimpath", "-o", bin + string(filepath.Separator), "./cmd/csi-proxy", "./cmd/csi-proxyctl"}, env: alone},
-		// The limits are each package's. The workflow's is 120 minutes for all steps.
+		// The limits are per package. The workflow's is 120 minutes for all steps.
 		{name: "unit", dir: ".", args: test("-timeout=20m"), env: alone, allBut: onMachinePipes},
 		{name: "pipes", dir: ".", args: test(append([]string{"-timeout=15m", "-p=1"}, pipes...)...), env: alone},
 		{name: "client", dir: "client", args: test("-timeout=5m", "./..."), env: alone},
@@ -67,14 +67,14 @@ func steps(out string, onWindows bool) []step {
 	}
 	return append(
 		all,
-		// The agent's pipes are the machine's, so there is one suite at a time.
+		// The agent's pipes are the machine's, so only one suite runs at a time.
 		step{name: "lives", dir: ".", args: test("-timeout=40m", "-run=Lifecycle", "./test/conformance"), env: append(machine, alone...)},
 		step{name: "machine", dir: ".", args: test("-timeout=20m", "./test/windows"), env: append(machine, alone...)},
 	)
 }
 
-// serviceSteps install the agent as the service of the machine and take it away again: its own tests, and the scripts as
-// people call them. The last step also clears up what one before it left.
+// serviceSteps install the agent as the service of the machine and remove it again: its own tests, and the scripts as
+// people call them. The last step also clears up what an earlier one left.
 func serviceSteps(binary string, test func(...string) []string, alone []string) []step {
 	script := func(name, call string) step {
 		return step{
@@ -93,7 +93,7 @@ func serviceSteps(binary string, test func(...string) []string, alone []string) 
 	}
 }
 
-// run runs the step. What a test step prints is kept as it is and summed up.
+// run runs the step. The output of a test step is kept as it is, and summed up.
 func (s step) run(out string, w io.Writer) error {
 	args := s.args[1:]
 	if s.allBut != nil {
@@ -105,7 +105,7 @@ func (s step) run(out string, w io.Writer) error {
 	}
 	command := exec.Command(s.args[0], args...) //nolint:gosec // of the table above
 	command.Dir = s.dir
-	command.Env = append(windows.PowerShellEnviron(), s.env...) // which other programs do not mind
+	command.Env = append(windows.PowerShellEnviron(), s.env...) // which other programs ignore
 	command.Stderr = w
 	if args[0] != "test" {
 		command.Stdout = w
@@ -129,7 +129,7 @@ func (s step) run(out string, w io.Writer) error {
 		_ = command.Wait()
 		return err
 	}
-	_, _ = fmt.Fprintf(w, "%d tests passed, %d failed, %d were skipped\n", sum.passed, sum.failed, sum.skipped)
+	_, _ = fmt.Fprintf(w, "%d tests passed, %d failed, %d skipped\n", sum.passed, sum.failed, sum.skipped)
 	if err := command.Wait(); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s step) run(out string, w io.Writer) error {
 	return nil
 }
 
-// packages are all packages but those that the step leaves out.
+// packages returns all packages but those that the step leaves out.
 func (s step) packages(w io.Writer) ([]string, error) {
 	var out bytes.Buffer
 	list := exec.Command("go", "list", "./...")

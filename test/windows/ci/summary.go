@@ -23,8 +23,8 @@ type event struct {
 
 type summary struct{ passed, failed, skipped int }
 
-// summarize counts the tests of go test -json, and prints what the failed ones and the compiler said and why others were
-// skipped.
+// summarize counts the tests of go test -json, and prints the output of failed tests and of the compiler, and the reasons
+// of skipped tests.
 func summarize(events io.Reader, w io.Writer) (summary, error) {
 	var sum summary
 	said, built := map[string]*strings.Builder{}, map[string]*strings.Builder{}
@@ -58,7 +58,7 @@ func summarize(events io.Reader, w io.Writer) (summary, error) {
 			text = said[name].String()
 			delete(said, name)
 		}
-		if b := built[e.FailedBuild]; b != nil { // which several packages may have failed for
+		if b := built[e.FailedBuild]; b != nil { // because of which several packages may have failed
 			text = b.String() + text
 		}
 		switch {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package winapi binds the functions by which the tests prepare a Windows machine, and which the agent has no use for:
+// Package winapi binds the functions by which the tests prepare a Windows machine and which the agent does not need:
 // accounts, shares, and the resizing of virtual disks. The bodies are generated from the //sys lines. Off Windows it is
 // empty.
 package winapi

@@ -6,7 +6,7 @@ package winapi
 
 import "unsafe"
 
-// Of the flags of WNetAddConnection3W. The first two are in Windows' metadata and on no page of the function.
+// Flags of WNetAddConnection3W. The first two are in Windows' metadata and on no page of the function.
 const (
 	ConnectRequirePrivacy = 0x00008000 // CONNECT_REQUIRE_PRIVACY
 	ConnectGlobalMapping  = 0x00040000 // CONNECT_GLOBAL_MAPPING
@@ -27,7 +27,7 @@ type NetResource struct {
 	Provider    *uint16
 }
 
-// What C compilers make of the structure.
+// The structure's layout by C compilers.
 var _ [48]byte = [unsafe.Sizeof(NetResource{})]byte{}
 
 // WNetAddConnection3 connects to a share. It returns the status itself, a Win32 code.

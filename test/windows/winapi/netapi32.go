@@ -12,7 +12,7 @@ import (
 
 // All functions here return the status itself, a NET_API_STATUS: a Win32 code or one from lmerr.h.
 
-// Of USER_INFO_1: who the user is and what the account is like.
+// Values of USER_INFO_1: the user's privilege and the account's flags.
 const (
 	UserPrivUser      = 1       // USER_PRIV_USER
 	UserScript        = 0x0001  // UF_SCRIPT
@@ -57,7 +57,7 @@ type ShareInfo502 struct {
 	SecurityDescriptor *windows.SECURITY_DESCRIPTOR
 }
 
-// What C compilers make of the structures.
+// The structures' layout by C compilers.
 var (
 	_ [56]byte = [unsafe.Sizeof(UserInfo1{})]byte{}
 	_ [40]byte = [unsafe.Offsetof(UserInfo1{}.Flags)]byte{}

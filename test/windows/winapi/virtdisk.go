@@ -15,7 +15,7 @@ type ResizeParameters struct {
 	NewSize uint64 // bytes
 }
 
-// What C compilers make of the structure.
+// The structure's layout by C compilers.
 var (
 	_ [16]byte = [unsafe.Sizeof(ResizeParameters{})]byte{}
 	_ [8]byte  = [unsafe.Offsetof(ResizeParameters{}.NewSize)]byte{}

@@ -34,7 +34,7 @@ func (f *fake) CreateSymlink(oldname, newname string) error {
 }
 func (f *fake) IsSymlink(path string) (bool, error) { return true, f.called("IsSymlink", path) }
 
-// TestFakeIsCalled: what the driver's machine answers arrives, and what it is asked is what the driver asked.
+// TestFakeIsCalled: the driver gets its machine's answers, and the machine gets the driver's questions.
 func TestFakeIsCalled(t *testing.T) {
 	f := &fake{}
 	files, err := filesystem.New(f)

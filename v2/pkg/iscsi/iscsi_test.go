@@ -60,7 +60,7 @@ func newISCSI(t *testing.T, f *fake) *iscsi.ISCSI {
 	return i
 }
 
-// TestFakeIsCalled: what the driver's machine answers arrives, and what it is asked is what the driver asked.
+// TestFakeIsCalled: the driver gets its machine's answers, and the machine gets the driver's questions.
 func TestFakeIsCalled(t *testing.T) {
 	f := &fake{}
 	i, ctx := newISCSI(t, f), t.Context()

@@ -53,9 +53,9 @@ func TestAnUnknownClassIsNoEmptyOne(t *testing.T) {
 	wine := windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 	switch {
 	case wine && err != nil:
-		t.Errorf("Wine gives %v now; it had nothing to say about classes that it does not know", err)
+		t.Errorf("Wine gives %v now; it used to return nothing for unknown classes", err)
 	case wine:
-		t.Skip("Wine takes a class that it does not know for an empty one")
+		t.Skip("Wine treats an unknown class as an empty one")
 	case err == nil:
 		t.Error("a class that does not exist has no instances, and no error")
 	}
@@ -109,7 +109,7 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
-// The registry provider has static methods with in parameters, and tells Win32 codes in their return values.
+// The registry provider has static methods with in parameters, and reports Win32 codes in their return values.
 func TestCallClass(t *testing.T) {
 	const (
 		namespace = `ROOT\DEFAULT`

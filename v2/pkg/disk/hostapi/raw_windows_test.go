@@ -20,7 +20,7 @@ func TestRawDisk(t *testing.T) {
 	}
 	disk, err := syscall.CreateFile(name, 0, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE, nil, syscall.OPEN_EXISTING, 0, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		t.Skip("needs a disk 0")
+		t.Skip("require a disk 0")
 	}
 	if err != nil {
 		t.Fatal(err)
