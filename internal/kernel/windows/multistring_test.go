@@ -43,7 +43,7 @@ func FuzzMultiString(f *testing.F) {
 		for i := range in {
 			in[i] = binary.LittleEndian.Uint16(raw[2*i:])
 		}
-		// Joined again, the strings are how the buffer began.
+		// Joined again, the strings are the beginning of the buffer.
 		var joined []uint16
 		for _, s := range multiString(in) {
 			if len(s) == 0 {

@@ -18,13 +18,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// onWine tells Wine, which has this function, from Windows.
+// onWine reports whether the test runs on Wine, which has a function that Windows lacks.
 func onWine() bool {
 	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }
 
-// TestWineGaps pins what Wine does not do, or does otherwise than Windows. When it fails, Wine has changed: if it does as
-// Windows does now, take the row out and test the function where the others are.
+// TestWineGaps pins the functions that Wine lacks or implements differently from Windows. When it fails, Wine has
+// changed: if it now behaves as Windows does, remove the row and test the function with the others.
 func TestWineGaps(t *testing.T) {
 	if !onWine() {
 		t.Skip("require Wine: this lists where it is not like Windows")
@@ -178,7 +178,7 @@ func codeName(t *testing.T, err error) string {
 	t.Helper()
 	var failed *kernel.Error
 	if !errors.As(err, &failed) {
-		t.Fatalf("%v is no kernel error", err)
+		t.Fatalf("%v is not a kernel error", err)
 	}
 	return failed.Code.Name()
 }
