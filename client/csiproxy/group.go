@@ -251,7 +251,7 @@ func reversed(versions []string) []string {
 	return versions
 }
 
-// isAbsent tells whether nobody serves an endpoint: it does not exist, or is a socket that a killed agent left.
+// isAbsent reports whether nobody serves an endpoint: it does not exist, or is a socket that a killed agent left.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }

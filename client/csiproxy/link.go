@@ -42,7 +42,7 @@ func newLink(table versions.Group, version string, connection *grpc.ClientConn) 
 	return l
 }
 
-// due tells whether it is time to look for a newer version. It says so to one caller.
+// due reports whether it is time to look for a newer version. It says so to one caller.
 func (l *link) due() bool {
 	if l.version == l.table.Hub {
 		return false
@@ -122,7 +122,7 @@ func inBand(response any) error {
 	return nil
 }
 
-// repeatable tells whether a call may be made again when nobody knows whether it took effect. All may but one: a
+// repeatable reports whether a call may be made again when nobody knows whether it took effect. All may but one: a
 // directory that is gone already is an error of Rmdir without force.
 func repeatable(request any) bool {
 	rmdir, ok := request.(*filesystemapi.RmdirRequest)

@@ -71,7 +71,7 @@ func named(m protoreflect.MessageDescriptor) string {
 	return strings.Join(names, " ")
 }
 
-// overlap tells whether every field of a that b has too, by number, has the same type there.
+// overlap reports whether every field of a that b has too, by number, has the same type there.
 func overlap(a, b protoreflect.MessageDescriptor) bool {
 	for i := range a.Fields().Len() {
 		f := a.Fields().Get(i)
@@ -90,7 +90,7 @@ func renamed() map[string]string {
 	}
 }
 
-// sameMeaning tells whether fields with one number mean one thing.
+// sameMeaning reports whether fields with one number mean one thing.
 func sameMeaning(old, hub protoreflect.MessageDescriptor) bool {
 	for i := range old.Fields().Len() {
 		f := old.Fields().Get(i)

@@ -16,7 +16,7 @@ type Disk struct {
 
 // Interface is what Disk does.
 type Interface interface {
-	// GetDiskState tells whether a disk is online.
+	// GetDiskState reports whether a disk is online.
 	GetDiskState(context.Context, *GetDiskStateRequest) (*GetDiskStateResponse, error)
 	// GetDiskStats returns the size of a disk.
 	GetDiskStats(context.Context, *GetDiskStatsRequest) (*GetDiskStatsResponse, error)
@@ -116,7 +116,7 @@ func (d *Disk) SetDiskState(ctx context.Context, request *SetDiskStateRequest) (
 	return &SetDiskStateResponse{}, d.within(ctx).SetDiskState(request.DiskNumber, request.IsOnline)
 }
 
-// GetDiskState tells whether a disk is online.
+// GetDiskState reports whether a disk is online.
 func (d *Disk) GetDiskState(ctx context.Context, request *GetDiskStateRequest) (*GetDiskStateResponse, error) {
 	online, err := d.within(ctx).GetDiskState(request.DiskNumber)
 	return &GetDiskStateResponse{IsOnline: online}, err

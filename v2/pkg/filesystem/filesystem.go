@@ -19,13 +19,13 @@ type Filesystem struct {
 type Interface interface {
 	// CreateSymlink makes TargetPath a directory link to SourcePath. The same link there already is success.
 	CreateSymlink(context.Context, *CreateSymlinkRequest) (*CreateSymlinkResponse, error)
-	// IsSymlink tells whether there is a link or mounted volume at a path and what it leads to is there.
+	// IsSymlink reports whether there is a link or mounted volume at a path and what it leads to is there.
 	IsSymlink(context.Context, *IsSymlinkRequest) (*IsSymlinkResponse, error)
 	// Mkdir makes a directory and its parents. One that exists is success.
 	Mkdir(context.Context, *MkdirRequest) (*MkdirResponse, error)
-	// PathExists tells whether there is anything at a path; a link counts wherever it leads.
+	// PathExists reports whether there is anything at a path; a link counts wherever it leads.
 	PathExists(context.Context, *PathExistsRequest) (*PathExistsResponse, error)
-	// PathValid tells whether a path, or a share on the network, can be reached.
+	// PathValid reports whether a path, or a share on the network, can be reached.
 	PathValid(context.Context, *PathValidRequest) (*PathValidResponse, error)
 	// Rmdir removes a directory or link; by force also a directory's content, and it may be missing.
 	Rmdir(context.Context, *RmdirRequest) (*RmdirResponse, error)
@@ -56,7 +56,7 @@ func (f *Filesystem) within(ctx context.Context, method string, paths ...string)
 	return f.hostAPI, nil
 }
 
-// PathExists tells whether there is anything at a path; a link counts wherever it leads.
+// PathExists reports whether there is anything at a path; a link counts wherever it leads.
 func (f *Filesystem) PathExists(ctx context.Context, request *PathExistsRequest) (*PathExistsResponse, error) {
 	host, err := f.within(ctx, "PathExists", request.Path)
 	if err != nil {
@@ -66,7 +66,7 @@ func (f *Filesystem) PathExists(ctx context.Context, request *PathExistsRequest)
 	return &PathExistsResponse{Exists: exists}, err
 }
 
-// PathValid tells whether a path, or a share on the network, can be reached: see the HostAPI's PathValid.
+// PathValid reports whether a path, or a share on the network, can be reached: see the HostAPI's PathValid.
 func (f *Filesystem) PathValid(ctx context.Context, request *PathValidRequest) (*PathValidResponse, error) {
 	host, err := f.within(ctx, "PathValid") // which takes paths on the network too
 	if err != nil {
@@ -113,7 +113,7 @@ func (f *Filesystem) CreateSymlink(ctx context.Context, request *CreateSymlinkRe
 	return &CreateSymlinkResponse{}, err
 }
 
-// IsSymlink tells whether there is a link or mounted volume at a path and what it leads to is there. A missing path is an
+// IsSymlink reports whether there is a link or mounted volume at a path and what it leads to is there. A missing path is an
 // error.
 func (f *Filesystem) IsSymlink(ctx context.Context, request *IsSymlinkRequest) (*IsSymlinkResponse, error) {
 	host, err := f.within(ctx, "IsSymlink", strings.ReplaceAll(request.Path, "/", `\`)) // as the node takes it

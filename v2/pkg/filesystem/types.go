@@ -10,7 +10,7 @@ type (
 		Path string
 	}
 
-	// PathExistsResponse tells whether there is anything.
+	// PathExistsResponse reports whether there is anything.
 	PathExistsResponse struct {
 		Exists bool
 	}
@@ -20,7 +20,7 @@ type (
 		Path string
 	}
 
-	// PathValidResponse tells whether it can be reached.
+	// PathValidResponse reports whether it can be reached.
 	PathValidResponse struct {
 		Valid bool
 	}
@@ -67,7 +67,7 @@ type (
 		Path string
 	}
 
-	// IsSymlinkResponse tells whether a link or mount point is there, and leads somewhere.
+	// IsSymlinkResponse reports whether a link or mount point is there, and leads somewhere.
 	IsSymlinkResponse struct {
 		IsSymlink bool
 	}

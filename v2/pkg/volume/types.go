@@ -30,7 +30,7 @@ type (
 		VolumeID string
 	}
 
-	// IsVolumeFormattedResponse tells whether it has a file system.
+	// IsVolumeFormattedResponse reports whether it has a file system.
 	IsVolumeFormattedResponse struct {
 		Formatted bool
 	}

@@ -26,7 +26,7 @@ type Interface interface {
 	GetVolumeIDFromTargetPath(context.Context, *GetVolumeIDFromTargetPathRequest) (*GetVolumeIDFromTargetPathResponse, error)
 	// GetVolumeStats returns the size of a volume and how much of it is used.
 	GetVolumeStats(context.Context, *GetVolumeStatsRequest) (*GetVolumeStatsResponse, error)
-	// IsVolumeFormatted tells whether a volume has a file system.
+	// IsVolumeFormatted reports whether a volume has a file system.
 	IsVolumeFormatted(context.Context, *IsVolumeFormattedRequest) (*IsVolumeFormattedResponse, error)
 	// ListVolumesOnDisk returns the volumes of a disk, or of one of its partitions; partition 0 means all. Data volumes
 	// come first.
@@ -76,7 +76,7 @@ func (v *Volume) UnmountVolume(ctx context.Context, request *UnmountVolumeReques
 	return &UnmountVolumeResponse{}, v.within(ctx).UnmountVolume(request.VolumeID, request.TargetPath)
 }
 
-// IsVolumeFormatted tells whether a volume has a file system.
+// IsVolumeFormatted reports whether a volume has a file system.
 func (v *Volume) IsVolumeFormatted(ctx context.Context, request *IsVolumeFormattedRequest) (*IsVolumeFormattedResponse, error) {
 	formatted, err := v.within(ctx).IsVolumeFormatted(request.VolumeID)
 	return &IsVolumeFormattedResponse{Formatted: formatted}, err

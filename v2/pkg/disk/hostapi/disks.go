@@ -66,7 +66,7 @@ func (d DiskAPI) SetDiskState(diskNumber uint32, isOnline bool) error {
 	return err
 }
 
-// GetDiskState tells whether a disk is online.
+// GetDiskState reports whether a disk is online.
 func (d DiskAPI) GetDiskState(diskNumber uint32) (bool, error) {
 	r, err := call(d, diskv1.DiskClient.GetDiskState, &diskv1.GetDiskStateRequest{DiskNumber: diskNumber})
 	return r.GetIsOnline(), err

@@ -16,11 +16,11 @@ import (
 type HostAPI interface {
 	// ListDiskLocations returns the SCSI addresses of the disks that have one.
 	ListDiskLocations() (map[uint32]DiskLocation, error)
-	// IsDiskInitialized tells whether a disk has a partition table.
+	// IsDiskInitialized reports whether a disk has a partition table.
 	IsDiskInitialized(diskNumber uint32) (bool, error)
 	// InitializeDisk gives a blank disk a partition table.
 	InitializeDisk(diskNumber uint32) error
-	// BasicPartitionsExist tells whether a disk has a partition for data.
+	// BasicPartitionsExist reports whether a disk has a partition for data.
 	BasicPartitionsExist(diskNumber uint32) (bool, error)
 	// CreateBasicPartition makes one partition for data over the free space of a disk.
 	CreateBasicPartition(diskNumber uint32) error
@@ -32,7 +32,7 @@ type HostAPI interface {
 	GetDiskStats(diskNumber uint32) (int64, error)
 	// SetDiskState takes a disk online or offline.
 	SetDiskState(diskNumber uint32, isOnline bool) error
-	// GetDiskState tells whether a disk is online.
+	// GetDiskState reports whether a disk is online.
 	GetDiskState(diskNumber uint32) (bool, error)
 }
 

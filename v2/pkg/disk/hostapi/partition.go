@@ -32,14 +32,14 @@ const (
 	reasonNoData = "NO_DATA_PARTITION"
 )
 
-// IsDiskInitialized tells whether a disk has a partition table. While the disk is offline that is not known, and an
+// IsDiskInitialized reports whether a disk has a partition table. While the disk is offline that is not known, and an
 // error.
 func (d DiskAPI) IsDiskInitialized(diskNumber uint32) (bool, error) {
 	reason, err := d.noVolumes(diskNumber)
 	return err == nil && reason != reasonRaw, err
 }
 
-// BasicPartitionsExist tells whether a disk has a data partition. While the disk is offline that is not known, and an
+// BasicPartitionsExist reports whether a disk has a data partition. While the disk is offline that is not known, and an
 // error.
 func (d DiskAPI) BasicPartitionsExist(diskNumber uint32) (bool, error) {
 	reason, err := d.noVolumes(diskNumber)

@@ -17,9 +17,9 @@ import (
 
 // HostAPI is the directories and links of a machine.
 type HostAPI interface {
-	// PathExists tells whether there is anything at a path; a link counts wherever it leads.
+	// PathExists reports whether there is anything at a path; a link counts wherever it leads.
 	PathExists(path string) (bool, error)
-	// PathValid tells whether a path, or a share on the network, can be reached.
+	// PathValid reports whether a path, or a share on the network, can be reached.
 	PathValid(path string) (bool, error)
 	// Mkdir makes a directory and its parents.
 	Mkdir(path string) error
@@ -29,7 +29,7 @@ type HostAPI interface {
 	RmdirContents(path string) error
 	// CreateSymlink makes newname a directory link to oldname.
 	CreateSymlink(oldname string, newname string) error
-	// IsSymlink tells whether there is a link or mounted volume at a path and what it leads to is there.
+	// IsSymlink reports whether there is a link or mounted volume at a path and what it leads to is there.
 	IsSymlink(path string) (bool, error)
 }
 
@@ -59,7 +59,7 @@ func call[Q, R any](f FilesystemAPI, method func(filesystemv2alpha1.FilesystemCl
 	return method(client.Filesystem, ctx, request)
 }
 
-// PathExists tells whether there is anything at a path; a link counts wherever it leads.
+// PathExists reports whether there is anything at a path; a link counts wherever it leads.
 func (f FilesystemAPI) PathExists(path string) (bool, error) {
 	r, err := call(f, filesystemv2alpha1.FilesystemClient.PathExists, &filesystemv2alpha1.PathExistsRequest{Path: path})
 	return r.GetExists(), err
@@ -108,7 +108,7 @@ func (f FilesystemAPI) CreateSymlink(oldname string, newname string) error {
 	return err
 }
 
-// IsSymlink tells whether there is a link or mounted volume at a path and what it leads to is there. A missing path is an
+// IsSymlink reports whether there is a link or mounted volume at a path and what it leads to is there. A missing path is an
 // error.
 func (f FilesystemAPI) IsSymlink(path string) (bool, error) {
 	r, err := call(f, filesystemv2alpha1.FilesystemClient.IsSymlink, &filesystemv2alpha1.IsSymlinkRequest{Path: path})

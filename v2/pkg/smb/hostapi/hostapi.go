@@ -16,7 +16,7 @@ import (
 // HostAPI is the SMB global mappings of a machine, by which the whole node reaches a share. A remote path is
 // \\server\share or \\server\share\dir.
 type HostAPI interface {
-	// IsSMBMapped tells whether the share of a remote path is mapped.
+	// IsSMBMapped reports whether the share of a remote path is mapped.
 	IsSMBMapped(remotePath string) (bool, error)
 	// NewSMBLink makes localPath a directory link to a remote path whose share is mapped.
 	NewSMBLink(remotePath, localPath string) error
@@ -59,7 +59,7 @@ func (s SMBAPI) MapAndLink(remotePath, localPath, username, password string) err
 	return err
 }
 
-// IsSMBMapped tells whether the share of a remote path is mapped, and answers. That it is mapped and its server does not
+// IsSMBMapped reports whether the share of a remote path is mapped, and answers. That it is mapped and its server does not
 // answer is an error.
 func (s SMBAPI) IsSMBMapped(remotePath string) (bool, error) {
 	// Without credentials the node maps nothing: it finds the share mapped and answering, or asks for them.

@@ -21,7 +21,7 @@ type HostAPI interface {
 	MountVolume(volumeID, targetPath string) error
 	// UnmountVolume writes what is cached and takes a volume from a directory.
 	UnmountVolume(volumeID, targetPath string) error
-	// IsVolumeFormatted tells whether a volume has a file system.
+	// IsVolumeFormatted reports whether a volume has a file system.
 	IsVolumeFormatted(volumeID string) (bool, error)
 	// FormatVolume gives a volume an NTFS file system.
 	FormatVolume(volumeID string) error

@@ -25,7 +25,7 @@ func (v VolumeAPI) UnmountVolume(volumeID, targetPath string) error {
 	return err
 }
 
-// IsVolumeFormatted tells whether Windows recognises a file system on a volume.
+// IsVolumeFormatted reports whether Windows recognises a file system on a volume.
 func (v VolumeAPI) IsVolumeFormatted(volumeID string) (bool, error) {
 	r, err := call(v, volumev2alpha1.VolumeClient.IsVolumeFormatted, &volumev2alpha1.IsVolumeFormattedRequest{VolumeId: volumeID})
 	return r.GetFormatted(), err
