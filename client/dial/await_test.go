@@ -12,13 +12,13 @@ import (
 	"google.golang.org/grpc"
 )
 
-// TestAwaitWithAShortLimit covers what takes Open its whole time otherwise.
+// TestAwaitWithAShortLimit covers cases that would take Open its whole time.
 func TestAwaitWithAShortLimit(t *testing.T) {
 	silent := func(t *testing.T) func(context.Context, string) (net.Conn, error) {
 		return func(context.Context, string) (net.Conn, error) {
 			near, far := net.Pipe()
 			t.Cleanup(func() { _ = far.Close() })
-			go func() { // takes what comes, and answers nothing
+			go func() { // reads everything and answers nothing
 				buffer := make([]byte, 1024)
 				for {
 					if _, err := far.Read(buffer); err != nil {

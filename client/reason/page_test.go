@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/apis/reasons.md anew")
+var update = flag.Bool("update", false, "rewrite docs/apis/reasons.md")
 
 // TestReferencePage compares docs/apis/reasons.md with the constants and their comments, which are where a reason is
 // documented.

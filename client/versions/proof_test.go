@@ -36,7 +36,7 @@ import (
 	_ "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 )
 
-// released is every service that the wire contract has, by group and version, as the compiled descriptors tell.
+// released returns every service of the wire contract, by group and version, from the compiled descriptors.
 func released(t *testing.T) map[string]map[string]protoreflect.ServiceDescriptor {
 	t.Helper()
 	services := map[string]map[string]protoreflect.ServiceDescriptor{}

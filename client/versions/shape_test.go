@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// relation says how two methods' messages relate.
+// relation returns how the messages of two methods relate.
 func relation(old, hub protoreflect.MethodDescriptor) Kind {
 	pairs := [][2]protoreflect.MessageDescriptor{{old.Input(), hub.Input()}, {old.Output(), hub.Output()}}
 	kind := Same
@@ -28,7 +28,7 @@ func relation(old, hub protoreflect.MethodDescriptor) Kind {
 	return kind
 }
 
-// shape is a message as its bytes see it: field numbers, types and labels, recursively, without names.
+// shape returns a message as its bytes show it: field numbers, types and labels, recursively, without names.
 func shape(m protoreflect.MessageDescriptor) string {
 	var fields []string
 	for i := range m.Fields().Len() {
@@ -60,7 +60,7 @@ func typeShape(f protoreflect.FieldDescriptor) string {
 	}
 }
 
-// named is a message with the names of its fields.
+// named returns a message with the names of its fields.
 func named(m protoreflect.MessageDescriptor) string {
 	var names []string
 	for i := range m.Fields().Len() {
@@ -82,7 +82,7 @@ func overlap(a, b protoreflect.MessageDescriptor) bool {
 	return true
 }
 
-// renamed are the fields that mean the same under another name; everything else with one number must have one name.
+// renamed holds the fields that mean the same under another name; all other fields with one number must have one name.
 func renamed() map[string]string {
 	return map[string]string{
 		"path": "target_path", "mount": "target_path", "size": "size_bytes", "diskSize": "total_bytes",
@@ -90,7 +90,7 @@ func renamed() map[string]string {
 	}
 }
 
-// sameMeaning reports whether fields with one number mean one thing.
+// sameMeaning reports whether fields with the same number mean the same.
 func sameMeaning(old, hub protoreflect.MessageDescriptor) bool {
 	for i := range old.Fields().Len() {
 		f := old.Fields().Get(i)

@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
-// start runs change in the background and gives its result later.
+// startChange runs change in the background and returns a function that waits for its result.
 func startChange(ctx context.Context, n *Node, what operation, f func(o *op) (int, error)) func() (int, error) {
 	type result struct {
 		value int

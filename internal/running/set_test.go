@@ -20,7 +20,7 @@ func values(s *running.Set[string]) (values []string) {
 	return values
 }
 
-// Whatever the order in which entries are removed, the others stay in the order in which they were added.
+// In whatever order entries are removed, the others stay in the order in which they were added.
 func TestAnyOrder(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {

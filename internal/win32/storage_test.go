@@ -63,7 +63,7 @@ func TestDescriptorSize(t *testing.T) {
 	}
 }
 
-// patched is b with a 32-bit number at an offset.
+// patched returns b with a 32-bit number at an offset.
 func patched(b []byte, at int, v uint32) []byte {
 	b = append([]byte(nil), b...)
 	binary.LittleEndian.PutUint32(b[at:], v)

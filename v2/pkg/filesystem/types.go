@@ -2,7 +2,7 @@
 
 package filesystem
 
-// The requests and responses of the calls of the same names. A path is a Windows path on a drive; without one, \dir, it
+// Requests and responses are named after their calls. A path is a Windows path on a drive; without one, \dir, it
 // is on drive C.
 type (
 	// PathExistsRequest names the path.
@@ -15,7 +15,7 @@ type (
 		Exists bool
 	}
 
-	// PathValidRequest names the path, which may be one on the network.
+	// PathValidRequest names the path, which may be on the network.
 	PathValidRequest struct {
 		Path string
 	}
