@@ -7,13 +7,13 @@ import (
 )
 
 // pipePrefix is part of the contract with drivers, which compare and mount
-// names made from it: the separators after the dot are doubled although the
-// string is a raw one. Windows folds repeated separators.
+// names made from it: the separators after the dot are doubled although this is
+// a raw string. Windows folds repeated separators.
 const pipePrefix = `\\.\\pipe\\csi-proxy-`
 
 // PipePath returns the named pipe on which an agent serves apiVersion of the
 // API group apiGroupName, for example disk and v1. Off Windows the same string
-// stands for a unix socket; package dial says which.
+// stands for a unix socket; see package dial.
 func PipePath(apiGroupName string, apiVersion apiversion.Version) string {
 	return pipePrefix + apiGroupName + "-" + apiVersion.String()
 }

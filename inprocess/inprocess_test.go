@@ -57,7 +57,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestSamePolicy: what an agent refuses is refused in process, with the same code, reason and text.
+// TestSamePolicy: a request that an agent refuses is refused in process, with the same code, reason and text.
 func TestSamePolicy(t *testing.T) {
 	c := start(t, Options{WorkingDirs: []string{`C:\Windows\System32`}})
 	_, err := c.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: `C:\Windows\x`})
@@ -99,7 +99,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestOpenOffWindows: the library says where it works.
+// TestOpenOffWindows: the error says where the library works.
 func TestOpenOffWindows(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("this is Windows")

@@ -11,5 +11,5 @@ import (
 )
 
 func machine() (kernel.Kernel, error) {
-	return nil, errors.New("this is no Windows node: tests can use the client of a csiproxytest node, which is emulated")
+	return nil, errors.New("this is not a Windows node: in tests, use the client of a csiproxytest node, which is emulated")
 }

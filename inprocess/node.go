@@ -20,7 +20,7 @@ type Options struct {
 	WorkingDirs []string
 	// KubeletDir is kubelet's directory; empty: C:\var\lib\kubelet.
 	KubeletDir string
-	// AllowPlainSMB lets SMB mappings go without encryption.
+	// AllowPlainSMB allows SMB mappings without encryption.
 	AllowPlainSMB bool
 	// Logger gets a line for each call that fails, and at level 2 for every call; the zero value: klog's own.
 	Logger klog.Logger
@@ -32,8 +32,8 @@ type Node struct {
 	client *csiproxy.Client
 }
 
-// Open makes the machine's storage callable. The process has to run as SYSTEM or an administrator, on the host: a
-// HostProcess container does. It fails off Windows; tests there take the client of a csiproxytest node.
+// Open opens the machine's storage for calls. The process must run on the host as SYSTEM or an administrator, as a
+// HostProcess container does. Open fails off Windows; use the client of a csiproxytest node in tests there.
 func Open(o Options) (*Node, error) {
 	k, err := machine()
 	if err != nil {
@@ -55,9 +55,9 @@ func open(k kernel.Kernel, o Options) (*Node, error) {
 	return &Node{node: n, client: csiproxy.Over(server.NewLocal(apis.All(n), server.Options{Logger: o.Logger}))}, nil
 }
 
-// Client is the client of the node. Its Close does nothing; Close of the Node waits for what its calls began.
+// Client returns the client of the node. Its Close does nothing; Close of the Node waits for the operations of its calls.
 func (n *Node) Client() *csiproxy.Client { return n.client }
 
-// Close waits until nothing is running on the node any more, calls that their callers gave up included, or until the
-// context ends. The process may end then without leaving half-done work.
+// Close waits until no operation is running on the node, including those whose callers have given up, or until the
+// context ends. After that, the process can end without leaving half-done work.
 func (n *Node) Close(ctx context.Context) error { return n.node.Drain(ctx) }

@@ -14,12 +14,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// fileSystem is the one that the agent makes.
+// fileSystem is the file system that the agent makes.
 const fileSystem = "ntfs"
 
-// FormatAndMount mounts a disk at target, formatted first if it is blank: SafeFormatAndMount of mount-utils, whose own
-// works on Linux, and through PowerShell. The source is the disk's number in decimal; the file system is NTFS or left
-// empty. The options are ignored: see Mount for ro.
+// FormatAndMount mounts a disk at target and formats it first if it is blank. It stands in for SafeFormatAndMount of
+// mount-utils, which works on Linux or through PowerShell. The source is the disk's number in decimal; the file system
+// is NTFS or empty. The options are ignored: see Mount for ro.
 func (m *Mounter) FormatAndMount(source, target, fstype string, options []string) error {
 	return m.FormatAndMountSensitiveWithFormatOptions(source, target, fstype, options, nil, nil)
 }
@@ -32,22 +32,22 @@ func (m *Mounter) FormatAndMountSensitive(source, target, fstype string, options
 // FormatAndMountSensitiveWithFormatOptions is FormatAndMount. It refuses format options, which the agent would ignore.
 func (m *Mounter) FormatAndMountSensitiveWithFormatOptions(source, target, fstype string, _, _, formatOptions []string) error {
 	if len(formatOptions) > 0 {
-		return fmt.Errorf("format options %q: there are none for volumes of Windows nodes", formatOptions)
+		return fmt.Errorf("format options %q: volumes of Windows nodes have none", formatOptions)
 	}
 	if fstype != "" && !strings.EqualFold(fstype, fileSystem) {
 		return fmt.Errorf("file system %q: volumes of Windows nodes are formatted with NTFS", fstype)
 	}
 	disk, err := strconv.ParseUint(source, 10, 32)
 	if err != nil {
-		return fmt.Errorf("source %q: want the number of a disk", source)
+		return fmt.Errorf("source %q is not the number of a disk", source)
 	}
 	return m.MountDisk(context.Background(), uint32(disk), target)
 }
 
 // MountDisk mounts the data volume of a disk at target: it partitions a blank disk, brings it online, formats a blank
-// volume with NTFS, makes the directory, mounts, and extends a volume that is smaller than its disk, as those made of a
-// snapshot are. Each step that was done before is left out, so an interrupted call can be repeated; a disk or volume
-// that holds something else is never written to: csiproxy.ErrNotBlank.
+// volume with NTFS, makes the directory, mounts, and extends a volume that is smaller than its disk, such as one made
+// from a snapshot. Steps that were done before are skipped, so an interrupted call can be repeated. A disk or volume
+// that holds anything else is never overwritten: csiproxy.ErrNotBlank.
 func (m *Mounter) MountDisk(ctx context.Context, disk uint32, target string) error {
 	target = windowsPath(target)
 	there, mounted, err := m.diskAt(ctx, target)
@@ -94,13 +94,13 @@ func (m *Mounter) format(ctx context.Context, volume string) error {
 	return err
 }
 
-// fill makes a volume as large as its disk allows.
+// fill grows a volume as far as its disk allows.
 func (m *Mounter) fill(ctx context.Context, volume string) error {
 	_, err := m.client.Volume.ResizeVolume(ctx, &volumeapi.ResizeVolumeRequest{VolumeId: volume})
 	return err
 }
 
-// Expand makes the volume that a path leads to as large as its disk, which was made larger before, and returns the size
+// Expand grows the volume that a path leads to as far as its disk allows, after the disk has grown, and returns the size
 // of its file system in bytes.
 func (m *Mounter) Expand(ctx context.Context, path string) (bytes int64, err error) {
 	if _, err := m.client.Disk.Rescan(ctx, &diskapi.RescanRequest{}); err != nil {
@@ -117,12 +117,12 @@ func (m *Mounter) Expand(ctx context.Context, path string) (bytes int64, err err
 	return usage.Total, err
 }
 
-// Usage is what a volume's file system holds, in bytes.
+// Usage is the usage of a volume's file system, in bytes.
 type Usage struct {
 	Total, Used, Available int64
 }
 
-// Usage returns the usage of the volume that a path leads to. There are no inodes on Windows.
+// Usage returns the usage of the volume that a path leads to. Windows has no inodes.
 func (m *Mounter) Usage(ctx context.Context, path string) (Usage, error) {
 	volume, err := m.volumeAt(ctx, windowsPath(path))
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // A Disk is one disk of the node, as drivers recognise it.
 type Disk struct {
 	Number       uint32 // changes when disks come and go
-	SerialNumber string // as the disk tells it, trimmed
+	SerialNumber string // as the disk reports it, trimmed
 	Page83       string // the identifier of SCSI page 83h: text as it is, binary as lower-case hexadecimal digits
 	Adapter      string // decimal, like the rest; all empty for a disk without such a location
 	Bus          string
@@ -29,15 +29,15 @@ type Disk struct {
 // A Match picks disks.
 type Match func(Disk) bool
 
-// ByLUN picks disks by their logical unit number, which is what Azure attaches by. Disks of different adapters can have
-// the same.
+// ByLUN picks disks by their logical unit number, by which Azure attaches disks. Disks of different adapters can have
+// the same number.
 func ByLUN(lun uint32) Match {
 	text := strconv.FormatUint(uint64(lun), 10)
 	return func(d Disk) bool { return d.LUN == text }
 }
 
-// BySerialNumber picks disks whose serial number contains a text, in either case, as that of an EBS volume contains the
-// volume's id without its hyphen.
+// BySerialNumber picks disks whose serial number contains a text, in upper or lower case. The serial number of an EBS
+// volume, for example, contains the volume's id without its hyphen.
 func BySerialNumber(part string) Match {
 	part = strings.ToLower(part)
 	return func(d Disk) bool { return part != "" && strings.Contains(strings.ToLower(d.SerialNumber), part) }
@@ -48,10 +48,10 @@ func ByPage83(id string) Match {
 	return func(d Disk) bool { return id != "" && d.Page83 == id }
 }
 
-// ErrAmbiguous is in the error when several disks match where one is looked for.
+// ErrAmbiguous is in the error when several disks match where only one is expected.
 var ErrAmbiguous = errors.New("several disks match")
 
-// Between two looks at the disks of the node.
+// The pauses between two looks at the disks of the node.
 const (
 	firstLook = 100 * time.Millisecond
 	lastLook  = 2 * time.Second
@@ -105,8 +105,8 @@ func (m *Mounter) FindDisk(ctx context.Context, match Match) (Disk, error) {
 	return Disk{}, fmt.Errorf("%w: disks %s", ErrAmbiguous, strings.Join(numbers, ", "))
 }
 
-// WaitForDisk returns the one disk that matches, and until there is one looks again and has Windows look for new
-// devices. When the context ends first, the error says so and is csiproxy.ErrDiskNotFound too.
+// WaitForDisk waits until one disk matches and returns it. Meanwhile it makes Windows look for new devices. If the
+// context ends first, the error says so and is csiproxy.ErrDiskNotFound, too.
 func (m *Mounter) WaitForDisk(ctx context.Context, match Match) (Disk, error) {
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
 		d, err := m.FindDisk(ctx, match)

@@ -21,24 +21,24 @@ type Mounter struct {
 
 var _ mount.Interface = (*Mounter)(nil)
 
-// New returns a mounter that calls an agent, or the node in this process, through a client. The client stays the
-// caller's to close.
+// New returns a mounter that calls an agent, or the node in this process, through a client. The caller closes the
+// client.
 func New(client *csiproxy.Client) *Mounter { return &Mounter{client: client} }
 
-// Mount makes target show what source shows. A source on an SMB server, \\server\share\dir or //server/share/dir, is
-// mapped with the user and the password of the options, see MountSensitive. Any other source is a directory of the node,
-// which is what drivers publish: target becomes a link to it.
+// Mount makes the content of source available at target. A source on an SMB server, \\server\share\dir or
+// //server/share/dir, is mapped with the user and the password in the options, see MountSensitive. Any other source is a
+// directory of the node, as drivers publish it: target becomes a link to it.
 //
-// An existing target is removed first, be it an empty directory, a link, or a directory with content; a mount point is
-// unmounted and the volume's content stays. Windows has no read-only mounts: the option ro is for the container runtime
-// to enforce, and all other options of a link are ignored.
+// An existing target is removed first, whether it is an empty directory, a link, or a directory with content; a mount
+// point is unmounted, and the volume's content stays. Windows has no read-only mounts: the container runtime must
+// enforce the option ro. All other options of a link are ignored.
 func (m *Mounter) Mount(source, target, fstype string, options []string) error {
 	return m.MountSensitive(source, target, fstype, options, nil)
 }
 
-// MountSensitive is Mount with options that never show up in an error. The user and password of an SMB share are
-// username=U (or user=U) and password=P among the options of either kind, or, as other mounters for Windows have it, the
-// first of the options and the first of the sensitive ones. A domain=D goes before the user.
+// MountSensitive is Mount with options that never appear in an error. The user and password of an SMB share are
+// username=U (or user=U) and password=P among the options of either kind or, as in other mounters for Windows, the first
+// of the options and the first of the sensitive ones. A domain=D is put before the user.
 func (m *Mounter) MountSensitive(source, target, _ string, options, sensitiveOptions []string) error {
 	ctx := context.Background()
 	if isRemote(source) {
@@ -57,8 +57,8 @@ func (m *Mounter) MountSensitiveWithoutSystemdWithMountFlags(source, target, fst
 	return m.MountSensitive(source, target, fstype, options, sensitiveOptions)
 }
 
-// Link makes target a link to the directory source, with the directories above it. What is at target goes, see Mount;
-// a target that is the same link already stays.
+// Link makes target a link to the directory source, and makes the directories above target. An existing target is
+// removed, see Mount, unless it is the same link already.
 func (m *Mounter) Link(ctx context.Context, source, target string) error {
 	source, target = windowsPath(source), windowsPath(target)
 	link := func() error {
@@ -78,17 +78,17 @@ func (m *Mounter) Link(ctx context.Context, source, target string) error {
 	return link()
 }
 
-// List returns nothing: the API does not tell all mount points of a node.
+// List returns nothing: the API does not list the mount points of a node.
 func (m *Mounter) List() ([]mount.MountPoint, error) { return []mount.MountPoint{}, nil }
 
-// IsLikelyNotMountPoint tells that neither a volume nor a link with an existing target is at a path. A path that does
-// not exist is fs.ErrNotExist; a link whose target is gone is likely not a mount point.
+// IsLikelyNotMountPoint reports whether a path is neither a mount point nor a link with an existing target. A path that
+// does not exist is fs.ErrNotExist; a link whose target is gone is likely not a mount point.
 func (m *Mounter) IsLikelyNotMountPoint(file string) (bool, error) {
 	is, err := m.IsMountPoint(file)
 	return !is, err
 }
 
-// IsMountPoint tells that a volume or a link with an existing target is at a path. A path that does not exist is
+// IsMountPoint reports whether a path is a mount point or a link with an existing target. A path that does not exist is
 // fs.ErrNotExist.
 func (m *Mounter) IsMountPoint(file string) (bool, error) {
 	ctx, file := context.Background(), windowsPath(file)
@@ -103,10 +103,10 @@ func (m *Mounter) IsMountPoint(file string) (bool, error) {
 	return answer.GetIsSymlink(), err
 }
 
-// CanSafelySkipMountPointCheck is false: Unmount of a plain directory with content fails.
+// CanSafelySkipMountPointCheck returns false: Unmount of a plain directory with content fails.
 func (m *Mounter) CanSafelySkipMountPointCheck() bool { return false }
 
-// GetMountRefs returns the path itself when there is something: the API does not tell where else a volume is mounted.
+// GetMountRefs returns the path itself if it exists: the API does not report where else a volume is mounted.
 func (m *Mounter) GetMountRefs(path string) ([]string, error) {
 	exists, err := m.exists(context.Background(), windowsPath(path))
 	if err != nil || !exists {
@@ -115,8 +115,8 @@ func (m *Mounter) GetMountRefs(path string) ([]string, error) {
 	return []string{path}, nil
 }
 
-// Remove removes a directory with its content, a link, or a mount point, of whose volume the content stays. Nothing
-// there is success.
+// Remove removes a directory with its content, a link, or a mount point; the content of a mounted volume stays. A
+// missing path is success.
 func (m *Mounter) Remove(ctx context.Context, path string) error {
 	_, err := m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: windowsPath(path), Force: true})
 	return err
@@ -140,7 +140,7 @@ func (m *Mounter) makeParent(ctx context.Context, path string) error {
 	return m.makeDirectory(ctx, parent)
 }
 
-// windowsPath is a path as every method of the API takes it: with backslashes and a drive.
+// windowsPath returns a path in the form that every method of the API takes: with backslashes and a drive.
 func windowsPath(path string) string {
 	path = strings.ReplaceAll(path, "/", `\`)
 	if strings.HasPrefix(path, `\`) && !isRemote(path) {
@@ -149,7 +149,7 @@ func windowsPath(path string) string {
 	return path
 }
 
-// isRemote tells a path on a server from one of the node.
+// isRemote reports whether a path is on a server.
 func isRemote(path string) bool {
 	return strings.HasPrefix(path, `\\`) || strings.HasPrefix(path, "//")
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// Credentials are what an SMB server asks for.
+// Credentials are the credentials for an SMB server.
 type Credentials struct {
 	User     string // user, DOMAIN\user or AZURE\account
 	Password string
 }
 
-// String leaves the password out.
+// String omits the password.
 func (c Credentials) String() string { return c.User + " [redacted]" }
 
-// GoString leaves the password out.
+// GoString omits the password.
 func (c Credentials) GoString() string { return c.String() }
 
-// MountShare maps the share of a remote path, \\server\share or a directory in it, for the whole node and makes target a
-// link to the remote path, with the directories above it. What is at target goes, see Mount. A mapping that works is
-// kept, whatever the credentials; one that its server refuses is made again.
+// MountShare maps the share of a remote path, \\server\share or a directory in it, for the whole node. It makes target a
+// link to the remote path, and makes the directories above target. An existing target is removed, see Mount. A mapping
+// that works is kept, whatever the credentials; one that its server refuses is replaced.
 func (m *Mounter) MountShare(ctx context.Context, remote, target string, credentials Credentials) error {
 	target = windowsPath(target)
 	if err := m.makeParent(ctx, target); err != nil {
@@ -47,8 +47,8 @@ func (m *Mounter) MountShare(ctx context.Context, remote, target string, credent
 	return mount()
 }
 
-// UnmapShare removes the mapping of a share, which all links into it use, so it is for the last of them. No mapping is
-// success. The links are removed with Unmount, before or after.
+// UnmapShare removes the mapping of a share. All links into the share use the mapping, so call it with the last of them.
+// A share that is not mapped is success. Unmount removes the links, before or after.
 func (m *Mounter) UnmapShare(ctx context.Context, remote string) error {
 	_, err := m.client.SMB.RemoveSmbGlobalMapping(ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: windowsPath(remote)})
 	return err
@@ -81,7 +81,7 @@ func credentialsOf(options, sensitive []string) Credentials {
 	return c
 }
 
-// flat takes options apart that are separated by commas. An option with a password stays whole: it may hold a comma.
+// flat splits options at commas. An option with a password stays whole, because the password may contain a comma.
 func flat(lists ...[]string) []string {
 	var all []string
 	for _, list := range lists {

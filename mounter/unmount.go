@@ -13,15 +13,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// Unmount takes away the link or the mount point at target, after what the volume holds in memory has been written, and
-// then the directory. It deletes no file: a directory with content is an error. Nothing there is success. The disk of
-// the volume stays online, see UnmountDevice.
+// Unmount flushes the volume, then removes the link or the mount point at target, and the directory. It deletes no file:
+// a directory with content is an error. A missing target is success. The disk of the volume stays online, see
+// UnmountDevice.
 func (m *Mounter) Unmount(target string) error {
 	return m.unmount(context.Background(), windowsPath(target))
 }
 
-// UnmountDevice is Unmount for the path at which FormatAndMount mounted a disk, which then goes offline, so that it can
-// be detached without loss. A volume whose disk has gone already is unmounted all the same.
+// UnmountDevice is Unmount for the path at which FormatAndMount mounted a disk. It also takes the disk offline, so that
+// it can be detached without loss. A volume whose disk has already gone is unmounted as well.
 func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 	target = windowsPath(target)
 	disk, mounted, err := m.diskAt(ctx, target)
@@ -38,7 +38,7 @@ func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 	return err
 }
 
-// diskAt returns the disk of the volume that a path leads to. Nothing mounted, or a disk that is gone, is not mounted.
+// diskAt returns the disk of the volume that a path leads to. Mounted is false if there is no volume or its disk is gone.
 func (m *Mounter) diskAt(ctx context.Context, path string) (disk uint32, mounted bool, err error) {
 	volume, err := m.volumeAt(ctx, path)
 	if err == nil {
@@ -68,8 +68,8 @@ func (m *Mounter) unmount(ctx context.Context, target string) error {
 	default:
 		return fmt.Errorf("unmounting %s: %w", target, err)
 	}
-	// What is left is a link, an empty directory, or what an old agent would not say more about. With force a link or a
-	// mount point goes whatever it leads to, and nothing behind it; a directory with content must not.
+	// The path is now a link, an empty directory, or something that an old agent did not describe further. With force, a
+	// link or mount point is removed but not its target; a directory with content must not be removed.
 	link, err := m.client.Filesystem.IsSymlink(ctx, &filesystemapi.IsSymlinkRequest{Path: target})
 	if err == nil {
 		_, err = m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: target, Force: link.GetIsSymlink()})
@@ -80,14 +80,14 @@ func (m *Mounter) unmount(ctx context.Context, target string) error {
 	return err
 }
 
-// unmountVolume unmounts the volume that was found at a path, and leaves a link alone that leads to it.
+// unmountVolume unmounts the volume that was found at a path. A link that leads to the volume is left alone.
 func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) error {
 	_, err := m.client.Volume.UnmountVolume(ctx, &volumeapi.UnmountVolumeRequest{VolumeId: volume, TargetPath: target})
 	switch {
 	case err == nil, errors.Is(err, csiproxy.ErrLink):
 		return nil
 	case withoutReason(err):
-		// Whether this agent failed for a link, it does not say. Written out, the volume may go either way.
+		// The agent does not say whether it failed because of a link. Once flushed, the volume may go either way.
 		if _, flushed := m.client.Volume.WriteVolumeCache(ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: volume}); flushed == nil {
 			return nil
 		}
@@ -101,7 +101,7 @@ func (m *Mounter) volumeAt(ctx context.Context, path string) (string, error) {
 	return answer.GetVolumeId(), err
 }
 
-// withoutReason tells a failure of an agent that gives texts only.
+// withoutReason reports whether a failure comes from an agent that sends only texts.
 func withoutReason(err error) bool {
 	var e *csiproxy.Error
 	return errors.As(err, &e) && e.Reason == "" && !errors.Is(err, csiproxy.ErrNoAgent) && !errors.Is(err, csiproxy.ErrUnsupported)

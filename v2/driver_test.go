@@ -28,7 +28,7 @@ const (
 	share   = `\\fs.emulated\share`
 )
 
-// driver is what a driver creates from this module at start-up.
+// driver holds the groups, as a driver makes them at its start.
 type driver struct {
 	disk   disk.Interface
 	files  filesystem.Interface
@@ -61,7 +61,7 @@ func must(t *testing.T, what string, err error) {
 	}
 }
 
-// TestVolumeLife takes a volume from its first pod to the next as a disk driver does, each step twice.
+// TestVolumeLife takes the steps of a disk driver with a volume from its first pod to the next, each step twice.
 func TestVolumeLife(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	d, ctx := newDriver(t, n.Client()), t.Context()
@@ -161,7 +161,7 @@ func stage(t *testing.T, d driver, number uint32) (id string) {
 	return id
 }
 
-// unstage removes the volume.
+// unstage unmounts the volume.
 func unstage(t *testing.T, d driver, id string) {
 	t.Helper()
 	ctx := t.Context()
@@ -182,7 +182,7 @@ func unstage(t *testing.T, d driver, id string) {
 	must(t, "taking offline", err)
 }
 
-// TestShareLife is what an SMB driver does.
+// TestShareLife takes the steps of an SMB driver.
 func TestShareLife(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	d, ctx := newDriver(t, n.Client()), t.Context()
@@ -218,7 +218,7 @@ func TestShareLife(t *testing.T) {
 	}
 }
 
-// TestTargetLife is what an iSCSI driver does.
+// TestTargetLife takes the steps of an iSCSI driver.
 func TestTargetLife(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	d, ctx := newDriver(t, n.Client()), t.Context()

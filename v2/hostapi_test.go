@@ -28,7 +28,7 @@ import (
 	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
 
-// TestPartitionStepByStep: a driver that takes the steps of PartitionDisk one by one gets the same result.
+// TestPartitionStepByStep: a driver that takes the steps of PartitionDisk one by one succeeds.
 func TestPartitionStepByStep(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	d := diskapi.Over(n.Client())
@@ -46,7 +46,7 @@ func TestPartitionStepByStep(t *testing.T) {
 	must(t, "partitioning", d.CreateBasicPartition(1))
 	steps(1, true, true)
 
-	// Whether an offline disk has partitions is not visible, and it must not be taken for a raw one.
+	// The partitions of an offline disk are not visible, and the disk must not be mistaken for a raw one.
 	must(t, "taking offline", d.SetDiskState(1, false))
 	for name, ask := range map[string]func(uint32) (bool, error){"IsDiskInitialized": d.IsDiskInitialized, "BasicPartitionsExist": d.BasicPartitionsExist} {
 		if got, err := ask(1); got || !errors.Is(err, csiproxy.ErrDiskOffline) {
@@ -73,7 +73,7 @@ func TestGetDiskNumberWithID(t *testing.T) {
 	}
 }
 
-// TestMapStepByStep: a driver that takes the steps of NewSMBGlobalMapping one by one gets the same result.
+// TestMapStepByStep: a driver that takes the steps of NewSMBGlobalMapping one by one succeeds.
 func TestMapStepByStep(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	client := n.Client()
@@ -102,7 +102,7 @@ func TestMapStepByStep(t *testing.T) {
 		t.Errorf("PathValid(%s) = %t, %v, want true", link, valid, err)
 	}
 
-	// A server that is away is not a reason to unmap what pods wait for.
+	// A share that pods wait for is not unmapped because its server does not answer.
 	n.StopSMBServer("fs.emulated")
 	if got, err := s.IsSMBMapped(share); got || status.Code(err) != codes.Unavailable {
 		t.Errorf("IsSMBMapped without a server = %t, %v, want Unavailable", got, err)
@@ -113,7 +113,7 @@ func TestMapStepByStep(t *testing.T) {
 	reached(false)
 }
 
-// TestOwnPolicy: our machine has the node's path policy, through the groups and without them.
+// TestOwnPolicy: our HostAPI has the node's path policy, through the groups and without them.
 func TestOwnPolicy(t *testing.T) {
 	host := filesystemapi.Over(csiproxytest.Start(t, csiproxytest.Options{}).Client())
 	files, err := filesystem.New(host)
@@ -160,7 +160,7 @@ func (*recorder) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Ca
 	return nil, errors.ErrUnsupported
 }
 
-// TestAuthentication: a login is requested with the authentication that the driver wants; most targets would accept less.
+// TestAuthentication: a login requests the authentication that the driver chose; most targets would accept less.
 func TestAuthentication(t *testing.T) {
 	r := &recorder{}
 	for name, want := range map[string]string{"NONE": "NONE", "ONEWAYCHAP": "ONE_WAY_CHAP", "MUTUALCHAP": "MUTUAL_CHAP"} {
@@ -171,7 +171,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// TestInProcess: the groups on a node in this process, as New makes them on Windows.
+// TestInProcess: the groups on a node in this process, as New provides on Windows.
 func TestInProcess(t *testing.T) {
 	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
 	must(t, "opening the node", err)
@@ -191,16 +191,16 @@ func TestInProcess(t *testing.T) {
 	must(t, "draining", n.Drain(t.Context()))
 }
 
-// TestNoClient: a test that forgot its client does not work on the machine that it runs on.
+// TestNoClient: a test that forgot its client does not touch the machine that it runs on.
 func TestNoClient(t *testing.T) {
 	for group, err := range calls(diskapi.Over(nil), filesystemapi.Over(nil), iscsiapi.Over(nil), smbapi.Over(nil), systemapi.Over(nil), volumeapi.Over(nil)) {
-		if err == nil || err.Error() != "hostapi.Over was given no client" {
+		if err == nil || err.Error() != "hostapi.Over needs a client" {
 			t.Errorf("%s: %v, want an error that says so", group, err)
 		}
 	}
 }
 
-// calls makes a call of each group.
+// calls makes a call to each group.
 func calls(d diskapi.HostAPI, f filesystemapi.HostAPI, i iscsiapi.HostAPI, m smbapi.HostAPI, s systemapi.HostAPI, v volumeapi.HostAPI) map[string]error {
 	_, iscsi := i.ListTargetPortals()
 	_, system := s.GetBIOSSerialNumber()

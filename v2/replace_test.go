@@ -11,7 +11,7 @@ import (
 )
 
 // TestThreeReplaceLines builds a driver that was written for the existing library in a module of its own, whose go.mod has
-// the lines that the documentation says to add, and nothing else of this repository.
+// only the lines that the documentation tells drivers to add, and nothing else of this repository.
 func TestThreeReplaceLines(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("require the go command")
@@ -38,8 +38,8 @@ func TestThreeReplaceLines(t *testing.T) {
 			t.Fatalf("building for %s: %v\n%s", system, err, out)
 		}
 	}
-	// Run on a system for which it was not written, the driver says so.
-	if out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "driver-linux")).CombinedOutput(); err == nil || !strings.Contains(string(out), "this is no Windows node") {
+	// Off Windows, the driver reports that it cannot run there.
+	if out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "driver-linux")).CombinedOutput(); err == nil || !strings.Contains(string(out), "this is not a Windows node") {
 		t.Errorf("the driver on Linux: %v\n%s", err, out)
 	}
 }

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// defaultTimeout is a little more than what the agent allows its longest calls, so that the agent's own answer
+	// defaultTimeout is a little longer than the agent's limit for its longest calls, so that the agent's own answer
 	// comes first.
 	defaultTimeout = 2 * time.Minute
 	// defaultRestart is longer than it takes to replace the agent's binary and start it.
@@ -39,28 +39,28 @@ type Client struct {
 	System     systemapi.SystemClient
 	Volume     volumeapi.VolumeClient
 
-	groups []*group // none when the connection is not ours
+	groups []*group // empty when the connection belongs to the caller
 }
 
-// Options adjusts New. The zero value is for the agent of this node.
+// Options adjusts New. The zero value works for the agent of this node.
 type Options struct {
-	// Timeout bounds a call whose context has no deadline. Zero: two minutes.
+	// Timeout limits a call whose context has no deadline. Zero: two minutes.
 	Timeout time.Duration
-	// Restart is how long a call waits for an agent that was there and is gone, which is what an upgrade looks like.
-	// The call's own deadline wins. Zero: 30 seconds; negative: not at all.
+	// Restart is how long a call waits for an agent that was there and is gone, as during an upgrade. The call's own
+	// deadline takes precedence. Zero: 30 seconds; negative: no wait.
 	Restart time.Duration
-	// SocketDir is the directory of the agent's sockets on systems without named pipes. Empty: the one that the
-	// environment variable CSI_PROXY_SOCKET_DIR names.
+	// SocketDir is the directory of the agent's sockets on systems without named pipes. Empty: the directory in the
+	// environment variable CSI_PROXY_SOCKET_DIR.
 	SocketDir string
-	// PipePath names the pipe of a group's version, for agents that are not found under the usual names. Nil:
+	// PipePath returns the pipe of a group's version, for agents under other names than the usual ones. Nil:
 	// client.PipePath.
 	PipePath func(group string, version apiversion.Version) string
 	// Dial is appended to the options of every gRPC connection, for interceptors.
 	Dial []grpc.DialOption
 }
 
-// New returns a client of the agent of this node. It connects to nothing yet: the first call of a group does, and
-// Connect does it for all groups. Close releases what it opened.
+// New returns a client of the agent of this node. It does not connect yet: the first call of a group connects that
+// group, and Connect all groups. Close closes the connections.
 func New(options Options) *Client {
 	if options.Timeout == 0 {
 		options.Timeout = defaultTimeout
@@ -82,7 +82,7 @@ func New(options Options) *Client {
 }
 
 // Over returns a client whose calls all go through one connection that serves the newest version of every group, such
-// as one to an agent in this process. It belongs to the caller, and Close leaves it open.
+// as one to an agent in this process. The connection belongs to the caller, and Close leaves it open.
 func Over(connection grpc.ClientConnInterface) *Client {
 	return (&Client{}).over(func(group string) grpc.ClientConnInterface {
 		return direct{group: group, connection: connection}
@@ -100,8 +100,8 @@ func (c *Client) over(connection func(group string) grpc.ClientConnInterface) *C
 }
 
 // Connect connects to all groups at the same time and returns which version of each it found: "disk": "v1". A group
-// that the agent does not serve is left out. It fails only if there is none at all, with an error that says why for
-// every group. A group that is connected already stays so, unless a newer version of it is served by now.
+// that the agent does not serve is left out. Connect fails only if there is no group, with an error that gives the
+// cause for every group. A group that is already connected stays so, unless a newer version of it is served by now.
 func (c *Client) Connect(ctx context.Context) (map[string]string, error) {
 	found := map[string]string{}
 	if c.groups == nil {
@@ -134,7 +134,7 @@ func (c *Client) Connect(ctx context.Context) (map[string]string, error) {
 	return found, nil
 }
 
-// Close closes the connections; calls that are still running fail, and later ones too.
+// Close closes the connections; running and later calls fail.
 func (c *Client) Close() error {
 	var errs []error
 	for _, g := range c.groups {

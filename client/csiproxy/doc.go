@@ -2,9 +2,9 @@
 
 // Package csiproxy is the client that works with every CSI Proxy agent, whatever versions of the API it serves.
 //
-// A [Client] has one field for each API group, with the methods and messages of the group's newest version. With the
-// first call of a group it connects to the newest version that the agent serves, and if that is an older one, it
-// translates. What an older version cannot do is [ErrUnsupported], and the error names the version that can. All
+// A [Client] has one field for each API group, with the methods and messages of the group's newest version. On the first
+// call of a group it connects to the newest version that the agent serves and, if that is an older one, translates. A
+// call that an older version does not support is [ErrUnsupported], and the error names the version that does. All
 // failures are [Error], whichever agent they come from:
 //
 //	client := csiproxy.New(csiproxy.Options{})

@@ -19,24 +19,24 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
-// domain is that of the ErrorInfo which agents attach to their errors.
+// domain is the domain of the ErrorInfo that agents attach to their errors.
 const domain = "csi-proxy"
 
-// An Error is what every call fails with. status.FromError and status.Code understand it.
+// An Error is the error of every call. status.FromError and status.Code understand it.
 type Error struct {
 	Group   string // "volume"
-	Version string // that was called: "v1beta2"; "" when none could be
+	Version string // the version that was called: "v1beta2"; "" if none could be
 	Method  string // of the newest version: "UnmountVolume"
 	Code    codes.Code
-	// Reason is stable and for machines: "DISK_NOT_FOUND". It is empty with agents that send none.
+	// Reason is stable and for machines: "DISK_NOT_FOUND". It is empty if the agent sends none.
 	Reason string
-	// Win32 is the Windows error code behind the failure, 0 when there is none or the agent sends none.
+	// Win32 is the Windows error code behind the failure, 0 if there is none or the agent sends none.
 	Win32 uint32
-	// Message is the agent's text: what was asked, what was found, and where there is something, what to do.
+	// Message is the agent's text: what was asked, what was found and, where possible, what to do.
 	Message string
 
 	noAgent bool
-	status  *status.Status // as it came; nil when none came
+	status  *status.Status // as received, or nil
 	err     error
 }
 
@@ -52,10 +52,10 @@ func (e *Error) Error() string {
 	return call + ": " + e.Message
 }
 
-// Unwrap gives the cause: a *versions.UnsupportedError, a *dial.Error, or what gRPC returned.
+// Unwrap returns the cause: a *versions.UnsupportedError, a *dial.Error, or gRPC's error.
 func (e *Error) Unwrap() error { return e.err }
 
-// GRPCStatus is the status that the agent sent, or one with the same code and text.
+// GRPCStatus returns the agent's status, or one with the same code and text.
 func (e *Error) GRPCStatus() *status.Status {
 	if e.status != nil {
 		return e.status
@@ -63,8 +63,8 @@ func (e *Error) GRPCStatus() *status.Status {
 	return status.New(e.Code, e.Error())
 }
 
-// Is reports whether the error is of the kind of one of this package's errors, or of one of a context: a call whose time
-// is over is context.DeadlineExceeded, whoever noticed it first.
+// Is reports whether the error is of the kind of one of this package's errors, or of a context's error: a call whose
+// time is over is context.DeadlineExceeded, whether the client or the agent noticed it first.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case context.DeadlineExceeded:
@@ -76,7 +76,7 @@ func (e *Error) Is(target error) bool {
 	return ok && k.match(e)
 }
 
-// kind is an error that stands for many.
+// kind is an error that stands for a kind of errors.
 type kind struct {
 	text  string
 	match func(*Error) bool
@@ -84,8 +84,8 @@ type kind struct {
 
 func (k *kind) Error() string { return k.text }
 
-// because is a kind of failure that agents name by a reason, or that has one of the given phrases in the texts of agents
-// that send no reason.
+// because returns a kind of failure: agents name it by one of the reasons, and the texts of agents that send no reason
+// contain one of the phrases.
 func because(text string, reasons []string, phrases ...string) error {
 	return &kind{text: text, match: func(e *Error) bool {
 		if e.Reason != "" {
@@ -100,37 +100,37 @@ func because(text string, reasons []string, phrases ...string) error {
 	}}
 }
 
-// The kinds of failures that callers act on: errors.Is(err, ErrNotMounted). The code of an Error tells more coarsely,
-// its Reason more finely.
+// The kinds of failures that callers act on: errors.Is(err, ErrNotMounted). The code of an Error is coarser, its Reason
+// finer.
 var (
 	// ErrNoAgent: no agent serves the group on this node, or its endpoint refuses this process.
 	ErrNoAgent error = &kind{text: "no csi-proxy agent", match: func(e *Error) bool { return e.noAgent }}
-	// ErrUnsupported: the agent's version of the group cannot do it. The error names the version that can.
+	// ErrUnsupported: the agent's version of the group does not support the call. The error names the version that does.
 	ErrUnsupported error = &kind{text: "not supported by the agent", match: func(e *Error) bool { return e.Code == codes.Unimplemented }}
-	// ErrNotMounted: there is no volume at the path.
+	// ErrNotMounted: no volume is mounted at the path.
 	ErrNotMounted = because("not mounted", []string{reason.NotMounted}, "because it does not exist")
-	// ErrOtherVolumeMounted: there is another volume at the path.
+	// ErrOtherVolumeMounted: another volume is mounted at the path.
 	ErrOtherVolumeMounted = because("another volume is mounted", []string{reason.OtherVolumeMounted})
 	// ErrPathNotFound: the path does not exist.
 	ErrPathNotFound = because("path not found", []string{reason.PathNotFound})
-	// ErrPathExists: something else is at the path.
+	// ErrPathExists: another object is at the path.
 	ErrPathExists = because("path exists", []string{reason.PathExists})
-	// ErrOutsideWorkingDirs: the path is not below a directory that the agent works in.
+	// ErrOutsideWorkingDirs: the path is not below a working directory of the agent.
 	ErrOutsideWorkingDirs = because("path outside the working directories", []string{reason.OutsideWorkingDirs}, "is not within the working directories")
-	// ErrLink: there is a link where the call wants none, or one on the way that is not followed.
+	// ErrLink: the path is a link, which the call refuses, or has one on the way that is not followed.
 	ErrLink = because("link refused", []string{reason.LinkRefused})
 	// ErrDirectoryNotEmpty: the directory has entries.
 	ErrDirectoryNotEmpty = because("directory not empty", []string{reason.DirectoryNotEmpty})
-	// ErrDiskNotFound: no disk has the number, or the volume's disk is gone.
+	// ErrDiskNotFound: no disk has this number, or the volume's disk is gone.
 	ErrDiskNotFound = because("disk not found", []string{reason.DiskNotFound, reason.VolumeGone})
-	// ErrVolumeNotFound: no volume has the id.
+	// ErrVolumeNotFound: no volume has this id.
 	ErrVolumeNotFound = because("volume not found", []string{reason.VolumeNotFound, reason.VolumeGone})
-	// ErrDiskOffline: the disk has to be brought online first.
+	// ErrDiskOffline: the disk must be brought online first.
 	ErrDiskOffline = because("disk offline", []string{reason.DiskOffline})
-	// ErrNotBlank: a disk or volume that holds something is not overwritten.
+	// ErrNotBlank: the disk or volume is not blank and is not overwritten.
 	ErrNotBlank = because("not blank", []string{reason.DiskNotBlank, reason.VolumeNotBlank})
-	// ErrStillRunning: the call's time is over and the agent still works on it. Repeating a call that changes something joins
-	// it.
+	// ErrStillRunning: the call's time is over but the agent is still working on it. If the call is a change, repeating it
+	// joins the running one.
 	ErrStillRunning = because("still running", []string{reason.StillRunning})
 	// ErrServiceNotFound: Windows has no such service.
 	ErrServiceNotFound = because("service not found", []string{reason.ServiceNotFound})
@@ -141,7 +141,7 @@ var (
 )
 
 var (
-	errNoEndpoint = errors.New("none of its pipes exists on this node; see that the csiproxy service or DaemonSet runs and, in a container, that its pipes are mounted")
+	errNoEndpoint = errors.New("none of its pipes exists on this node; check that the csiproxy service or DaemonSet is running and, in a container, that its pipes are mounted")
 	errNoStreams  = status.Error(codes.Unimplemented, "the CSI Proxy API has no streams")
 )
 
@@ -154,7 +154,7 @@ func typedPath(err error, group, method string) error {
 	return typed(err, group, version, path.Base(method))
 }
 
-// typed makes an *Error of whatever a call failed with.
+// typed turns the error of a call into an *Error.
 func typed(err error, group, version, method string) error {
 	e := &Error{Group: group, Version: version, Method: method, Code: codes.Unknown, Message: err.Error(), err: err}
 	unsupported, argument := (*versions.UnsupportedError)(nil), (*versions.ArgumentError)(nil)
@@ -174,7 +174,7 @@ func typed(err error, group, version, method string) error {
 	return e
 }
 
-// fromStatus fills in what the agent sent.
+// fromStatus fills in the fields from the agent's status.
 func (e *Error) fromStatus(s *status.Status) {
 	e.Code, e.Message, e.status = s.Code(), s.Message(), s
 	for _, detail := range s.Details() {
@@ -189,7 +189,7 @@ func (e *Error) fromStatus(s *status.Status) {
 	}
 }
 
-// isGone reports whether the connection broke, as opposed to an agent that says that something else is unavailable.
+// isGone reports whether the connection broke, as opposed to an agent that reports something else as unavailable.
 func isGone(err error) bool {
 	e := (*Error)(nil)
 	return errors.As(err, &e) && e.Code == codes.Unavailable && e.Reason == ""

@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 )
 
-// TestMain skips the examples when they have no agent to talk to. The agent's own tests run them with one.
+// TestMain skips the examples if there is no agent for them. The agent's own tests run them with one.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv(dial.SocketDirVariable) == "" {
@@ -48,7 +48,7 @@ func Example() {
 	// Output: the volume is disk 1
 }
 
-// What a driver does about a failure depends on its kind.
+// A driver reacts to a failure by its kind.
 func Example_errors() {
 	client := csiproxy.New(csiproxy.Options{})
 	defer client.Close()
@@ -66,7 +66,7 @@ func Example_errors() {
 	// Output: nothing to unstage
 }
 
-// A driver that wants to know at start-up which versions it can count on connects then.
+// A driver that wants to know at its start which versions the agent serves connects at that time.
 func ExampleClient_Connect() {
 	client := csiproxy.New(csiproxy.Options{})
 	defer client.Close()

@@ -19,27 +19,27 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
-// An agent that restarts is looked for often at first: it is usually back within a second.
+// Calls look for a restarting agent often at first: it is usually back within a second.
 const (
 	firstLook = 20 * time.Millisecond
 	lastLook  = 500 * time.Millisecond
 )
 
-// A link to an old version is compared with what the agent serves by now, more seldom every time.
+// A group with a link to an old version looks for newer ones that the agent may serve by now, less often each time.
 const (
 	firstImprovement = time.Second
 	lastImprovement  = time.Minute
 )
 
-// A group is the connection of one API group. To the generated client of the newest version it is a gRPC connection.
+// A group is the connection of one API group. The generated client of the newest version uses it as a gRPC connection.
 type group struct {
 	table   versions.Group
 	options Options
 
-	negotiating chan struct{} // holds one element while nobody negotiates
+	negotiating chan struct{} // holds one element while no call negotiates
 	mu          sync.Mutex    // guards the rest
 	link        *link         // nil until there is one, and while the agent is away
-	seen        bool          // there was one before
+	seen        bool          // there has been one before
 	closed      bool
 }
 
@@ -49,7 +49,7 @@ func newGroup(table versions.Group, options Options) *group {
 	return g
 }
 
-// Invoke makes a call of the newest version's method, in the version that the agent has.
+// Invoke makes a call to the newest version's method, in the version that the agent serves.
 func (g *group) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
 	if _, ok := ctx.Deadline(); !ok && g.options.Timeout > 0 {
 		limited, cancel := context.WithTimeout(ctx, g.options.Timeout)
@@ -87,7 +87,7 @@ func (g *group) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Cal
 	return nil, errNoStreams
 }
 
-// connect makes sure that there is a link, to the newest version that there is now, and tells its version.
+// connect makes sure that there is a link to the newest version served now, and returns that version.
 func (g *group) connect(ctx context.Context) (string, error) {
 	l, err := g.acquire(ctx)
 	if err != nil {
@@ -101,7 +101,8 @@ func (g *group) connect(ctx context.Context) (string, error) {
 	return version, nil
 }
 
-// acquire returns the link, made when there is none, with one call counted. An agent that was there is waited for.
+// acquire returns the link, with one call counted; it makes one if there is none. It waits for an agent that was there
+// before.
 func (g *group) acquire(ctx context.Context) (*link, error) {
 	if l, err := g.current(); l != nil || err != nil {
 		return l, err
@@ -114,7 +115,7 @@ func (g *group) acquire(ctx context.Context) (*link, error) {
 	}
 	giveUp := time.Now().Add(g.options.Restart)
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
-		if l, err := g.current(); l != nil || err != nil { // somebody else made it
+		if l, err := g.current(); l != nil || err != nil { // another call made it
 			return l, err
 		}
 		l, err := g.negotiate(ctx, "")
@@ -167,7 +168,7 @@ func (g *group) wasThere() bool {
 	return g.seen
 }
 
-// drop gives a link up whose agent is gone. It is closed when its other calls have ended too.
+// drop gives up a link whose agent is gone. The link is closed when its other calls have ended.
 func (g *group) drop(l *link) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -190,8 +191,8 @@ func (g *group) close() error {
 	return l.connection.Close()
 }
 
-// improve replaces a link to an old version when a newer one is served, and returns that version, or "". An agent that
-// starts opens its endpoints one after the other, so whoever comes early finds some.
+// improve replaces a link to an old version if a newer one is served, and returns that version, or "". A starting agent
+// opens its endpoints one after the other, so an early caller finds only some of them.
 func (g *group) improve(ctx context.Context, l *link) string {
 	if l.version == g.table.Hub {
 		return ""
@@ -206,7 +207,7 @@ func (g *group) improve(ctx context.Context, l *link) string {
 		g.link = newer
 	}
 	g.mu.Unlock()
-	if !replaced { // by somebody else, or the client is closed
+	if !replaced { // another call has replaced it, or the client is closed
 		_ = newer.connection.Close()
 		return ""
 	}
@@ -220,8 +221,8 @@ func (g *group) improveLater(ctx context.Context, l *link) {
 	g.improve(ctx, l)
 }
 
-// negotiate connects to the newest version that the agent serves, of those newer than the given one if that is not
-// empty. Endpoints that do not exist fail at once, so that looking for the older ones costs nothing.
+// negotiate connects to the newest version that the agent serves; unless than is empty, only versions newer than that
+// count. Endpoints that do not exist fail at once, so that looking for older ones costs nothing.
 func (g *group) negotiate(ctx context.Context, than string) (*link, error) {
 	var errs []error
 	for _, version := range append([]string{g.table.Hub}, reversed(g.table.Versions())...) {
@@ -251,12 +252,12 @@ func reversed(versions []string) []string {
 	return versions
 }
 
-// isAbsent tells whether nobody serves an endpoint: it does not exist, or is a socket that a killed agent left.
+// isAbsent reports whether no agent serves an endpoint: it does not exist, or is a socket that a killed agent left.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// unreached is the error of a call for which there is no connection.
+// unreached returns the error of a call for which there is no connection.
 func (g *group) unreached(cause error) error {
 	e := &Error{Group: g.table.Name, Code: codes.Unavailable, err: cause, noAgent: true}
 	switch {

@@ -21,10 +21,10 @@ type link struct {
 	table      versions.Group
 	version    string
 	connection *grpc.ClientConn
-	routes     map[string]versions.Route // by the newest version's method; none for that version itself
+	routes     map[string]versions.Route // by the newest version's methods; none for that version itself
 	calls      sync.WaitGroup
 
-	mu        sync.Mutex // guards when to look for a newer version
+	mu        sync.Mutex // guards the time at which to look for a newer version
 	look      time.Time
 	lookAgain time.Duration
 }
@@ -42,7 +42,7 @@ func newLink(table versions.Group, version string, connection *grpc.ClientConn) 
 	return l
 }
 
-// due tells whether it is time to look for a newer version. It says so to one caller.
+// due reports whether it is time to look for a newer version. Each time, it returns true to only one caller.
 func (l *link) due() bool {
 	if l.version == l.table.Hub {
 		return false
@@ -57,7 +57,7 @@ func (l *link) due() bool {
 	return true
 }
 
-// retire closes a link that no more calls are made on when those that are running have ended.
+// retire closes a link that takes no more calls, once its running calls have ended.
 func (l *link) retire() {
 	go func() {
 		l.calls.Wait()
@@ -65,7 +65,7 @@ func (l *link) retire() {
 	}()
 }
 
-// call makes a call of the newest version's method in the version of this link.
+// call makes a call to the newest version's method in the version of this link.
 func (l *link) call(ctx context.Context, method string, request, response any, opts []grpc.CallOption) error {
 	invoke := func(method string, request, response any) error {
 		return l.connection.Invoke(ctx, "/"+l.table.ServiceName(l.version)+"/"+method, request, response, opts...)
@@ -92,11 +92,11 @@ func (l *link) call(ctx context.Context, method string, request, response any, o
 	}
 }
 
-// inBandField is the number of the field in which the responses of the oldest agents carry a failure. Where the newest
-// version's response has no such field it arrives as an unknown one.
+// inBandField is the number of the field in which responses of the oldest agents carry a failure. If the newest version's
+// response has no such field, it arrives as an unknown field.
 const inBandField = 1
 
-// inBand is the failure that a response carries.
+// inBand returns the failure that a response carries.
 func inBand(response any) error {
 	message, ok := response.(proto.Message)
 	if !ok {
@@ -122,8 +122,8 @@ func inBand(response any) error {
 	return nil
 }
 
-// repeatable tells whether a call may be made again when nobody knows whether it took effect. All may but one: a
-// directory that is gone already is an error of Rmdir without force.
+// repeatable reports whether a call may be repeated when its effect is unknown. All calls may, except Rmdir without
+// force, for which a directory that is already gone is an error.
 func repeatable(request any) bool {
 	rmdir, ok := request.(*filesystemapi.RmdirRequest)
 	return !ok || rmdir.GetForce()

@@ -78,7 +78,7 @@ func (inBandAgent) NewSmbGlobalMapping( //nolint:revive // the service has this 
 	return &smbv1beta1.NewSmbGlobalMappingResponse{Error: "cannot map"}, nil
 }
 
-// TestInBandErrors: a failure that an old agent puts in its response is an error, whether or not a mapping is in between.
+// TestInBandErrors: a failure that an old agent puts in its response is an error, with or without a mapping.
 func TestInBandErrors(t *testing.T) {
 	c := serve(t, map[string]func(*grpc.Server){
 		"filesystem-v1beta1": func(s *grpc.Server) { filesystemv1beta1.RegisterFilesystemServer(s, inBandAgent{}) },
@@ -127,7 +127,7 @@ func (a wordyAgent) GetVolumeIDFromTargetPath(context.Context, *volumev1.GetVolu
 	return nil, errors.New(a.text)
 }
 
-// TestTextsOfOldAgents: an agent without codes and reasons still tells a driver that nothing is mounted.
+// TestTextsOfOldAgents: a driver learns that nothing is mounted also from an agent without codes and reasons.
 func TestTextsOfOldAgents(t *testing.T) {
 	tests := []struct {
 		text string
@@ -177,7 +177,7 @@ func (b *breakable) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// TestBrokenConnection: a call whose answer is lost is repeated, except the one that is not idempotent.
+// TestBrokenConnection: a call whose answer is lost is repeated, except for the one that is not idempotent.
 func TestBrokenConnection(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the fake agents of this test listen on unix sockets")
@@ -212,7 +212,7 @@ func TestBrokenConnection(t *testing.T) {
 	}
 }
 
-// TestReasons: the failures that today's agent sends can be told apart, through any connection.
+// TestReasons: the failures of a present agent can be distinguished, through any connection.
 func TestReasons(t *testing.T) {
 	failure, err := status.New(codes.NotFound, "disk 7 is not present").WithDetails(
 		&errdetails.ErrorInfo{Domain: "csi-proxy", Reason: "DISK_NOT_FOUND", Metadata: map[string]string{"win32": "2"}})
@@ -242,7 +242,7 @@ func (f failing) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Ca
 	return nil, f.err
 }
 
-// TestContextErrors: a call that ended with its context is the context's error, also when the agent said so.
+// TestContextErrors: a call that ended with its context has the context's error, also if the agent reported it.
 func TestContextErrors(t *testing.T) {
 	for code, want := range map[codes.Code]error{codes.DeadlineExceeded: context.DeadlineExceeded, codes.Canceled: context.Canceled} {
 		c := csiproxy.Over(failing{status.Error(code, "it is over")})

@@ -18,7 +18,7 @@ import (
 // pipe is the name under which the tests' agent listens.
 const pipe = "csi-proxy-disk-v1"
 
-// patience is how long a test waits for what must happen; nothing is expected to take that long.
+// patience is how long a test waits for an event that must come; it is not an assertion.
 const patience = 30 * time.Second
 
 // An agent serves disk v1 and counts its connections.

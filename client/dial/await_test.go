@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// TestAwaitWithAShortLimit covers what would otherwise take Open its whole time limit.
+// TestAwaitWithAShortLimit covers cases that would take Open its whole time.
 func TestAwaitWithAShortLimit(t *testing.T) {
 	silent := func(t *testing.T) func(context.Context, string) (net.Conn, error) {
 		return func(context.Context, string) (net.Conn, error) {

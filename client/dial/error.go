@@ -10,15 +10,15 @@ import (
 	"syscall"
 )
 
-// An Error says that no agent could be reached at an endpoint. Unwrap gives the
-// cause, so that errors.Is with fs.ErrNotExist tells a missing endpoint from one
-// that refuses the caller (fs.ErrPermission).
+// An Error means that no agent could be reached at an endpoint. Unwrap returns the
+// cause, so that errors.Is distinguishes a missing endpoint (fs.ErrNotExist) from
+// one that refuses the caller (fs.ErrPermission).
 type Error struct {
 	// Name is the pipe as Windows names it, or the path that the caller gave.
 	Name string
-	// Address is what was opened; off Windows a pipe's Address is a socket.
+	// Address is the path that was opened; off Windows a pipe's Address is a socket.
 	Address string
-	// Err is why it failed.
+	// Err is the cause.
 	Err error
 }
 
@@ -34,19 +34,19 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Causes that the operating system has no error for.
+// Causes for which the operating system has no error.
 var (
 	errBusy     = errors.New("all instances of the endpoint are busy")
-	errNoAnswer = errors.New("the endpoint was opened, but what listens there does not speak gRPC or is stopping")
+	errNoAnswer = errors.New("the endpoint was opened, but its server does not speak gRPC or is stopping")
 )
 
-// advice says what a person can do about cause.
+// advice returns what a person can do about cause.
 func advice(cause error) string {
 	switch {
 	case errors.Is(cause, fs.ErrNotExist), errors.Is(cause, syscall.ECONNREFUSED):
 		return "check that csi-proxy runs on this node and serves this API version, and that the endpoint is mounted into this container"
 	case errors.Is(cause, fs.ErrPermission):
-		return "check that this process runs as a user whom the agent admits; by default these are SYSTEM and administrators, off Windows the user of the agent"
+		return "check that this process runs as a user that the agent admits: by default SYSTEM and administrators, off Windows the agent's own user"
 	case errors.Is(cause, errBusy), errors.Is(cause, context.DeadlineExceeded):
 		return "check that csi-proxy on this node is not overloaded or stuck"
 	case errors.Is(cause, syscall.EINVAL):

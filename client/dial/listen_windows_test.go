@@ -19,7 +19,7 @@ func listen(t *testing.T, name string) net.Listener {
 		t.Fatal(err)
 	}
 	if onWine() {
-		// The listener's first instance is not for clients, and Windows lets none connect to it. Wine does.
+		// The listener's first instance is not for clients: Windows lets none connect to it, but Wine does.
 		occupied, err := winio.DialPipe(path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -29,7 +29,7 @@ func listen(t *testing.T, name string) net.Listener {
 	return listener
 }
 
-// onWine reports whether the tests run under Wine: only Wine has this function.
+// onWine reports whether the test runs on Wine, which has a function that Windows lacks.
 func onWine() bool {
 	return syscall.NewLazyDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }

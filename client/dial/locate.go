@@ -17,7 +17,7 @@ const SocketDirVariable = "CSI_PROXY_SOCKET_DIR"
 
 // An endpoint is a place to dial.
 type endpoint struct {
-	// name is what people call the endpoint: the pipe's plain Windows name, or
+	// name is the endpoint's name for people: the pipe's plain Windows name, or
 	// the path of a socket that was given as a path.
 	name string
 	// address is what the operating system opens.
@@ -25,7 +25,7 @@ type endpoint struct {
 }
 
 // locatePipe finds the endpoint of target on Windows. Spellings of a local pipe
-// are reduced to the plain one; anything else is left to Windows to judge.
+// are reduced to the plain one; any other target is left to Windows.
 func locatePipe(target string) (endpoint, error) {
 	if target == "" {
 		return endpoint{}, errors.New("locate agent: the pipe path is empty")
@@ -38,13 +38,13 @@ func locatePipe(target string) (endpoint, error) {
 }
 
 // locateSocket finds the endpoint of target on systems without named pipes. A
-// pipe stands for a socket in socketDir, or if that is empty in the directory
+// pipe stands for a socket in socketDir or, if that is empty, in the directory
 // that SocketDirVariable names; an absolute path stands for itself.
 func locateSocket(target, socketDir string) (endpoint, error) {
 	name, ok := pipeName(target)
 	switch {
 	case ok && strings.ContainsAny(name, "/\\\x00"):
-		return endpoint{}, fmt.Errorf("locate agent at %s: a pipe name must have no separators to stand for a unix socket", target)
+		return endpoint{}, fmt.Errorf("locate agent at %s: a pipe name that stands for a unix socket must not contain separators", target)
 	case ok:
 		if socketDir == "" {
 			socketDir = os.Getenv(SocketDirVariable)
@@ -65,10 +65,10 @@ func plainPipe(name string) string {
 	return `\\.\pipe\` + name
 }
 
-// pipeName takes NAME from a spelling of \\.\pipe\NAME. Windows reads slashes as
-// backslashes there, folds repeated ones, and ignores the case of pipe; people
-// and configuration files make use of all three. It reports false if target is
-// no such spelling or NAME is empty.
+// pipeName returns NAME from a spelling of \\.\pipe\NAME. Windows reads slashes
+// as backslashes there, folds repeated ones, and ignores the case of pipe; people
+// and configuration files use all three. It reports false if target is not such
+// a spelling or NAME is empty.
 //
 // https://learn.microsoft.com/windows/win32/ipc/pipe-names
 func pipeName(target string) (string, bool) {

@@ -19,8 +19,8 @@ const (
 	// attempt. Drivers choose their API version by whether it succeeds in time.
 	openTimeout = 2 * time.Second
 
-	// An agent that restarts is back within seconds, and its clients are few:
-	// they may ask often.
+	// An agent that restarts is back within seconds and has few clients, so these
+	// may try often.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = time.Second
 
@@ -29,7 +29,7 @@ const (
 	maxMessageBytes = 4 << 20
 )
 
-// Options adjusts Open. The zero value is what the generated clients use.
+// Options adjusts Open. The generated clients use the zero value.
 type Options struct {
 	// SocketDir is the directory of the agent's sockets on systems without
 	// named pipes; empty means the directory that SocketDirVariable names.
@@ -39,24 +39,24 @@ type Options struct {
 }
 
 // Open connects to the agent that listens at target: a named pipe in any
-// spelling of \\.\pipe\NAME, which off Windows stands for the unix socket
-// NAME.sock in the socket directory, or there also an absolute path.
+// spelling of \\.\pipe\NAME. Off Windows, this stands for the unix socket
+// NAME.sock in the socket directory, and target may also be an absolute path.
 //
-// It returns once the agent answers. It fails within two seconds, or when ctx
-// ends, with an *Error if nothing can be opened there. An endpoint that opens
+// It returns once the agent answers. If the endpoint cannot be opened within two
+// seconds, or before ctx ends, it fails with an *Error. An endpoint that opens
 // but answers later than that counts as an agent on a slow node: calls wait for
-// it. The one connection made is the one that calls use; after the agent goes
-// away it is made again when a call needs it.
+// it. Calls use the one connection made here; if the agent goes away, the next
+// call makes it again.
 //
-// The context limits Open only, not the life of the connection.
+// The context limits only Open, not the life of the connection.
 func Open(ctx context.Context, target string, options Options) (*grpc.ClientConn, error) {
 	where, err := locate(target, options.SocketDir)
 	if err != nil {
 		return nil, err
 	}
 	opener := &opener{endpoint: where, limit: openTimeout}
-	// The target is a constant because the name of a pipe fits no URL. The
-	// authority is one that every HTTP/2 server takes for valid.
+	// The target is a constant because the name of a pipe fits in no URL. The
+	// authority is one that every HTTP/2 server considers valid.
 	conn, err := grpc.NewClient("passthrough:///csi-proxy", append(dialOptions(opener), options.Dial...)...)
 	if err != nil {
 		return nil, &Error{Name: where.name, Address: where.address, Err: err}
@@ -67,9 +67,9 @@ func Open(ctx context.Context, target string, options Options) (*grpc.ClientConn
 	return conn, nil
 }
 
-// dialOptions returns what all connections have in common. There is no
-// keepalive: both ends are on one machine, so a peer that dies breaks the
-// connection, and servers punish pings more frequent than every five minutes.
+// dialOptions returns the options of all connections. There is no keepalive:
+// both ends are on one machine, so a peer that dies breaks the connection, and
+// servers punish pings more frequent than every five minutes.
 func dialOptions(o *opener) []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -84,7 +84,7 @@ func dialOptions(o *opener) []grpc.DialOption {
 				Jitter:     backoff.DefaultConfig.Jitter,
 				MaxDelay:   lastRetry,
 			},
-			// A slow node's agent may take its time for the first reply.
+			// The agent of a slow node may take long for its first reply.
 			MinConnectTimeout: 20 * time.Second,
 		}),
 		grpc.WithDefaultCallOptions(
@@ -94,8 +94,8 @@ func dialOptions(o *opener) []grpc.DialOption {
 	}
 }
 
-// An opener opens one endpoint, as often as its connection asks for it, and
-// remembers how the last attempt went: gRPC does not tell.
+// An opener opens one endpoint whenever its connection asks for it, and
+// remembers the result of the last attempt, which gRPC does not report.
 type opener struct {
 	endpoint endpoint
 	limit    time.Duration // of one attempt
@@ -105,7 +105,7 @@ type opener struct {
 	err    error
 }
 
-// open is the dialer of a gRPC connection, which passes an address without
+// open is the dialer of a gRPC connection. The address that gRPC passes has no
 // meaning here.
 func (o *opener) open(ctx context.Context, _ string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.limit)
@@ -123,7 +123,7 @@ func (o *opener) open(ctx context.Context, _ string) (net.Conn, error) {
 	return conn, err
 }
 
-// await starts connecting and waits until it is known whether an agent is there.
+// await starts connecting and waits until an agent is found or known to be missing.
 func (o *opener) await(ctx context.Context, conn *grpc.ClientConn) error {
 	limited, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
@@ -165,8 +165,8 @@ func (o *opener) failure(cause error) error {
 	return &Error{Name: o.endpoint.name, Address: o.endpoint.address, Err: cause}
 }
 
-// closeAfter closes a connection that is of no use because of err. What closing
-// it may add says nothing about the agent.
+// closeAfter closes a connection that err made useless. An error of closing says
+// nothing about the agent and is dropped.
 func closeAfter(conn *grpc.ClientConn, err error) error {
 	_ = conn.Close()
 	return err

@@ -13,7 +13,7 @@ func locate(target, _ string) (endpoint, error) {
 	return locatePipe(target)
 }
 
-// openAddress waits while all instances of the pipe are busy. go-winio opens it
+// openAddress opens a pipe, and waits while all instances are busy. go-winio opens it
 // at anonymous impersonation level, so the agent can't act as the caller.
 //
 // https://learn.microsoft.com/windows/win32/ipc/named-pipe-client

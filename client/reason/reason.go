@@ -10,21 +10,21 @@ package reason
 const (
 	// Canceled: the caller cancelled the call.
 	Canceled = "CANCELED"
-	// DeadlineExceeded: the call's deadline ended before the agent began with it.
+	// DeadlineExceeded: the call's deadline ended before the agent began the call.
 	DeadlineExceeded = "DEADLINE_EXCEEDED"
-	// Internal: a failure for which there is no better reason.
+	// Internal: a failure that has no better reason.
 	Internal = "INTERNAL"
 	// InvalidArgument: a field of the request has no meaning in this version of the group.
 	InvalidArgument = "INVALID_ARGUMENT"
 	// MalformedRequest: the bytes of the request are not a message of the method.
 	MalformedRequest = "MALFORMED_REQUEST"
 	// NotAnswering: Windows has not answered several earlier calls that ask the same disk, volume, share or path. No more are
-	// begun until one of them ends.
+	// started until one of them ends.
 	NotAnswering = "NOT_ANSWERING"
 	// Panic: a defect of the agent ended the call. The agent's log has the details.
 	Panic = "PANIC"
-	// StillRunning: the call's deadline ended while the agent works on it. What changes something goes on, and repeating
-	// the call joins it.
+	// StillRunning: the call's deadline ended while the agent was working on it. A change continues, and repeating the call
+	// joins it.
 	StillRunning = "STILL_RUNNING"
 	// TooManyCalls: the client, or all clients together, have as many calls running as they may.
 	TooManyCalls = "TOO_MANY_CALLS"
@@ -38,9 +38,9 @@ const (
 	DirectoryNotEmpty = "DIRECTORY_NOT_EMPTY"
 	// InvalidPath: the text is not a path that the agent accepts.
 	InvalidPath = "INVALID_PATH"
-	// LinkRefused: there is a link or mount point where the call wants none, or one on the way that is not followed.
+	// LinkRefused: the path is a link or mount point, which the call refuses, or has one on the way that is not followed.
 	LinkRefused = "LINK_REFUSED"
-	// NotADirectory: there is a file at the path, or on the way to it.
+	// NotADirectory: a file is at the path or on the way to it.
 	NotADirectory = "NOT_A_DIRECTORY"
 	// NotMounted: no volume is mounted at the path.
 	NotMounted = "NOT_MOUNTED"
@@ -48,15 +48,15 @@ const (
 	OnShare = "ON_SHARE"
 	// OtherVolumeMounted: another volume is mounted at the path.
 	OtherVolumeMounted = "OTHER_VOLUME_MOUNTED"
-	// OutsideWorkingDirs: the path is not below a directory that the agent works in.
+	// OutsideWorkingDirs: the path is not below a working directory of the agent.
 	OutsideWorkingDirs = "PATH_OUTSIDE_WORKING_DIRECTORIES"
-	// PathExists: something else is at the path.
+	// PathExists: another object is at the path.
 	PathExists = "PATH_EXISTS"
 	// PathNotFound: the path does not exist.
 	PathNotFound = "PATH_NOT_FOUND"
 	// TooManyEntries: a search ended before it had seen everything.
 	TooManyEntries = "TOO_MANY_ENTRIES"
-	// WorkingDirItself: the path is a working directory itself, which the call does not touch.
+	// WorkingDirItself: the path is a working directory itself, which the call refuses to touch.
 	WorkingDirItself = "WORKING_DIRECTORY_ITSELF"
 )
 
@@ -66,11 +66,11 @@ const (
 	CannotExtend = "CANNOT_EXTEND"
 	// DiskChanged: the volume moved to another disk during the call.
 	DiskChanged = "DISK_CHANGED"
-	// DiskNotBlank: the disk holds something and is not partitioned over.
+	// DiskNotBlank: the disk is not blank, and the call overwrites nothing.
 	DiskNotBlank = "DISK_NOT_BLANK"
-	// DiskNotFound: no disk has the number or the name.
+	// DiskNotFound: no disk has this number or name.
 	DiskNotFound = "DISK_NOT_FOUND"
-	// DiskOffline: the disk has to be brought online first.
+	// DiskOffline: the disk must be brought online first.
 	DiskOffline = "DISK_OFFLINE"
 	// DiskRaw: the disk has no partition table.
 	DiskRaw = "DISK_RAW"
@@ -82,37 +82,37 @@ const (
 	InvalidVolumeID = "INVALID_VOLUME_ID"
 	// NegativeSize: the size is negative.
 	NegativeSize = "NEGATIVE_SIZE"
-	// NoDataPartition: the disk has a partition table, and no data partition.
+	// NoDataPartition: the disk has a partition table but no data partition.
 	NoDataPartition = "NO_DATA_PARTITION"
-	// NoExtents: Windows does not tell on which disk the volume lies.
+	// NoExtents: Windows does not report which disk the volume lies on.
 	NoExtents = "NO_EXTENTS"
-	// NoFileSystemName: Windows mounted the volume and does not name its file system.
+	// NoFileSystemName: Windows mounted the volume but does not name its file system.
 	NoFileSystemName = "NO_FILE_SYSTEM_NAME"
 	// NoSpace: the disk has no room for a data partition.
 	NoSpace = "NO_SPACE"
 	// NoVolume: the disk or partition has no volume.
 	NoVolume = "NO_VOLUME"
-	// NotGrown: Windows accepted to grow the partition, and it did not grow.
+	// NotGrown: Windows reported success in growing the partition, but it did not grow.
 	NotGrown = "NOT_GROWN"
-	// NotInitialized: Windows accepted to write a partition table, and there is none.
+	// NotInitialized: Windows reported success in writing a partition table, but there is none.
 	NotInitialized = "NOT_INITIALIZED"
 	// PartitionNotFound: the disk has no such partition.
 	PartitionNotFound = "PARTITION_NOT_FOUND"
-	// SizeOutOfRange: the volume cannot become so large; the disk has to grow first.
+	// SizeOutOfRange: the volume cannot become so large; the disk must grow first.
 	SizeOutOfRange = "SIZE_OUT_OF_RANGE"
 	// Sizes: Windows reports sizes of a volume that contradict each other.
 	Sizes = "SIZES"
-	// StateNotApplied: Windows accepted a disk's new state, and the disk does not have it.
+	// StateNotApplied: Windows accepted a disk's new state, but the disk does not have it.
 	StateNotApplied = "STATE_NOT_APPLIED"
-	// SystemDisk: the disk or volume is one that Windows boots or runs from.
+	// SystemDisk: Windows boots or runs from the disk or volume.
 	SystemDisk = "SYSTEM_DISK"
 	// VolumeGone: the volume that is mounted at the path, or on the way to it, is not present.
 	VolumeGone = "VOLUME_GONE"
 	// VolumeNotArrived: Windows has not made the volume of a partition in time.
 	VolumeNotArrived = "VOLUME_NOT_ARRIVED"
-	// VolumeNotBlank: the volume holds something and is not formatted over.
+	// VolumeNotBlank: the volume is not blank, and the call overwrites nothing.
 	VolumeNotBlank = "VOLUME_NOT_BLANK"
-	// VolumeNotFound: no volume has the id.
+	// VolumeNotFound: no volume has this id.
 	VolumeNotFound = "VOLUME_NOT_FOUND"
 	// VolumeSpansDisks: the volume lies on more than one partition.
 	VolumeSpansDisks = "VOLUME_SPANS_DISKS"
@@ -120,9 +120,9 @@ const (
 
 // Shares and iSCSI.
 const (
-	// InvalidCHAP: the CHAP user name or secret is not one that Windows takes.
+	// InvalidCHAP: Windows does not accept such a CHAP user name or secret.
 	InvalidCHAP = "INVALID_CHAP"
-	// InvalidCredentials: a user name and a password are missing or malformed.
+	// InvalidCredentials: the user name or the password is missing or malformed.
 	InvalidCredentials = "INVALID_CREDENTIALS"
 	// InvalidRemotePath: the text is not the path of a share.
 	InvalidRemotePath = "INVALID_REMOTE_PATH"
@@ -134,7 +134,7 @@ const (
 	PortalNotFound = "PORTAL_NOT_FOUND"
 	// Reconnecting: the session with the target has lost its connection, and Windows is trying to reconnect.
 	Reconnecting = "RECONNECTING"
-	// TargetInUse: something on the node uses a disk of the target.
+	// TargetInUse: a disk of the target is in use on the node.
 	TargetInUse = "TARGET_IN_USE"
 	// TargetNotFound: no discovery has found the target.
 	TargetNotFound = "TARGET_NOT_FOUND"
@@ -148,7 +148,7 @@ const (
 	FirmwareTableDamaged = "FIRMWARE_TABLE_DAMAGED"
 	// InvalidServiceName: the text cannot be the name of a service.
 	InvalidServiceName = "INVALID_SERVICE_NAME"
-	// NoSerialNumber: the firmware has no serial number of the system.
+	// NoSerialNumber: the firmware has no serial number for the system.
 	NoSerialNumber = "NO_SERIAL_NUMBER"
 	// OwnService: the call would stop the agent itself.
 	OwnService = "OWN_SERVICE"

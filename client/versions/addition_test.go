@@ -13,7 +13,7 @@ import (
 	v9 "github.com/kubernetes-csi/csi-proxy/client/versions/testdata/addition/disk/v9"
 )
 
-// withV9 returns the disk group with an unreleased version and its rows, and the services to prove it with.
+// withV9 returns the disk group with an unreleased version and rows for it, and the services to prove it with.
 func withV9(t *testing.T, rows ...Route) (Group, map[string]protoreflect.ServiceDescriptor) {
 	t.Helper()
 	g, services := disk(), released(t)["disk"]
@@ -22,15 +22,15 @@ func withV9(t *testing.T, rows ...Route) (Group, map[string]protoreflect.Service
 	return g, services
 }
 
-// TestAddingAVersion adds the version v9 of docs/adding-a-version.md: it takes two rows, and the proof reports
-// anything else as wrong.
+// TestAddingAVersion adds the version v9 of docs/adding-a-version.md: it takes two rows, and the proof names the fault
+// of everything else.
 func TestAddingAVersion(t *testing.T) {
 	size := Route{"v9", "GetDiskSize", Same, "GetDiskStats", nil}
 	state := Route{"v9", "SetAttachState", Mapped, "SetDiskState", setAttachState()}
 	for _, test := range []struct {
 		name string
 		rows []Route
-		want []string // parts of the proof's complaints, one each; none: it has no complaint
+		want []string // parts of the proof's lines; none: it finds no fault
 	}{
 		{name: "its two rows", rows: []Route{size, state}},
 		{name: "no rows", want: []string{
@@ -75,7 +75,7 @@ func TestAddingAVersion(t *testing.T) {
 	}
 }
 
-// TestAddingAVersionCounts checks that the new version's methods are among those proved.
+// TestAddingAVersionCounts makes sure that the new version's methods are among those that were proved.
 func TestAddingAVersionCounts(t *testing.T) {
 	before, _ := prove(disk(), released(t)["disk"])
 	g, services := withV9(t,
@@ -90,7 +90,7 @@ func TestAddingAVersionCounts(t *testing.T) {
 	}
 }
 
-// newSize is a mapping that is not needed.
+// newSize is a needless mapping.
 func newSize() *Mapping {
 	return between(
 		func(o *v9.GetDiskSizeRequest, h *hub.GetDiskStatsRequest) error {

@@ -17,7 +17,7 @@ func disk() Group {
 		{strings, "ListDiskLocations", Mapped, "ListDiskLocations", diskLocations()},
 		{strings, "PartitionDisk", Mapped, "PartitionDisk", partitionDisk()},
 		{strings, "Rescan", Same, "Rescan", nil},
-		{"v1alpha1", "GetDiskNumberByName", Alone, "", nil}, // the hub has ListDiskIDs, which tells every disk's name
+		{"v1alpha1", "GetDiskNumberByName", Alone, "", nil}, // the hub has ListDiskIDs, which returns every disk's name
 		{"v1beta1 v1beta2", "ListDiskIDs", Mapped, "ListDiskIDs", diskIDs()},
 		{"v1beta1 v1beta2", "DiskStats", Mapped, "GetDiskStats", diskStats()},
 		{"v1beta2", "SetAttachState", Mapped, "SetDiskState", setAttachState()},
@@ -32,7 +32,7 @@ func disk() Group {
 	}}
 }
 
-// diskNumber reads a string disk id: decimal digits that fit in 32 bits.
+// diskNumber parses a string disk id: decimal digits that fit in 32 bits.
 func diskNumber(field, id string, number *uint32) error {
 	n, err := strconv.ParseUint(id, 10, 32)
 	if err != nil {
@@ -67,7 +67,7 @@ func diskLocations() *Mapping {
 		})
 }
 
-// The keys of the identifiers of ListDiskIDs; both are always there.
+// The keys of the identifiers of ListDiskIDs; both are always present.
 const (
 	keyPage83       = "page83"
 	keySerialNumber = "serialNumber"

@@ -9,11 +9,11 @@ import (
 	hub "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 )
 
-// filesystem is the filesystem group. v1alpha1 and v1beta1 have the same messages. Their path contexts tell nothing that
-// counts any more and are dropped; their error field stays empty, as failures travel as status.
+// filesystem is the filesystem group. v1alpha1 and v1beta1 have the same messages. Their path contexts no longer have a
+// meaning and are dropped; their error field stays empty, because failures travel as status.
 //
-// Rmdir is mapped although most of its bytes fit: the old context has the number of the hub's force, and drivers send
-// context POD, which is 1.
+// Rmdir is mapped although most of its bytes fit: the old context has the field number of the hub's force, and drivers
+// send the context POD, which is 1.
 func filesystem() Group {
 	const contexts = "v1alpha1 v1beta1"
 	return Group{Name: "filesystem", Service: "Filesystem", Hub: "v2alpha1", Routes: []Route{
@@ -30,7 +30,7 @@ func filesystem() Group {
 	}}
 }
 
-// inBand is the failure that an agent before v1.0 reports in the response.
+// inBand returns the failure that an agent before v1.0 reports in the response.
 func inBand(text string) error {
 	if text == "" {
 		return nil

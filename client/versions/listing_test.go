@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the listing")
 
-// TestListing compares the tables with a listing of every old method and field and its place in the hub, so that a
-// review shows what a change of a table or a mapping means.
+// TestListing compares the tables with a listing of every old method and field and its place in the hub, so that the
+// effect of a change to a table or mapping shows in review.
 func TestListing(t *testing.T) {
 	const golden = "testdata/listing.txt"
 	var b strings.Builder

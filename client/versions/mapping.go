@@ -11,10 +11,10 @@ type Mapping struct {
 	requestDown  func(hub any) (old any, err error)
 	responseUp   func(old, hub any) error
 	newResponse  func() any
-	messages     [4]any // one of each, for those who prove the table: old request and response, hub's
+	messages     [4]any // one of each, for the tests of the tables: old request and response, hub's
 }
 
-// between makes a mapping of four functions, each of which fills its second argument from its first.
+// between makes a mapping from four functions, each of which fills its second argument from its first.
 func between[OldRequest, OldResponse, HubRequest, HubResponse any](
 	requestUp func(*OldRequest, *HubRequest) error,
 	responseDown func(*HubResponse, *OldResponse),
@@ -44,7 +44,7 @@ func between[OldRequest, OldResponse, HubRequest, HubResponse any](
 	}
 }
 
-func as[T any](message any) *T { return message.(*T) } // the table pairs them, as a test proves
+func as[T any](message any) *T { return message.(*T) } // the table pairs them, and a test proves it
 
 // RequestUp decodes an old request and fills the hub's from it. A value that the hub cannot hold is an *ArgumentError.
 func (m *Mapping) RequestUp(decode func(any) error, hub any) error { return m.requestUp(decode, hub) }
@@ -52,8 +52,8 @@ func (m *Mapping) RequestUp(decode func(any) error, hub any) error { return m.re
 // ResponseDown returns the old response for the hub's.
 func (m *Mapping) ResponseDown(hub any) (old any) { return m.responseDown(hub) }
 
-// Call makes a call of the hub's method on an agent that has the old one only: it converts the request, has invoke
-// send it and receive the answer, and fills the hub's response. What the old version cannot express is an
+// Call makes a call to the hub's method on an agent that has only the old one: it converts the request, makes invoke
+// send it and receive the answer, and fills the hub's response. A request that the old version cannot express is an
 // *UnsupportedError.
 func (m *Mapping) Call(hubRequest, hubResponse any, invoke func(request, response any) error) error {
 	request, err := m.requestDown(hubRequest)
@@ -69,7 +69,7 @@ func (m *Mapping) Call(hubRequest, hubResponse any, invoke func(request, respons
 
 // ArgumentError is a value of an old version's message that has no counterpart in the hub.
 type ArgumentError struct {
-	Field   string // as the old version calls it
+	Field   string // the old version's name
 	Value   string
 	Problem string
 }
@@ -86,7 +86,7 @@ func (e *ArgumentError) Error() string {
 // UnsupportedError is a request that an old version cannot express.
 type UnsupportedError struct {
 	Group   string
-	Version string // the first that can
+	Version string // the first version that can
 	What    string
 }
 

@@ -31,7 +31,7 @@ func decodeFrom(t *testing.T, request proto.Message) func(any) error {
 	return func(into any) error { return proto.Unmarshal(encoded, into.(proto.Message)) }
 }
 
-// A message mapped down to the old version and up again is unchanged: nothing lost, nothing invented.
+// A message that goes down to the old version and up again is unchanged: nothing is lost, nothing invented.
 func TestMappingsKeepEverything(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, g := range Groups() {
@@ -130,7 +130,7 @@ func scalar(random *rand.Rand, f protoreflect.FieldDescriptor) protoreflect.Valu
 	}
 }
 
-// The trap: drivers send context POD in the field that has the number of the hub's force.
+// The trap: drivers send the context POD in the field that has the number of the hub's force.
 func TestOldRmdirContextIsNotForce(t *testing.T) {
 	var rmdir Route
 	for _, r := range filesystem().Of("v1beta1") {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A tally counts methods by what the tables say about them.
+// A tally counts methods by their kind in the tables.
 type tally struct {
 	methods, hub int
 	kinds        map[Kind]int // of the methods that are not the hub's
@@ -29,8 +29,8 @@ func (t *tally) add(u tally) {
 }
 
 // prove compares the table of a group with the services of its versions: every method of every version has one row,
-// which is true of its messages, and every row has a method. It returns the faults as sentences for the author of a
-// new version.
+// which is right about its messages, and every row has a method. It describes faults in sentences for the person who
+// adds a version.
 func prove(g Group, services map[string]protoreflect.ServiceDescriptor) (tally, []string) {
 	counted := newTally()
 	var problems []string
@@ -85,7 +85,7 @@ func methodNames(service protoreflect.ServiceDescriptor) []string {
 	return names
 }
 
-// proposal returns the rows that a method's messages allow. It cannot know what the method means.
+// proposal returns the rows that the messages of a method allow. It cannot know the meaning of the method.
 func proposal(method protoreflect.MethodDescriptor, hub protoreflect.ServiceDescriptor) string {
 	var fitting []string
 	for i := range hub.Methods().Len() {
@@ -100,7 +100,7 @@ func proposal(method protoreflect.MethodDescriptor, hub protoreflect.ServiceDesc
 	return fmt.Sprintf("by its messages it may be of %s: %s", hub.FullName(), strings.Join(fitting, ", "))
 }
 
-// checkRoute proves that a row is true of the messages.
+// checkRoute proves that a row is right about the messages.
 func checkRoute(old, hub protoreflect.ServiceDescriptor, r Route) (problems []string) {
 	report := func(format string, arguments ...any) {
 		problems = append(problems, fmt.Sprintf("%s.%s", old.FullName(), r.Method)+fmt.Sprintf(format, arguments...))

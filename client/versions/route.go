@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Kind is how a method of an old version relates to the hub's.
+// Kind is the relation of a method of an old version to the hub's.
 type Kind string
 
 // The kinds. A method of the hub itself has no route.
 const (
-	// Same: request and response have the same bytes on the wire as the hub's, whatever the names.
+	// Same: request and response have the same bytes on the wire as the hub's, though names may differ.
 	Same Kind = "same bytes"
-	// Extra: the same, but for fields that one side lacks and the other leaves empty or does not read.
+	// Extra: the same, except for fields that one side lacks and the other leaves empty or does not read.
 	Extra Kind = "extra fields"
 	// Mapped: the messages differ; Mapping converts them.
 	Mapped Kind = "mapped"
-	// Alone: the hub has no such method; whoever serves the old version serves it directly.
+	// Alone: the hub has no such method; a server of the old version serves it directly.
 	Alone Kind = "alone"
 )
 
-// Route says where one method of one or more old versions lives.
+// Route maps a method of one or more old versions to the hub's.
 type Route struct {
 	In      string // the versions, blank-separated: "v1alpha1 v1beta1"
 	Method  string // its name there
@@ -44,7 +44,7 @@ func Groups() []Group {
 	return []Group{disk(), filesystem(), iscsi(), smb(), system(), volume()}
 }
 
-// Versions are the group's versions other than the hub, oldest first.
+// Versions returns the group's versions other than the hub, oldest first.
 func (g Group) Versions() []string {
 	var versions []string
 	for _, r := range g.Routes {
@@ -69,5 +69,5 @@ func (g Group) Of(version string) []Route {
 	return routes
 }
 
-// ServiceName is the full name of the group's service in a version: "v1beta1.Disk".
+// ServiceName returns the full name of the group's service in a version: "v1beta1.Disk".
 func (g Group) ServiceName(version string) string { return version + "." + g.Service }

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// relation returns how two methods' messages relate.
+// relation returns how the messages of two methods relate.
 func relation(old, hub protoreflect.MethodDescriptor) Kind {
 	pairs := [][2]protoreflect.MessageDescriptor{{old.Input(), hub.Input()}, {old.Output(), hub.Output()}}
 	kind := Same
@@ -28,7 +28,7 @@ func relation(old, hub protoreflect.MethodDescriptor) Kind {
 	return kind
 }
 
-// shape describes a message as its bytes show it: field numbers, types and labels, recursively, without names.
+// shape returns a message as its bytes show it: field numbers, types and labels, recursively, without names.
 func shape(m protoreflect.MessageDescriptor) string {
 	var fields []string
 	for i := range m.Fields().Len() {
@@ -60,7 +60,7 @@ func typeShape(f protoreflect.FieldDescriptor) string {
 	}
 }
 
-// named is a message with the names of its fields.
+// named returns a message with the names of its fields.
 func named(m protoreflect.MessageDescriptor) string {
 	var names []string
 	for i := range m.Fields().Len() {
@@ -71,7 +71,7 @@ func named(m protoreflect.MessageDescriptor) string {
 	return strings.Join(names, " ")
 }
 
-// overlap reports whether every field of a whose number b has too is of the same type there.
+// overlap reports whether every field of a that b has too, by number, has the same type there.
 func overlap(a, b protoreflect.MessageDescriptor) bool {
 	for i := range a.Fields().Len() {
 		f := a.Fields().Get(i)
@@ -82,7 +82,7 @@ func overlap(a, b protoreflect.MessageDescriptor) bool {
 	return true
 }
 
-// renamed lists the fields that mean the same under another name; all other fields with one number must have one name.
+// renamed holds the fields that mean the same under another name; all other fields with one number must have one name.
 func renamed() map[string]string {
 	return map[string]string{
 		"path": "target_path", "mount": "target_path", "size": "size_bytes", "diskSize": "total_bytes",

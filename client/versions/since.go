@@ -4,8 +4,8 @@ package versions
 
 import "slices"
 
-// Since is the first version in which the hub's method can be called, under whatever name: of disk and "GetDiskState",
-// v1beta2.
+// Since returns the first version in which the hub's method can be called, under any name: v1beta2 for the disk group's
+// "GetDiskState".
 func (g Group) Since(hubMethod string) string {
 	for _, v := range g.Versions() {
 		if slices.ContainsFunc(g.Of(v), func(r Route) bool { return r.Hub == hubMethod }) {

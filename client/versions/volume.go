@@ -10,8 +10,8 @@ import (
 	hub "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 )
 
-// volume is the volume group. Up to v1beta2 volumes are listed by a string disk id, of all partitions, and most names
-// are others.
+// volume is the volume group. Up to v1beta2, volumes are listed by a string disk id and for all partitions, and most
+// methods have other names.
 func volume() Group {
 	const strings, v1 = "v1alpha1 v1beta1 v1beta2", "v1beta3 v1"
 	return Group{Name: "volume", Service: "Volume", Hub: "v2alpha1", Routes: []Route{

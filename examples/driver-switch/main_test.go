@@ -59,7 +59,7 @@ func TestFailures(t *testing.T) {
 		{[]string{"-serial", "none", "-staging", staging}, `no disk has the serial number "none"`},
 		{[]string{"-staging", staging}, `no disk has the serial number ""`},
 		{[]string{"-serial", serial, "-staging", `C:\Windows`}, "is not within the working directories"},
-		{[]string{"-host-process", "-serial", serial}, "this is no Windows node"},
+		{[]string{"-host-process", "-serial", serial}, "this is not a Windows node"},
 	} {
 		if runtime.GOOS == "windows" && c.args[0] == "-host-process" {
 			continue // there it works on this machine

@@ -13,12 +13,12 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 )
 
-// ErrNoTable says that a medium holds no GUID partition table: neither header has the signature.
+// ErrNoTable means that a medium holds no GUID partition table: neither header has the signature.
 var ErrNoTable = errors.New("no GUID partition table")
 
-// Read reads the table of a medium of so many bytes: the primary one, or the backup when the primary is damaged. The
-// backup is looked for where the primary header says, and in the last sector. ErrNoTable: no sign of a table; other
-// errors: a table that cannot be used, or a failed read.
+// Read reads the table of a medium of the given size: the primary one, or the backup if the primary is damaged. It looks
+// for the backup where the primary header points, and in the last sector. ErrNoTable: no sign of a table; other errors:
+// a table that cannot be used, or a failed read.
 func Read(r io.ReaderAt, sectorSize int, sizeBytes int64) (*Table, error) {
 	sectors := uint64(sizeBytes) / uint64(sectorSize)
 	if sizeBytes < 0 || sectors < 4 {
@@ -86,7 +86,7 @@ func (m medium) header(lba uint64) (header, error) {
 	arraySectors := (uint64(slots)*entrySize + uint64(m.sectorSize) - 1) / uint64(m.sectorSize)
 	switch {
 	case le.Uint64(b[24:]) != lba:
-		return header{}, fmt.Errorf("header in sector %d: says it is in sector %d", lba, le.Uint64(b[24:]))
+		return header{}, fmt.Errorf("header in sector %d: claims to be in sector %d", lba, le.Uint64(b[24:]))
 	case entry != entrySize || slots == 0 || slots > maxSlots:
 		return header{}, fmt.Errorf("header in sector %d: %d entries of %d bytes", lba, slots, entry)
 	case h.other >= 1<<62 || h.firstUsable > h.lastUsable || h.lastUsable >= m.sectors ||

@@ -8,7 +8,7 @@ import (
 	"unicode/utf16"
 )
 
-// Block is a run of bytes and where on the medium it belongs.
+// Block is a run of bytes and its place on the medium.
 type Block struct {
 	Offset int64
 	Data   []byte
@@ -23,8 +23,8 @@ const (
 	bootSignature = 510
 )
 
-// Encode returns the blocks of the table: protective MBR with the primary header and array, and the backup's array
-// with its header. Boot code in the MBR is not kept.
+// Encode returns the blocks of the table: the protective MBR with the primary header and array, and the backup array with
+// its header. Boot code in the MBR is lost.
 func (t *Table) Encode() []Block {
 	sector := int64(t.SectorSize)
 	array := t.encodeArray()
@@ -42,8 +42,8 @@ func (t *Table) Encode() []Block {
 	return []Block{{0, front}, {int64(backupArrayLBA) * sector, back}}
 }
 
-// BackupBlock is the place of the backup array and header, filled with zeros: what is left to clear when the table
-// moves to a larger medium.
+// BackupBlock returns the place of the backup array and header, filled with zeros: writing it clears the old backup when
+// the medium becomes larger.
 func (t *Table) BackupBlock() Block {
 	first := t.Sectors - 1 - t.arraySectors()
 	return Block{int64(first) * int64(t.SectorSize), make([]byte, (t.arraySectors()+1)*uint64(t.SectorSize))}
@@ -77,7 +77,7 @@ func (t *Table) header(b, array []byte, self, other, arrayLBA uint64) {
 	le.PutUint32(b[16:], crc32.ChecksumIEEE(b[:headerSize])) // computed while the field itself is zero
 }
 
-// encodeArray gives the entry array, padded to whole sectors.
+// encodeArray returns the entry array, padded to whole sectors.
 func (t *Table) encodeArray() []byte {
 	le := binary.LittleEndian
 	b := make([]byte, t.arraySectors()*uint64(t.SectorSize))

@@ -7,7 +7,7 @@ import (
 	"hash/crc32"
 )
 
-// fix gives the primary header of a medium its signature, place and good checksums.
+// fix writes the signature, the place and correct checksums to the primary header of a medium.
 func fix(m disk) {
 	le := binary.LittleEndian
 	h := m[512:1024]

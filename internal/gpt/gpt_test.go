@@ -161,7 +161,7 @@ func FuzzRead(f *testing.F) {
 		m := make(disk, 128<<10)
 		copy(m[1024:34*512], entries)
 		copy(m[512:1024], head)
-		if sign { // so that the fields behind the checksums are reached
+		if sign { // so that the parser gets past the checksums
 			fix(m)
 		}
 		table, err := Read(m, 512, int64(len(m)))

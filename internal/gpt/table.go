@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	entrySize    = 128 // bytes of one entry; the specification allows more, nobody writes it
-	defaultSlots = 128 // what Windows and every other tool make
+	entrySize    = 128 // bytes of one entry; the specification allows more, but no tool writes more
+	defaultSlots = 128 // as Windows and every other tool make it
 	maxSlots     = 1024
 	nameUnits    = 36 // UTF-16 units of a partition name
 )
 
 // Partition is one used entry of a table.
 type Partition struct {
-	Slot       int // index of the entry in the array, from 0; stays as long as the partition exists
+	Slot       int // index of the entry in the array, from 0; constant while the partition exists
 	Type, ID   guid.GUID
 	First      uint64 // first sector
 	Last       uint64 // last sector, inclusive
@@ -27,25 +27,25 @@ type Partition struct {
 	Name       string
 }
 
-// Sectors is the length of the partition in sectors.
+// Sectors returns the length of the partition in sectors.
 func (p Partition) Sectors() uint64 { return p.Last - p.First + 1 }
 
 // Table is a GUID partition table. Sectors are counted in SectorSize bytes.
 type Table struct {
 	DiskID      guid.GUID
 	SectorSize  int
-	Sectors     uint64 // size of the medium that the table was made for: the backup header is in the last of them
+	Sectors     uint64 // size of the medium for which the table was made; the last sector holds the backup header
 	FirstUsable uint64
 	LastUsable  uint64
-	Slots       int // entries that the array has room for
+	Slots       int // capacity of the entry array
 	Partitions  []Partition
 	FromBackup  bool // the primary header or array was damaged
 }
 
-// ErrTooSmall says that a medium has no room for a table.
+// ErrTooSmall means that a medium has no room for a table.
 var ErrTooSmall = errors.New("the medium is too small for a GUID partition table")
 
-// New returns an empty table with 128 slots for a medium of so many bytes. SectorSize is 512 or 4096.
+// New returns an empty table with 128 slots for a medium of the given size. SectorSize is 512 or 4096.
 func New(diskID guid.GUID, sectorSize int, sizeBytes int64) (*Table, error) {
 	t := &Table{DiskID: diskID, SectorSize: sectorSize, Slots: defaultSlots}
 	t.FirstUsable = 2 + t.arraySectors()
@@ -55,7 +55,7 @@ func New(diskID guid.GUID, sectorSize int, sizeBytes int64) (*Table, error) {
 	return t, nil
 }
 
-// Resize makes the table one for a medium of so many bytes: the usable end and the place of the backup move.
+// Resize adapts the table to a medium of the given size: the usable end and the place of the backup move.
 func (t *Table) Resize(sizeBytes int64) error {
 	if sizeBytes < 0 {
 		return ErrTooSmall
@@ -74,7 +74,7 @@ func (t *Table) Resize(sizeBytes int64) error {
 	return nil
 }
 
-// arraySectors is how many sectors the entry array takes.
+// arraySectors returns how many sectors the entry array takes.
 func (t *Table) arraySectors() uint64 {
 	return uint64((t.Slots*entrySize + t.SectorSize - 1) / t.SectorSize)
 }
@@ -86,8 +86,8 @@ func (t *Table) Sorted() []Partition {
 	return sorted
 }
 
-// Check reports what makes the table one that nobody should write: partitions outside the usable area, that overlap,
-// or that share a slot.
+// Check returns an error if the table must not be written: if partitions lie outside the usable area, overlap or share
+// a slot.
 func (t *Table) Check() error {
 	slots := map[int]bool{}
 	byStart := append([]Partition(nil), t.Partitions...)

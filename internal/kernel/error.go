@@ -8,7 +8,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Error is a failed kernel call: the Win32 function, what it was called on, and the code that Windows gave.
+// Error is a failed kernel call: the Win32 function, its object and the code that Windows returned.
 // errors.Is(err, win32.ERROR_X) tests the code.
 type Error struct {
 	Function string      // as in Microsoft's documentation: "SetVolumeMountPointW"
@@ -23,5 +23,5 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s %s: %v", e.Function, e.Object, e.Code)
 }
 
-// Unwrap gives the Win32 code.
+// Unwrap returns the Win32 code.
 func (e *Error) Unwrap() error { return e.Code }

@@ -2,10 +2,10 @@
 
 package kernel
 
-// Firmware is what the machine's firmware left in memory.
+// Firmware gives access to the tables that the machine's firmware left in memory.
 type Firmware interface {
-	// SystemFirmwareTable returns a table of a provider (GetSystemFirmwareTable). ERROR_INVALID_FUNCTION: there is no
-	// such provider.
+	// SystemFirmwareTable returns a table of a provider (GetSystemFirmwareTable). ERROR_INVALID_FUNCTION: no such
+	// provider.
 	SystemFirmwareTable(provider, id uint32) ([]byte, error)
 }
 

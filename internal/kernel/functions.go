@@ -2,10 +2,11 @@
 
 package kernel
 
-// Functions lists what Call.Function can be: the methods of Kernel and of Handle, of which Close passes no interceptor.
+// Functions lists the possible values of Call.Function: the methods of Kernel and of Handle. Close is missing because it
+// passes no interceptor.
 //
-// It is written down because asking the interfaces at run time (reflect.Type.MethodByName) would make the linker keep
-// every exported method of every type in the program: a fifth of the agent.
+// The list is written by hand because querying the interfaces at run time (reflect.Type.MethodByName) would make the
+// linker keep every exported method of every type in the program, which is a fifth of the agent.
 func Functions() []string {
 	return []string{
 		// Devices

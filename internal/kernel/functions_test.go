@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 )
 
-// TestFunctions: a method missing from the list could neither be disturbed by a fault nor appear in a metric.
+// TestFunctions: a method missing from the list could not have faults or a metric.
 func TestFunctions(t *testing.T) {
 	var want []string
 	for _, methods := range []reflect.Type{reflect.TypeFor[kernel.Kernel](), reflect.TypeFor[kernel.Handle]()} {

@@ -4,21 +4,21 @@ package kernel
 
 import "context"
 
-// Call names one kernel call for those who watch or disturb it.
+// Call describes one kernel call to interceptors.
 type Call struct {
 	Function string // the Kernel or Handle method: "DeviceIoControl", "SetVolumeMountPoint"
-	Object   string // the path that the call, or its handle's opening, named; never a secret
+	Object   string // the path that was passed to the call or that opened its handle; never a secret
 	Code     uint32 // the control code or information class, 0 where there is none
-	Argument string // what else the call names: a volume, a file system; never a secret
-	Part     int    // the number, from 1, of one among several that an operation asks side by side; 0: it asks nothing else meanwhile
-	Input    []byte // of a control code or an information class, to be read until the call returns
+	Argument string // a further object: a volume, a file system; never a secret
+	Part     int    // the number, from 1, of the object among those that an operation asks side by side; 0: it asks no other
+	Input    []byte // of a control code or an information class; may be read until the call returns
 }
 
-// Interceptor stands around every kernel call: it may look, wait, fail instead of calling do, or fail after it. The
-// context is that of the RPC on whose behalf the call is made; it does not cancel the call.
+// Interceptor wraps every kernel call: it may observe, wait, fail instead of calling do, or fail after it. The context
+// is that of the RPC on whose behalf the call is made; it does not cancel the call.
 type Interceptor func(ctx context.Context, call Call, do func() error) error
 
-// Chain combines interceptors; the first is outermost. Nil ones are skipped; of none, Chain is nil.
+// Chain combines interceptors; the first is outermost. Nil ones are skipped; without any, Chain returns nil.
 func Chain(interceptors ...Interceptor) Interceptor {
 	var chain Interceptor
 	for i := len(interceptors) - 1; i >= 0; i-- {
@@ -36,8 +36,8 @@ func Chain(interceptors ...Interceptor) Interceptor {
 	return chain
 }
 
-// Intercept returns k with every call, also those on handles that it opens, passing through the interceptor. A nil
-// interceptor gives k itself.
+// Intercept returns k with every call passing through the interceptor, also the calls on handles that it opens. With a
+// nil interceptor it returns k itself.
 func Intercept(ctx context.Context, k Kernel, interceptor Interceptor) Kernel {
 	if interceptor == nil {
 		return k
@@ -55,7 +55,7 @@ func (k *intercepted) do(function, object string, f func() error) error {
 	return k.around(k.ctx, Call{Function: function, Object: object}, f)
 }
 
-// doWith is do for a call that names something else besides its object.
+// doWith is do for a call that has an argument besides its object.
 func (k *intercepted) doWith(function, object, argument string, f func() error) error {
 	return k.around(k.ctx, Call{Function: function, Object: object, Argument: argument}, f)
 }
@@ -81,7 +81,7 @@ func (k *intercepted) OpenFile(dir Handle, name string, how OpenHow) (Handle, er
 	return k.open("OpenFile", object, func() (Handle, error) { return k.kernel.OpenFile(dir, name, how) })
 }
 
-// open closes the handle when the interceptor fails the call after it took effect: nobody else could.
+// open closes the handle if the interceptor fails the call after it took effect: no caller could.
 func (k *intercepted) open(function, object string, open func() (Handle, error)) (Handle, error) {
 	var h Handle
 	err := k.do(function, object, func() (err error) { h, err = open(); return err })
@@ -174,5 +174,5 @@ func (h *interceptedHandle) SetInformation(class uint32, in []byte) error {
 	return h.do("SetInformation", class, in, func() error { return h.handle.SetInformation(class, in) })
 }
 
-// Close is not intercepted: it cannot fail in a way that anyone could act on, and must always happen.
+// Close is not intercepted: it must always happen, and no caller could act on a failure.
 func (h *interceptedHandle) Close() error { return h.handle.Close() }

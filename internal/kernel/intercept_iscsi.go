@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// portalName names a portal for those who watch.
+// portalName names a portal for interceptors.
 func portalName(portal []byte) string {
 	p, err := win32.ParseISCSITargetPortal(portal)
 	if err != nil {

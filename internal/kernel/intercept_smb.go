@@ -7,7 +7,7 @@ func (k *intercepted) SMBGlobalMappings() (mappings []SMBGlobalMapping, err erro
 	return mappings, err
 }
 
-// The call shows neither user nor password.
+// The interceptor sees neither the user nor the password.
 func (k *intercepted) CreateSMBGlobalMapping(remotePath, userName string, password Secret, requirePrivacy bool) error {
 	return k.do("CreateSMBGlobalMapping", remotePath, func() error {
 		return k.kernel.CreateSMBGlobalMapping(remotePath, userName, password, requirePrivacy)

@@ -4,22 +4,22 @@ package kernel
 
 import "github.com/kubernetes-csi/csi-proxy/internal/win32"
 
-// ISCSI is the iSCSI initiator service, as iscsidsc.dll offers it. All methods need the service MSiSCSI to run and fail
-// with win32.ISDSC_SERVICE_NOT_RUNNING, or a code of the RPC run time, when it does not. An *Error whose code
-// is a warning (win32.Errno.IsISCSIWarning) comes with the result: what was asked for has been done.
+// ISCSI is the iSCSI initiator service, as iscsidsc.dll offers it. If the service MSiSCSI is not running, all methods
+// fail with win32.ISDSC_SERVICE_NOT_RUNNING or a code of the RPC run time. An *Error whose code is a warning
+// (win32.Errno.IsISCSIWarning) comes with a result: the call did what was asked.
 //
 // A portal is an encoded win32.ISCSITargetPortal. Arrays come as the bytes of count structures.
 type ISCSI interface {
 	// AddISCSISendTargetPortal registers a portal, persistently, for any initiator and with no login options
-	// (AddIScsiSendTargetPortalW). ISDSC_TARGET_PORTAL_ALREADY_EXISTS: it is registered.
+	// (AddIScsiSendTargetPortalW). ISDSC_TARGET_PORTAL_ALREADY_EXISTS: it is already registered.
 	AddISCSISendTargetPortal(portal []byte) error
 
 	// ReportISCSISendTargetPortals lists the registered portals, as win32.ISCSITargetPortalInfo
 	// (ReportIScsiSendTargetPortalsW).
 	ReportISCSISendTargetPortals() (portals []byte, count int, err error)
 
-	// RefreshISCSISendTargetPortal asks a registered portal for its targets, as the initiator and port that it was
-	// reported with (RefreshIScsiSendTargetPortalW). An empty initiator is any.
+	// RefreshISCSISendTargetPortal asks a registered portal for its targets, with the initiator and port with which the
+	// portal was reported (RefreshIScsiSendTargetPortalW). An empty initiator means any.
 	RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error
 
 	// RemoveISCSISendTargetPortal forgets a registered portal (RemoveIScsiSendTargetPortalW).
@@ -39,17 +39,17 @@ type ISCSI interface {
 	// (GetDevicesForIScsiSessionW).
 	DevicesForISCSISession(session win32.ISCSIUniqueID) (devices []byte, count int, err error)
 
-	// ISCSIPersistentLogins lists the logins that Windows makes again after each start, as
-	// win32.PersistentISCSILogin (ReportIScsiPersistentLoginsW). The bytes may hold secrets: clear them after use.
+	// ISCSIPersistentLogins lists the logins that Windows repeats after each start, as win32.PersistentISCSILogin
+	// (ReportIScsiPersistentLoginsW). The bytes may hold secrets: clear them after use.
 	ISCSIPersistentLogins() (logins []byte, count int, err error)
 
-	// RemoveISCSIPersistentTarget forgets a persistent login, with the values that it was reported with
+	// RemoveISCSIPersistentTarget forgets a persistent login, given by the values with which it was reported
 	// (RemoveIScsiPersistentTargetW).
 	RemoveISCSIPersistentTarget(initiator string, initiatorPort uint32, target string, portal []byte) error
 
-	// LoginISCSITarget makes a session with a known target, which then is there until it is logged out or Windows
-	// restarts; a persistent login is made again then (LoginIScsiTargetW, for any initiator, without mappings and
-	// keys). It keeps nothing of the login.
+	// LoginISCSITarget makes a session with a known target, which lasts until a logout or until Windows restarts;
+	// Windows then repeats a persistent login (LoginIScsiTargetW, for any initiator, without mappings and keys). The
+	// method keeps no part of the login.
 	LoginISCSITarget(login ISCSILogin) (session win32.ISCSIUniqueID, err error)
 
 	// LogoutISCSITarget ends a session (LogoutIScsiTarget). ISDSC_DEVICE_BUSY_ON_SESSION: a device of it is in use.
@@ -60,14 +60,14 @@ type ISCSI interface {
 	SetISCSIInitiatorCHAPSharedSecret(secret Secret) error
 }
 
-// ISCSISessions is a buffer that GetIScsiSessionListW filled. It holds pointers to itself, as numbers.
+// ISCSISessions is a buffer filled by GetIScsiSessionListW. It holds pointers into itself, as numbers.
 type ISCSISessions struct {
 	Buffer []byte
 	Base   uint64 // the address of the buffer that the pointers are relative to
 	Count  int
 }
 
-// ISCSILogin is what LoginIScsiTargetW is told. The fields behind Portal are those of ISCSI_LOGIN_OPTIONS.
+// ISCSILogin holds the parameters of LoginIScsiTargetW. The fields after Portal are those of ISCSI_LOGIN_OPTIONS.
 type ISCSILogin struct {
 	Target string
 	Portal []byte

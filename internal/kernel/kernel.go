@@ -4,7 +4,7 @@ package kernel
 
 // Kernel is one Windows node as its storage administration sees it. Every method fails with *Error, which carries
 // the Win32 code. Methods are safe for concurrent use. None takes a context: a synchronous Win32 call cannot be
-// abandoned safely, so whoever needs a deadline waits for the call on another goroutine.
+// abandoned safely, so a caller with a deadline waits for the call on another goroutine.
 type Kernel interface {
 	Devices
 	Files
@@ -26,7 +26,7 @@ type Devices interface {
 	// control codes that need no access right; see win32.GENERIC_READ and win32.GENERIC_WRITE.
 	OpenDevice(path string, access uint32) (Handle, error)
 
-	// ReenumerateDevices looks for devices that came or went and returns when that is done
+	// ReenumerateDevices makes Windows look for devices that came or went, and returns when Windows is done
 	// (CM_Locate_DevNodeW of the root, CM_Reenumerate_DevNode with CM_REENUMERATE_SYNCHRONOUS).
 	ReenumerateDevices() error
 }
@@ -35,7 +35,7 @@ type Devices interface {
 type Files interface {
 	// OpenFile opens or creates one file or directory (NtCreateFile, synchronous, for backup intent). With a nil
 	// dir, name is an absolute \\?\ path; otherwise it is exactly one path component below the directory dir and is
-	// not interpreted further: . and .. are not special and no short name is expanded by us.
+	// not interpreted further: . and .. are not special, and the kernel expands no short names.
 	OpenFile(dir Handle, name string, how OpenHow) (Handle, error)
 
 	// SystemWindowsDirectory returns the directory of the running Windows, C:\Windows on most nodes
@@ -43,7 +43,7 @@ type Files interface {
 	SystemWindowsDirectory() (string, error)
 }
 
-// OpenHow says how NtCreateFile opens: its parameters under their Win32 names, values in package win32.
+// OpenHow holds the parameters of NtCreateFile under their Win32 names; the values are in package win32.
 type OpenHow struct {
 	Access      uint32 // win32.FILE_LIST_DIRECTORY, win32.DELETE and so on; SYNCHRONIZE is implied
 	Share       uint32 // win32.FILE_SHARE_READ and so on
@@ -54,17 +54,17 @@ type OpenHow struct {
 // Handle is an open disk, volume, file or directory. Calls on one handle may be concurrent.
 type Handle interface {
 	// DeviceIoControl sends a control code with its input buffer, in, and returns how many bytes of out were
-	// written. On ERROR_MORE_DATA n bytes of out are valid as well; on ERROR_INSUFFICIENT_BUFFER none are.
+	// written. On ERROR_MORE_DATA, n bytes of out are valid as well; on ERROR_INSUFFICIENT_BUFFER, none are.
 	DeviceIoControl(code uint32, in, out []byte) (n int, err error)
 
 	// ReadAt reads from a disk or volume. Offset and length are multiples of the sector size (ReadFile with an
-	// OVERLAPPED offset). Reading at or past the end gives io.EOF.
+	// OVERLAPPED offset). Reading at or past the end returns io.EOF.
 	ReadAt(p []byte, offset int64) (int, error)
 
 	// Flush writes cached data through to the medium (FlushFileBuffers). A volume handle flushes the volume.
 	Flush() error
 
-	// FinalPath returns the path of what is open, links resolved (GetFinalPathNameByHandleW): with
+	// FinalPath returns the path of the open object, links resolved (GetFinalPathNameByHandleW): with
 	// win32.VOLUME_NAME_DOS \\?\C:\dir or \\?\UNC\server\share\dir, with win32.VOLUME_NAME_GUID
 	// \\?\Volume{GUID}\dir.
 	FinalPath(volumeName uint32) (string, error)
@@ -80,7 +80,7 @@ type Handle interface {
 	Close() error
 }
 
-// Volumes is the mount manager's and the file systems' view of volumes.
+// Volumes is the view of volumes that the mount manager and the file systems have.
 type Volumes interface {
 	// VolumeNames lists the volume names, each \\?\Volume{GUID}\ (FindFirstVolumeW, FindNextVolumeW).
 	VolumeNames() ([]string, error)

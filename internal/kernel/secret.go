@@ -8,15 +8,15 @@ import (
 	"log/slog"
 )
 
-// redacted is what is shown for every Secret, an empty one too: even its length is nobody's business.
+// redacted is shown for every Secret, also an empty one, so that not even the length shows.
 const redacted = "[redacted]"
 
-// Secret is a password or another shared secret. However it is printed, logged or encoded, it shows as [redacted]; only
-// in an unexported field of a printed struct it could not hide, so it is never kept in one that is printed. The
-// zero value is the empty secret.
+// Secret is a password or another shared secret. However it is printed, logged or encoded, it shows as [redacted]. It
+// cannot hide in an unexported field of a printed struct, so no printed struct has such a field. The zero value is the
+// empty secret.
 type Secret []byte
 
-// Wipe overwrites the secret with zeros. Copies that were made of it stay.
+// Wipe overwrites the secret with zeros. Copies of it stay.
 func (s Secret) Wipe() { clear(s) }
 
 // String hides the secret.

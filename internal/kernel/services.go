@@ -4,28 +4,29 @@ package kernel
 
 // Services is the Service Control Manager's view of the node's services.
 type Services interface {
-	// QueryService tells how a service is configured and what it does now (OpenSCManagerW with SC_MANAGER_CONNECT,
+	// QueryService returns the configuration and the state of a service (OpenSCManagerW with SC_MANAGER_CONNECT,
 	// OpenServiceW with SERVICE_QUERY_CONFIG and SERVICE_QUERY_STATUS, QueryServiceConfigW, QueryServiceStatusEx).
-	// The name is the service's, not its display name, in any case. ERROR_SERVICE_DOES_NOT_EXIST: there is none.
+	// The name is the service name, not the display name, in upper or lower case. ERROR_SERVICE_DOES_NOT_EXIST: there
+	// is no such service.
 	QueryService(name string) (Service, error)
 
-	// StartService has a service started, and those that it depends on first, and does not wait until they run
+	// StartService requests the start of a service, after those that it depends on, and does not wait until they run
 	// (OpenServiceW with SERVICE_START, StartServiceW without arguments). ERROR_SERVICE_ALREADY_RUNNING: it is not
 	// stopped.
 	StartService(name string) error
 
-	// StopService has a service stop and does not wait until it has (OpenServiceW with SERVICE_STOP, ControlService
+	// StopService requests the stop of a service and does not wait for it (OpenServiceW with SERVICE_STOP, ControlService
 	// with SERVICE_CONTROL_STOP). ERROR_SERVICE_NOT_ACTIVE: it is stopped. ERROR_SERVICE_CANNOT_ACCEPT_CTRL: it is
 	// between two states. ERROR_DEPENDENT_SERVICES_RUNNING: see DependentServices.
 	StopService(name string) error
 
-	// DependentServices names the services that depend on one, directly or not, and are not stopped: in the order in
-	// which they can be stopped (OpenServiceW with SERVICE_ENUMERATE_DEPENDENTS, EnumDependentServicesW with
-	// SERVICE_ACTIVE, which gives them in reverse start order).
+	// DependentServices names the services that depend on a service, directly or not, and are not stopped, in the order
+	// in which they can be stopped (OpenServiceW with SERVICE_ENUMERATE_DEPENDENTS, EnumDependentServicesW with
+	// SERVICE_ACTIVE, which returns them in reverse start order).
 	DependentServices(name string) ([]string, error)
 }
 
-// Service is what the Service Control Manager tells of one service; numbers are those of QUERY_SERVICE_CONFIGW and
+// Service is the Service Control Manager's record of a service; the numbers are those of QUERY_SERVICE_CONFIGW and
 // SERVICE_STATUS_PROCESS.
 type Service struct {
 	DisplayName  string
@@ -38,5 +39,5 @@ type Service struct {
 	ServiceExitCode uint32
 	CheckPoint      uint32 // grows while a pending state makes progress
 	WaitHint        uint32 // milliseconds until the next step of a pending state
-	ProcessID       uint32 // 0 when it does not run
+	ProcessID       uint32 // 0 when it is not running
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 )
 
-// An operation that has to ask many disks or volumes asks them side by side. One that does not answer is left out after
-// a while, shows in the log and among what is running, and keeps nobody from the answers of the others.
+// An operation that asks many disks or volumes asks them side by side. One that does not answer in time is left out: it
+// shows in the log and among the running operations, and does not hold up the answers of the others.
 const (
-	askWidth = 16              // how many are asked at once
-	askTime  = 5 * time.Second // how long each is waited for
+	askWidth = 16              // objects asked at the same time
+	askTime  = 5 * time.Second // wait for each
 )
 
-// answer is what one of those asked said.
+// answer is the answer of one object.
 type answer[T any] struct {
 	value T
 	err   error
@@ -42,8 +42,8 @@ func askEach[T any](o *op, objects []object, f func(o *op, i int) (T, error)) []
 	return answers
 }
 
-// ask asks one object on a goroutine of its own, which goes on when it is no longer waited for. Part is its number among
-// those that are asked side by side.
+// ask asks one object on a goroutine of its own, which continues after the wait for it ends. Part is the object's number
+// among those asked side by side.
 func ask[T any](o *op, x object, part int, f func(o *op) (T, error)) (T, error) {
 	n, what := o.node, on(o.operation.verb, x)
 	var zero T
@@ -68,12 +68,13 @@ func ask[T any](o *op, x object, part int, f func(o *op) (T, error)) (T, error) 
 		return value, err
 	case <-limit.C:
 		n.abandon(entry)
-		klog.FromContext(o.ctx).Error(nil, "What does not answer is left out", "object", x, "call", o.operation, "waited", patience)
+		klog.FromContext(o.ctx).Error(nil, "An object that does not answer is left out", "object", x, "call", o.operation, "waited", patience)
 		return zero, errorf(Unavailable, reason.NotAnswering, "%s has not answered within %v", x, patience)
 	}
 }
 
-// askTime is how long an operation waits for one of many: never so long that its own caller gives up because of it.
+// askTime returns how long an operation waits for one of many objects: short enough that its own caller does not give up
+// because of it.
 func (o *op) askTime() time.Duration {
 	if left := time.Until(o.deadline); left > 0 {
 		return min(askTime, left/2)
@@ -81,7 +82,7 @@ func (o *op) askTime() time.Duration {
 	return askTime
 }
 
-// partKernel is the kernel for one of those that are asked side by side: what watches the calls learns which.
+// partKernel returns the kernel for one of the objects asked side by side; the interceptor learns which one.
 func (n *Node) partKernel(ctx context.Context, part int) kernel.Kernel {
 	if n.around == nil {
 		return n.kernel

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Objects asked side by side answer in order, and one that hangs is left out after a while, is listed as running, is not
-// asked again and again, and delays nobody once it is known to hang.
+// Objects asked side by side answer in order. One that hangs is left out after a while, is listed as running, is not
+// asked again and again, and delays no caller once it is known to hang.
 func TestOneOfManyThatHangsIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := bare(t, nil)
@@ -117,8 +117,8 @@ func TestAskingIsBounded(t *testing.T) {
 	})
 }
 
-// A read that hangs on its way, at a share or volume that its path leads through, refuses reads of that share or volume
-// and of no other.
+// While a read hangs on its way, at a share or volume that its path leads through, other reads there are refused, and
+// only those.
 func TestHangingCountsWhereItHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := bare(t, nil)

@@ -16,13 +16,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// probeLength is how much of a disk's or volume's beginning and end has to be zero for it to count as blank. Every
-// partition table, file system and volume manager in use leaves a mark there.
+// probeLength is how much of the beginning and of the end of a disk or volume must be zero for it to count as blank.
+// Every partition table, file system and volume manager in use leaves a mark there.
 const probeLength = 1 << 20
 
-// mayBePartitioned refuses a disk without data partitions that is not blank all the same. One exception: a GPT that
-// holds at most the Microsoft Reserved partition, with nothing else on the disk, is what an interrupted PartitionDisk
-// or an initialised disk looks like, and losing it loses nothing.
+// mayBePartitioned refuses a disk that has no data partition and still is not blank. The one exception is a GPT with at
+// most the Microsoft Reserved partition and nothing else on the disk: an interrupted PartitionDisk or a freshly
+// initialised disk looks like that, and losing it loses nothing.
 func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 	geometry, err := d.geometry()
 	if err != nil {
@@ -36,7 +36,7 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 			return noRoom(d.number, err)
 		}
 	case win32.PARTITION_STYLE_MBR:
-		// Some blank media read back as an MBR without signature and entries.
+		// Some blank media read back as an MBR without a signature or entries.
 		if used := func(p win32.Partition) bool { return p.Length != 0 || p.MBRType != 0 }; layout.Signature != 0 || slices.ContainsFunc(layout.Partitions, used) {
 			found = "an MBR partition table"
 		}
@@ -50,14 +50,14 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 		return nil
 	}
 	return errorf(FailedPrecondition, reason.DiskNotBlank,
-		"disk %d is not blank: it holds %s; it is not partitioned, so that nothing is lost. Clear the disk if its content is not needed", d.number, found)
+		"disk %d is not blank: it holds %s; it is left as it is, so that nothing is lost. Clear the disk if its content is not needed", d.number, found)
 }
 
 // span is a range of bytes, end excluded.
 type span struct{ start, end int64 }
 
-// unusedSpans are the parts of a GPT disk that no partition occupies and where data would show: the beginning and the
-// end of the usable area, and where a data partition would begin.
+// unusedSpans returns the parts of a GPT disk that no partition occupies and where data would show: the beginning and
+// the end of the usable area, and the place where a data partition would begin.
 func unusedSpans(layout win32.DriveLayout) ([]span, error) {
 	_, data, err := win32.PlanDataPartition(layout, msrLength, guid.NewV4)
 	if err != nil {
@@ -71,7 +71,7 @@ func unusedSpans(layout win32.DriveLayout) ([]span, error) {
 	return []span{{start, head}, {data.StartingOffset, data.StartingOffset + probeLength}, {end - probeLength, end}}, nil
 }
 
-// contentOf says what stands in the given parts of a disk or volume, or "" when they are all zero.
+// contentOf names the content of the given parts of a disk or volume, or returns "" when they are all zero.
 func contentOf(h kernel.Handle, probes []span, size int64) (string, error) {
 	for _, probe := range probes {
 		probe.start, probe.end = max(probe.start, 0), min(probe.end, size)

@@ -9,27 +9,28 @@ import (
 )
 
 // A change runs on a goroutine of its own, so that a caller can give up at its deadline while a kernel call that cannot
-// be abandoned runs to its end with its locks held.
+// be abandoned runs to its end and keeps its locks.
 
-// flight is a change under way and everybody who waits for its result.
+// flight is a change under way, with the callers that wait for its result.
 type flight struct {
 	done    chan struct{}
 	value   any
 	err     error
 	waiting int
-	begun   bool               // has its locks; from now on it runs to its end
-	cancel  context.CancelFunc // ends the wait for locks when the last caller has gone
+	begun   bool               // it has its locks and now runs to its end
+	cancel  context.CancelFunc // ends the wait for locks once the last caller has left
 }
 
-// change runs an operation that changes something, with the locks of its objects. An identical one that is running is
-// joined: it holds or awaits the same locks, so nothing that this caller has seen finished can lie between its steps.
+// change runs an operation that changes something and holds the locks of its objects meanwhile. A caller joins an
+// identical operation that is already running: that one holds or awaits the same locks, so nothing that this caller saw
+// finish can lie between its steps.
 func (n *Node) change(ctx context.Context, what operation, f func(o *op) error) error {
 	_, err := changeTo(ctx, n, what, nil, func(o *op) (struct{}, error) { return struct{}{}, f(o) })
 	return err
 }
 
-// changeWith is change for a caller that has to clean up: finally, unless it is nil, is called once when this call's
-// function has run, or will not run any more.
+// changeWith is change for a caller that must clean up: finally, unless nil, is called once, after this call's function
+// has run or when it is certain not to run.
 func (n *Node) changeWith(ctx context.Context, what operation, finally func(), f func(o *op) error) error {
 	_, err := changeTo(ctx, n, what, finally, func(o *op) (struct{}, error) { return struct{}{}, f(o) })
 	return err
@@ -81,14 +82,14 @@ func (n *Node) fly(ctx context.Context, what operation, finally func(), f func(o
 		}
 		fl.err = o.run(func() (err error) { fl.value, err = o.perform(fl, f); return err })
 		n.tell(what, fl.outcome())
-		n.end(entry, held) // first: a caller that has its answer does not find the operation under way
+		n.end(entry, held) // first: a caller that has its answer must not find the operation still running
 		close(fl.done)
 	})
 	return fl
 }
 
-// perform takes the locks and runs f. The flight leaves the register before the locks are released, so that nobody joins
-// a call that others may already have overtaken.
+// perform takes the locks and runs f. The flight leaves the register before the locks are released, so that no caller
+// joins an operation that others may already have overtaken.
 func (o *op) perform(fl *flight, f func(o *op) (any, error)) (value any, err error) {
 	n, what := o.node, o.operation
 	defer n.land(what, fl)
@@ -109,7 +110,7 @@ func (o *op) perform(fl *flight, f func(o *op) (any, error)) (value any, err err
 	return f(o)
 }
 
-// outcome is what became of a flight that is over.
+// outcome returns how a finished flight ended.
 func (fl *flight) outcome() Event {
 	if fl.begun {
 		return Ended
@@ -117,7 +118,7 @@ func (fl *flight) outcome() Event {
 	return Dropped
 }
 
-// land takes a flight out of the register, unless another has its place already.
+// land removes a flight from the register, unless another has already taken its place.
 func (n *Node) land(what operation, fl *flight) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -130,7 +131,8 @@ func (n *Node) forget(what operation, fl *flight) {
 	}
 }
 
-// leave takes one waiting caller off a flight. Nobody left and nothing begun: the flight is off, and must not be joined.
+// leave removes one waiting caller from a flight. When no caller is left and the flight has not begun, it is cancelled
+// and cannot be joined any more.
 func (n *Node) leave(what operation, fl *flight) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// SMBMapping is one SMB global mapping of the node, whoever made it.
+// SMBMapping is one SMB global mapping of the node; any program may have made it.
 type SMBMapping struct {
 	RemotePath string // \\server\share
 	Status     string // in words: "OK", "disconnected"
 }
 
-// Mappings lists the SMB global mappings, by share. It asks Windows only, no file server.
+// Mappings lists the SMB global mappings, by share. It asks Windows, never a file server.
 func (s *SMB) Mappings(ctx context.Context) ([]SMBMapping, error) {
 	return read(ctx, s.node, on("ListSMBMappings", smbMappings), func(o *op) ([]SMBMapping, error) {
 		mappings, err := o.mappings()
@@ -35,10 +35,10 @@ func (s *SMB) Mappings(ctx context.Context) ([]SMBMapping, error) {
 // ISCSISession is a login to a target.
 type ISCSISession struct {
 	Target    string
-	Connected bool // a connection stands; otherwise the initiator tries to make one
+	Connected bool // it has a connection; otherwise the initiator keeps trying to make one
 }
 
-// Sessions lists the iSCSI sessions, by target. There are none while the iSCSI initiator service does not run.
+// Sessions lists the iSCSI sessions, by target. There are none while the iSCSI initiator service is not running.
 func (s *ISCSI) Sessions(ctx context.Context) ([]ISCSISession, error) {
 	return read(ctx, s.node, on("ListISCSISessions", iscsiInitiator), func(o *op) ([]ISCSISession, error) {
 		all, err := o.initiator().sessions()

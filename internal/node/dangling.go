@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// danglingDepth is how deep in a working directory is searched: kubelet has a volume's mount point on the sixth
-	// level, as pods\UID\volumes\kubernetes.io~csi\NAME\mount.
+	// danglingDepth is the depth to which a working directory is searched: kubelet's mount point of a volume is on the
+	// sixth level, pods\UID\volumes\kubernetes.io~csi\NAME\mount.
 	danglingDepth = 6
-	// danglingMost bounds a search: a workload can fill directories, too.
+	// danglingMost limits a search: a workload can fill directories without end.
 	danglingMost = 20_000
 )
 
 // Dangling is a mount point or link that leads nowhere.
 type Dangling struct {
 	Path   string
-	Target string // a volume's id, a path, or a share
+	Target string // a volume id, a path or a share
 	Kind   DanglingKind
 }
 
@@ -36,12 +36,12 @@ const (
 	VolumeGone DanglingKind = iota + 1
 	// TargetGone is a link to a path that does not exist.
 	TargetGone
-	// ShareNotMapped is a link to a share that is not mapped. Nobody asks the server of one that is.
+	// ShareNotMapped is a link to a share that is not mapped. The server of a mapped share is not asked.
 	ShareNotMapped
 )
 
-// Dangling searches the working directories for mount points and links that lead nowhere. What is mounted is not
-// entered. It returns what it found together with the error that ended the search, if one did.
+// Dangling searches the working directories for mount points and links that lead nowhere. It does not enter mounted
+// volumes. It returns what it found, and the error if one ended the search early.
 func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
 	search, err := read(ctx, f.node, on("Dangling"), func(o *op) (*danglingSearch, error) {
 		s := &danglingSearch{op: o, left: danglingMost, seen: map[string]bool{}}
@@ -58,13 +58,13 @@ func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
 // danglingSearch is one search.
 type danglingSearch struct {
 	op    *op
-	left  int             // entries that may still be looked at
-	seen  map[string]bool // directories: a working directory may lie in another one
+	left  int             // entries that may still be read
+	seen  map[string]bool // directories: one working directory may lie in another
 	found []Dangling
 	err   error
 }
 
-// everywhere searches directories until one search fails.
+// everywhere searches the directories in turn, until one search fails.
 func (s *danglingSearch) everywhere(dirs []winpath.Path) {
 	for _, dir := range dirs {
 		if s.err = s.within(dir); s.err != nil {
@@ -101,7 +101,7 @@ func (s *danglingSearch) search(directory *leaf, at winpath.Path, depth int) err
 	}
 	for _, e := range entries {
 		if s.left--; s.left < 0 {
-			return errorf(FailedPrecondition, reason.TooManyEntries, "the search for what leads nowhere ended after %d entries, at %s", danglingMost, at)
+			return errorf(FailedPrecondition, reason.TooManyEntries, "the search for mount points and links that lead nowhere stopped after %d entries, at %s", danglingMost, at)
 		}
 		isLink := e.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT != 0
 		if !isLink && (e.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY == 0 || depth == danglingDepth) {
@@ -109,7 +109,7 @@ func (s *danglingSearch) search(directory *leaf, at winpath.Path, depth int) err
 		}
 		path, err := at.Join(e.Name)
 		if err != nil {
-			continue // a name that no call of ours takes, hence made by a workload
+			continue // no call of ours accepts this name, so a workload made it
 		}
 		if err := s.look(child(directory.Handle, e.Name), path, depth); err != nil {
 			return err
@@ -118,12 +118,12 @@ func (s *danglingSearch) search(directory *leaf, at winpath.Path, depth int) err
 	return nil
 }
 
-// look looks at one entry that is a link or a directory.
+// look examines one entry that is a link or a directory.
 func (s *danglingSearch) look(pl *place, path winpath.Path, depth int) error {
 	defer pl.close()
 	l, err := pl.open(s.op, win32.FILE_LIST_DIRECTORY|win32.FILE_TRAVERSE)
 	if missing(err) || hasCode(err, win32.ERROR_ACCESS_DENIED) {
-		return nil // it went meanwhile, or is nobody's business
+		return nil // it has gone meanwhile, or we may not open it
 	}
 	if err != nil {
 		return fail(err, "opening %s", path)
@@ -142,7 +142,7 @@ func (s *danglingSearch) look(pl *place, path winpath.Path, depth int) error {
 	return nil
 }
 
-// leadsNowhere returns where a link or mount point leads if nothing is there, else nil.
+// leadsNowhere describes a link or mount point whose target is missing; it returns nil for any other.
 func (s *danglingSearch) leadsNowhere(at stat, path winpath.Path) (*Dangling, error) {
 	target, err := targetOf(at.reparse)
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *danglingSearch) leadsNowhere(at stat, path winpath.Path) (*Dangling, er
 			return nil, fmt.Errorf("looking at the link %s: %w", path, err)
 		}
 		if mapping != nil {
-			return nil, nil //nolint:nilnil // whether the share answers shows in the mapping's state
+			return nil, nil //nolint:nilnil // the state of the mapping shows whether the share answers
 		}
 		return &Dangling{Path: path.String(), Target: key, Kind: ShareNotMapped}, nil
 	case winpath.TargetLocal:
@@ -169,15 +169,15 @@ func (s *danglingSearch) leadsNowhere(at stat, path winpath.Path) (*Dangling, er
 			return &Dangling{Path: path.String(), Target: target.Path.String(), Kind: TargetGone}, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // it leads somewhere, or is relative: kubelet makes such for itself
+	return nil, nil //nolint:nilnil // it leads somewhere, or is relative: kubelet makes relative links for its own use
 }
 
-// endsNowhere reports whether the way from a link to a path of this node ends where nothing is. Of a way that the policy
-// does not let us go, nobody knows.
+// endsNowhere reports whether following a link to a path of this node ends where nothing exists. It is false where the
+// path policy forbids following.
 func (o *op) endsNowhere(s stat, at winpath.Path) bool {
 	links := maxLinks
 	for s.reparse != nil {
-		// A share, or a volume: if that is gone, the mount point itself is found.
+		// A share or a volume: if the volume is gone, the search finds its mount point itself.
 		if target, err := targetOf(s.reparse); err != nil || target.Kind != winpath.TargetLocal {
 			return false
 		}

@@ -33,7 +33,7 @@ func (o *op) openDisk(number, access uint32) (*disk, error) {
 	return &disk{Handle: h, number: number}, nil
 }
 
-// query sends a control code without input whose output has a bounded size.
+// query sends a control code that has no input and output of a bounded size.
 func query[T any](h kernel.Handle, code uint32, size int, parse func([]byte) (T, error)) (T, error) {
 	buffer := make([]byte, size)
 	n, err := h.DeviceIoControl(code, nil, buffer)
@@ -90,7 +90,7 @@ func (d *disk) updateProperties() error {
 	return err
 }
 
-// updateSize makes Windows ask the device for its size again. It wants room for the geometry, or fails.
+// updateSize makes Windows ask the device for its size again. The call fails without room for the geometry.
 func (d *disk) updateSize() error {
 	_, err := d.DeviceIoControl(win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, make([]byte, 24))
 	return err

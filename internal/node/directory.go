@@ -8,8 +8,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// makeDirectory opens the directory that the place names, as itself, and makes it when it is missing. A file there is
-// refused; a link or mount point is returned as what it is.
+// makeDirectory opens the directory that the place names, and makes it if it is missing. A file there is refused; a link
+// or mount point is returned as such, not followed.
 func (pl *place) makeDirectory(o *op) (*leaf, error) {
 	if pl.name == "" {
 		return pl.open(o, 0)
@@ -27,7 +27,7 @@ func (pl *place) makeDirectory(o *op) (*leaf, error) {
 	return l, nil
 }
 
-// entries lists a directory without . and .., in one go.
+// entries lists a whole directory without . and ...
 func (l *leaf) entries() ([]win32.DirectoryEntry, error) {
 	var all []win32.DirectoryEntry
 	buffer := make([]byte, 64<<10)
@@ -54,9 +54,10 @@ func (l *leaf) entries() ([]win32.DirectoryEntry, error) {
 	}
 }
 
-// remove deletes what is open: an empty directory, a file, or a link itself. The name is free when the handle is closed,
-// even while others have it open; where the file system cannot do that, as FAT and many servers, when everybody's is.
-// The handle needs win32.DELETE and, for what is read-only there, win32.FILE_WRITE_ATTRIBUTES.
+// remove deletes the open object: an empty directory, a file, or a link itself. The name is free once the handle is
+// closed, even while others have the object open; on file systems without that ability, such as FAT and many servers,
+// once all of them have closed it. The handle needs win32.DELETE and, to remove a read-only object on such a file
+// system, win32.FILE_WRITE_ATTRIBUTES.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_disposition_information_ex
 func (l *leaf) remove() error {
@@ -68,7 +69,7 @@ func (l *leaf) remove() error {
 	return err
 }
 
-// removePlainly is remove without POSIX semantics. What is not removed keeps its attributes.
+// removePlainly is remove without POSIX semantics. An object that cannot be removed keeps its attributes.
 func (l *leaf) removePlainly() error {
 	if l.attributes&win32.FILE_ATTRIBUTE_READONLY != 0 {
 		if err := l.setAttributes(l.attributes &^ win32.FILE_ATTRIBUTE_READONLY); err != nil {
@@ -77,13 +78,13 @@ func (l *leaf) removePlainly() error {
 	}
 	err := l.SetInformation(win32.FileDispositionInfo, win32.FileDisposition(true))
 	if err != nil && l.attributes&win32.FILE_ATTRIBUTE_READONLY != 0 {
-		_ = l.setAttributes(l.attributes) // why it was not removed is what the caller has to know
+		_ = l.setAttributes(l.attributes) // the caller needs the first error: why it was not removed
 	}
 	return err
 }
 
 func (l *leaf) setAttributes(attributes uint32) error {
-	if attributes == 0 { // would leave them as they are (FILE_BASIC_INFO)
+	if attributes == 0 { // 0 would leave them unchanged (FILE_BASIC_INFO)
 		attributes = win32.FILE_ATTRIBUTE_NORMAL
 	}
 	return l.SetInformation(win32.FileBasicInfo, win32.FileBasic{Attributes: attributes}.Bytes())

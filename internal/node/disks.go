@@ -16,8 +16,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// Disks is the disk group. Disks are named by their Windows disk number, which is not stable over reboots and is
-// given anew when a disk goes.
+// Disks is the disk group. A disk is named by its Windows disk number, which can change with a reboot and is reused when
+// a disk has gone.
 type Disks struct{ node *Node }
 
 // DiskLocation is a disk's SCSI address (IOCTL_SCSI_GET_ADDRESS), each part a bare decimal number.
@@ -28,12 +28,12 @@ type DiskLocation struct {
 	LUNID   string
 }
 
-// DiskIDs are what identifies a disk wherever it is attached.
+// DiskIDs identify a disk wherever it is attached.
 type DiskIDs struct {
 	// Page83 is the first device identifier of SCSI vital product data page 83: ASCII verbatim, binary as lower-case
 	// hexadecimal digits; empty when there is none.
 	Page83 string
-	// SerialNumber is as the device reports it, without blanks around it.
+	// SerialNumber is the device's own, without surrounding blanks.
 	SerialNumber string
 }
 
@@ -44,7 +44,7 @@ func (d *Disks) ListDiskLocations(ctx context.Context) (map[uint32]DiskLocation,
 		found, err := eachDisk(o, func(_ *op, d *disk) (*DiskLocation, error) {
 			location, err := d.location()
 			if hasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_PARAMETER) {
-				return nil, nil //nolint:nilnil // Storage Spaces and some virtual disks have no address: to be left out, not guessed
+				return nil, nil //nolint:nilnil // Storage Spaces and some virtual disks have no address: leave them out rather than guess
 			}
 			return &location, err
 		})
@@ -70,8 +70,8 @@ func (d *disk) location() (DiskLocation, error) {
 	}, nil
 }
 
-// ListDiskIDs returns the identifiers of every disk, offline and raw disks included. An identifier that a disk does
-// not have, or does not tell, is empty.
+// ListDiskIDs returns the identifiers of every disk, offline and raw disks included. An identifier that a disk does not
+// have, or does not report, is empty.
 func (d *Disks) ListDiskIDs(ctx context.Context) (map[uint32]DiskIDs, error) {
 	return read(ctx, d.node, on("ListDiskIDs"), func(o *op) (map[uint32]DiskIDs, error) {
 		ids := map[uint32]DiskIDs{}
@@ -87,14 +87,14 @@ func (d *disk) ids(ctx context.Context) DiskIDs {
 	var ids DiskIDs
 	log := klog.FromContext(ctx)
 	if b, err := d.property(win32.StorageDeviceIdProperty); err != nil {
-		log.V(2).Info("A disk does not tell its page 83 identifiers", "disk", d.number, "err", err)
+		log.V(2).Info("A disk does not report its page 83 identifiers", "disk", d.number, "err", err)
 	} else if descriptor, err := win32.ParseStorageDeviceID(b); err != nil {
 		log.Info("A disk's page 83 identifiers cannot be read", "disk", d.number, "err", err)
 	} else {
 		ids.Page83 = descriptor.Page83()
 	}
 	if device, err := d.storageDevice(); err != nil {
-		log.Info("A disk does not tell its serial number", "disk", d.number, "err", err)
+		log.Info("A disk does not report its serial number", "disk", d.number, "err", err)
 	} else {
 		ids.SerialNumber = strings.Trim(win32.DeviceText(device.SerialNumber), " ")
 	}
@@ -109,7 +109,7 @@ func (d *disk) storageDevice() (win32.StorageDevice, error) {
 	return win32.ParseStorageDevice(b)
 }
 
-// GetDiskNumberByName returns the number of the disk with a page 83 identifier, the lowest where several have it.
+// GetDiskNumberByName returns the number of the disk with a page 83 identifier, the lowest if several disks have it.
 func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, error) {
 	if name == "" {
 		return 0, errorf(InvalidArgument, reason.EmptyName, "the disk name is empty")
@@ -126,7 +126,7 @@ func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, e
 	return 0, errorf(NotFound, reason.DiskNotFound, "no disk on this node has the page 83 identifier %s", winpath.Quote(name))
 }
 
-// GetDiskStats returns the size of a disk in bytes, offline disks included, as the device tells it now.
+// GetDiskStats returns the current size of a disk in bytes, as the device reports it; the disk may be offline.
 func (d *Disks) GetDiskStats(ctx context.Context, number uint32) (totalBytes int64, err error) {
 	return read(ctx, d.node, on("GetDiskStats", diskObject(number)), func(o *op) (int64, error) {
 		// A driver in the field ends with its process on any error here, so a disk that is just not ready gets time.
@@ -160,10 +160,10 @@ func (o *op) diskSize(number uint32) (int64, error) {
 	return geometry.DiskSize, err
 }
 
-// Rescan makes Windows look for disks that came, went or grew, and returns when it has.
+// Rescan makes Windows look for disks that came, went or grew, and returns when Windows has done so.
 func (d *Disks) Rescan(ctx context.Context) error {
 	what := on("Rescan", devices)
-	what.fresh = true // a rescan that began before this call may have passed the very disk that the caller waits for
+	what.fresh = true // a rescan that began before this call may have missed the very disk that the caller waits for
 	return d.node.change(ctx, what, func(o *op) error {
 		if err := o.k.ReenumerateDevices(); err != nil {
 			return fail(err, "looking for devices")
@@ -176,7 +176,7 @@ func (d *Disks) Rescan(ctx context.Context) error {
 	})
 }
 
-// refresh makes Windows read a disk's size and partition table again. It is best effort: the disk may be leaving.
+// refresh makes Windows read the size and partition table of a disk again. It is best effort: the disk may be going.
 func (o *op) refresh(number uint32) {
 	d, err := o.openDisk(number, readWrite)
 	if err == nil {

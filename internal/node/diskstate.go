@@ -25,8 +25,8 @@ func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, e
 	})
 }
 
-// SetDiskState brings a disk online, writable and with its volumes there when the call returns, or takes it offline.
-// A disk that is in the wanted state already is left alone. The disk that Windows runs from is not taken offline.
+// SetDiskState brings a disk online, writable and with its volumes present when the call returns, or takes it offline. A
+// disk that is already in the wanted state is left alone. The disk that Windows runs from is never taken offline.
 func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) error {
 	what := on("SetDiskState", diskObject(number))
 	what.arguments = fmt.Sprintf("online=%t", online)
@@ -65,7 +65,7 @@ func (o *op) bringOnline(d *disk) error {
 		return err
 	}
 	if !state.writable {
-		// Disks arrive read-only by SAN policy or as clones. Media that is read-only by nature stays so.
+		// Disks arrive read-only because of SAN policy or as clones. Media that is read-only by nature stays so.
 		if err := d.makeWritable(); err != nil {
 			klog.FromContext(o.ctx).Info("A disk came online read-only", "disk", d.number, "err", err)
 		}
@@ -78,9 +78,9 @@ func (o *op) bringOnline(d *disk) error {
 	return err
 }
 
-// makeOnline clears OFFLINE where it is set, and returns the state that the disk is in then. It clears READ_ONLY with it
-// if it can, for a file system that is mounted in between would be mounted read-only; where that failed the disk is
-// online and the state says so.
+// makeOnline clears OFFLINE if it is set, and returns the disk's new state. It clears READ_ONLY in the same step if it
+// can, because a file system mounted between two steps would be mounted read-only; if that fails, the disk is online and
+// the returned state shows READ_ONLY.
 func (o *op) makeOnline(d *disk) (diskState, error) {
 	state, err := d.state()
 	if err != nil || state.online {
@@ -107,7 +107,7 @@ func (o *op) takeOffline(d *disk) error {
 		return err
 	}
 	if system {
-		return errorf(FailedPrecondition, reason.SystemDisk, "disk %d is the disk that Windows runs from and stays online", d.number)
+		return errorf(FailedPrecondition, reason.SystemDisk, "Windows runs from disk %d, so it stays online", d.number)
 	}
 	state, err := d.state()
 	if err != nil || !state.online {
@@ -121,7 +121,7 @@ func (o *op) takeOffline(d *disk) error {
 	return err
 }
 
-// settle makes Windows act on a changed state, confirms that it took and returns it.
+// settle makes Windows act on a changed state, and returns the state once it has confirmed it.
 func (d *disk) settle(online bool) (diskState, error) {
 	if err := d.updateProperties(); err != nil && !hasCode(err, win32.ERROR_NOT_READY) {
 		return diskState{}, fail(err, "making the new state of disk %d known", d.number)
@@ -137,15 +137,15 @@ func (d *disk) settle(online bool) (diskState, error) {
 }
 
 // flushDisk writes the cached data of the disk's volumes. A volume that cannot be flushed does not keep the disk online:
-// the state is what the caller decides on, and the volume may be gone already.
+// the state is the caller's decision, and the volume may be gone already.
 func (o *op) flushDisk(d *disk) {
 	volumes, err := o.volumesOf(d)
 	if err != nil {
-		klog.FromContext(o.ctx).Info("The volumes of a disk going offline could not be listed", "disk", d.number, "err", err)
+		klog.FromContext(o.ctx).Info("The volumes of a disk that goes offline could not be listed", "disk", d.number, "err", err)
 	}
 	for _, v := range volumes {
 		if err := o.flushVolume(v.id); err != nil {
-			klog.FromContext(o.ctx).Info("A volume of a disk going offline was not flushed", "volume", v.id, "err", err)
+			klog.FromContext(o.ctx).Info("A volume of a disk that goes offline was not flushed", "volume", v.id, "err", err)
 		}
 	}
 }

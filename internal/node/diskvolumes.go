@@ -16,8 +16,8 @@ import (
 
 // ListVolumesOnDisk returns the volume names of a disk, or of one of its partitions; partition 0 means all. Data volumes
 // come first, then the others, each by partition number; the Microsoft Reserved partition has none. The list is never
-// empty: a raw or offline disk, or one without a data partition, is an error, and a volume that is on its way is
-// waited for.
+// empty: a raw or offline disk, or one without a data partition, is an error. It waits for a volume that has yet to
+// arrive.
 func (v *Volumes) ListVolumesOnDisk(ctx context.Context, disk, partition uint32) ([]string, error) {
 	return read(ctx, v.node, on("ListVolumesOnDisk", diskObject(disk)), func(o *op) ([]string, error) { return o.listVolumesOnDisk(disk, partition) })
 }
@@ -46,7 +46,8 @@ func (o *op) listVolumesOnDisk(number, partition uint32) ([]string, error) {
 	return names, nil
 }
 
-// partitionsWithVolumes are the partitions of a disk, or the one asked for, that have volumes while the disk is online.
+// partitionsWithVolumes returns the partitions of a disk, or the requested one, that have volumes while the disk is
+// online.
 func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error) {
 	state, err := d.state()
 	if err != nil {
@@ -84,10 +85,10 @@ func isDataPartition(p win32.Partition) bool {
 	return p.MBRType != 0 && p.MBRType != extended && p.MBRType != extendedLBA
 }
 
-// getsVolume reports whether Windows surely makes a volume of a partition when its disk comes online. Of an MBR's types it
-// does so for those that it recognises: a partition of a dynamic disk, or of another system, may never have one. Of a
-// GPT's partitions, a hidden one is not detected by the mount manager, and one that the platform requires is no volume
-// ("PARTITION_INFORMATION_GPT").
+// getsVolume reports whether Windows is sure to make a volume of a partition when its disk comes online. On an MBR disk
+// it does so for the types that it recognises: a partition of a dynamic disk, or of another system, may never have one.
+// On a GPT disk, the mount manager does not detect a hidden partition, and one that the platform requires is not a
+// volume ("PARTITION_INFORMATION_GPT").
 func getsVolume(p win32.Partition) bool {
 	if p.Style == win32.PARTITION_STYLE_GPT {
 		const without = win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN | win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED
@@ -96,7 +97,7 @@ func getsVolume(p win32.Partition) bool {
 	return isDataPartition(p) && p.Recognized
 }
 
-// volumePartitions are the partitions that have volumes, data first, then by number.
+// volumePartitions returns the partitions that have volumes: data partitions first, then by number.
 func volumePartitions(layout win32.DriveLayout) []win32.Partition {
 	var partitions []win32.Partition
 	for _, p := range layout.Partitions {
@@ -132,8 +133,8 @@ func (o *op) volumesOn(number uint32) ([]diskVolume, error) {
 	return slices.DeleteFunc(all, func(v diskVolume) bool { return v.extent.DiskNumber != number }), err
 }
 
-// volumes lists the extents of all volumes. A volume that cannot say where it lies, a CD-ROM drive or one that is just
-// leaving, is on no disk; neither is one that does not answer.
+// volumes lists the extents of all volumes. A volume without a reported location, such as a CD-ROM drive or one that is
+// just going, is on no disk; neither is one that does not answer.
 func (o *op) volumes() ([]diskVolume, error) {
 	names, err := o.k.VolumeNames()
 	if err != nil {
@@ -144,7 +145,7 @@ func (o *op) volumes() ([]diskVolume, error) {
 	for _, name := range names {
 		id, err := winpath.ParseVolumeID(name)
 		if err != nil {
-			klog.FromContext(o.ctx).Info("Windows lists a volume under a strange name", "name", name)
+			klog.FromContext(o.ctx).Info("Windows lists a volume under an unexpected name", "name", name)
 			continue
 		}
 		ids, objects = append(ids, id), append(objects, volumeObject(id))
@@ -152,7 +153,7 @@ func (o *op) volumes() ([]diskVolume, error) {
 	var all []diskVolume
 	for i, a := range askEach(o, objects, func(o *op, i int) (extents, error) { return o.volumeExtents(ids[i]) }) {
 		if a.err != nil {
-			klog.FromContext(o.ctx).V(4).Info("A volume does not tell where it lies", "volume", ids[i], "err", a.err)
+			klog.FromContext(o.ctx).V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.err)
 		}
 		for _, extent := range a.value {
 			all = append(all, diskVolume{ids[i], extent})
@@ -161,8 +162,8 @@ func (o *op) volumes() ([]diskVolume, error) {
 	return all, nil
 }
 
-// awaitVolumes returns the volumes of the given partitions in their order, and waits for those that Windows makes of data
-// partitions to arrive. Others are left out when they have none.
+// awaitVolumes returns the volumes of the given partitions, in the same order. It waits for the volumes that Windows
+// makes of data partitions; other partitions without a volume are left out.
 func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, error) {
 	if hinted, ok := o.hintedVolumes(d.number, partitions); ok {
 		return hinted, nil
@@ -187,7 +188,7 @@ func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, 
 		if late == 0 {
 			return found, nil
 		}
-		// Ask the disk itself, or a disk that has gone would be waited for to the end.
+		// Ask the disk itself, so that the wait ends early if the disk has gone.
 		if _, err := d.attributes(); err != nil {
 			return nil, fail(err, "waiting for the volume of partition %d of disk %d", late, d.number)
 		}

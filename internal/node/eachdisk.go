@@ -10,14 +10,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// ofDisk is what was found out about one disk.
+// ofDisk is the answer of one disk.
 type ofDisk[T any] struct {
 	number uint32
 	value  T
 }
 
-// eachDisk asks every disk that is present, side by side. A disk that fails or does not answer is left out, for it may
-// just be leaving; only when every disk fails does the listing.
+// eachDisk asks every disk that is present, side by side. A disk that fails or does not answer is left out, because it
+// may just be going; the listing fails only if every disk does.
 func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]ofDisk[T], error) {
 	paths, err := o.k.DiskInterfaces()
 	if err != nil {

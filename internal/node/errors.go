@@ -12,11 +12,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Class is what a caller can do about an error. The classes are those of gRPC's status codes under the same names,
-// Unsupported being UNIMPLEMENTED.
+// Class is the class of an error, which tells a caller what to do about it. The classes are gRPC's status codes under the
+// same names, except that Unsupported is UNIMPLEMENTED.
 type Class int
 
-// The classes. The zero value is Internal: an error that nobody classified is ours.
+// The classes. The zero value is Internal: an unclassified error is a fault of ours.
 const (
 	Internal Class = iota
 	InvalidArgument
@@ -34,25 +34,25 @@ const (
 	Canceled
 )
 
-// Error is what every operation of this package fails with.
+// Error is the error of every operation of this package.
 type Error struct {
 	Class  Class
 	Reason string // stable, for machines: reason.DiskNotFound
-	// Message says what was asked, what was found and, where there is something, what to do. It holds no secret.
+	// Message says what was asked, what was found and, where possible, what to do. It holds no secret.
 	Message string
 	Err     error // the cause, or nil; the code of a failed kernel call is a win32.Errno in it
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 func errorf(class Class, why, format string, args ...any) *Error {
 	return &Error{Class: class, Reason: why, Message: fmt.Sprintf(format, args...)}
 }
 
-// fail turns the error of a kernel call into an *Error that says what was being done. An *Error stays as it is.
+// fail turns the error of a kernel call into an *Error that says what was being done. It returns an *Error unchanged.
 func fail(err error, format string, args ...any) error {
 	var already *Error
 	if errors.As(err, &already) {
@@ -71,22 +71,22 @@ func fail(err error, format string, args ...any) error {
 	return e
 }
 
-// invalidPath is a path that the grammar refuses.
+// invalidPath returns the error for a path that the grammar refuses.
 func invalidPath(err error) error {
 	return &Error{Class: InvalidArgument, Reason: reason.InvalidPath, Message: err.Error(), Err: err}
 }
 
-// outside is a path that the grammar accepts and the working directories do not hold.
+// outside returns the error for a path that the grammar accepts but that lies outside the working directories.
 func outside(err error) error {
 	return &Error{Class: InvalidArgument, Reason: reason.OutsideWorkingDirs, Message: err.Error(), Err: err}
 }
 
-// abandoned is what the caller of a change gets whose context ended first.
+// abandoned returns the error for the caller of a change whose context ended first.
 func abandoned(ctx context.Context, what string) error {
-	return gaveUp(ctx, what, "what has begun goes on in the agent, and a repeated call joins or follows it")
+	return gaveUp(ctx, what, "the operation continues in the agent, and a repeated call joins or follows it")
 }
 
-// abandonedRead is what the caller of a read gets whose context ended first.
+// abandonedRead returns the error for the caller of a read whose context ended first.
 func abandonedRead(ctx context.Context, what string) error {
 	return gaveUp(ctx, what, "Windows has not answered yet; a repeated call asks again")
 }

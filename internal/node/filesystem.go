@@ -12,7 +12,7 @@ import (
 // Filesystem is the filesystem group: directories and links in the working directories.
 type Filesystem struct{ node *Node }
 
-// PathExists reports whether there is anything at a path: a link or mount point counts, wherever it leads.
+// PathExists reports whether anything is at a path; a link or mount point counts, wherever it leads.
 func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) {
 	parsed, err := f.node.parsePath(path, winpath.Options{})
 	if err != nil {
@@ -31,8 +31,8 @@ func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) 
 	})
 }
 
-// IsSymlink reports whether a link or a mounted volume stands at a path and what it leads to is there. A plain directory
-// or file, or a link that leads nowhere or out of the working directories, is false; a missing path is an error.
+// IsSymlink reports whether a path is a link or mount point whose target exists. It is false for a plain directory or
+// file, and for a link that leads nowhere or out of the working directories; a missing path is an error.
 func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
 	parsed, err := f.node.parsePath(path, winpath.Options{ForwardSlash: true})
 	if err != nil {
@@ -51,8 +51,8 @@ func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
 	})
 }
 
-// targetExists reports whether what a link or mount point leads to is there. Where the policy does not let us look, and
-// where looking fails, it is not: nobody should rely on it.
+// targetExists reports whether the target of a link or mount point exists. It is false where the policy forbids looking
+// and where looking fails: no caller should rely on such a target.
 func (o *op) targetExists(s stat, at winpath.Path) bool {
 	for links := maxLinks; s.reparse != nil; {
 		if id, ok := s.mountedVolume(); ok {
@@ -73,11 +73,11 @@ func (o *op) targetExists(s stat, at winpath.Path) bool {
 	return true
 }
 
-// volumePresent reports whether a volume is there, formatted or not.
+// volumePresent reports whether a volume is present, formatted or not.
 func (o *op) volumePresent(id winpath.VolumeID) bool {
 	back, err := o.reach(volumeObject(id))
 	if err != nil {
-		return true // one that does not answer is there
+		return true // a volume that does not answer is present
 	}
 	defer back()
 	h, err := o.k.OpenDevice(id.Device(), 0)
@@ -88,7 +88,7 @@ func (o *op) volumePresent(id winpath.VolumeID) bool {
 	return true
 }
 
-// Mkdir makes a directory and its parents. One that is there already is success.
+// Mkdir makes a directory and its parents. An existing directory is success.
 func (f *Filesystem) Mkdir(ctx context.Context, path string) error {
 	parsed, err := f.node.parsePath(path, winpath.Options{})
 	if err != nil {
@@ -108,7 +108,7 @@ func (o *op) mkdir(path winpath.Path) error {
 		return err
 	}
 	if l.reparse != nil && !o.targetExists(l.stat, path) {
-		return errorf(FailedPrecondition, reason.LinkRefused, "%s is a link that leads to no directory here; remove it with Rmdir", path)
+		return errorf(FailedPrecondition, reason.LinkRefused, "%s is a link that does not lead to a directory here; remove it with Rmdir", path)
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// FormatVolume makes an NTFS file system on a blank volume: quick, default cluster size, no label. A volume that is NTFS
-// already is left alone. A volume that holds anything else, known to Windows or not, is refused.
+// FormatVolume makes an NTFS file system on a blank volume: quick, with the default cluster size and no label. A volume
+// that already has NTFS is left alone. A volume that holds anything else, known to Windows or not, is refused.
 func (v *Volumes) FormatVolume(ctx context.Context, volumeID string) error {
 	id, err := parseVolumeID(volumeID)
 	if err != nil {
@@ -28,12 +28,12 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 	case fileSystem == "NTFS":
 		return nil
 	case fileSystem != "":
-		return errorf(FailedPrecondition, reason.VolumeNotBlank, "volume %s holds a %s file system and is not formatted over", id, fileSystem)
+		return errorf(FailedPrecondition, reason.VolumeNotBlank, "volume %s already holds a %s file system, which is not overwritten", id, fileSystem)
 	}
 	if windows, err := o.belongsToWindows(id); err != nil {
 		return err
 	} else if windows {
-		return errorf(FailedPrecondition, reason.SystemDisk, "volume %s is one that Windows boots or runs from", id)
+		return errorf(FailedPrecondition, reason.SystemDisk, "Windows boots or runs from volume %s, so it is not formatted", id)
 	}
 	found, err := o.volumeContent(id)
 	if err != nil {
@@ -41,7 +41,7 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 	}
 	if found != "" {
 		return errorf(FailedPrecondition, reason.VolumeNotBlank,
-			"volume %s is not blank: it holds %s; it is not formatted, so that nothing is lost. Clear the volume if its content is not needed", id, found)
+			"volume %s is not blank: it holds %s; it is left as it is, so that nothing is lost. Clear the volume if its content is not needed", id, found)
 	}
 	if err := o.k.FormatVolume(id.String(), "NTFS"); err != nil {
 		return fail(err, "formatting volume %s", id)
@@ -49,7 +49,7 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 	return nil
 }
 
-// volumeContent says what the beginning or the end of a volume holds, or "".
+// volumeContent names the content of the beginning or the end of a volume, or returns "" when both are zero.
 func (o *op) volumeContent(id winpath.VolumeID) (string, error) {
 	h, err := o.k.OpenDevice(id.Device(), win32.GENERIC_READ)
 	if err != nil {

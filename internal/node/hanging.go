@@ -10,14 +10,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/running"
 )
 
-// Reads that hang in Windows go on when their callers have given up, each on a goroutine and, on Windows, a thread of
-// its own. Another read of the same object would only add one; reads of other objects are not affected.
+// Reads that hang in Windows continue after their callers have given up, each on a goroutine and, on Windows, a thread of
+// its own. Another read of the same object would only add one more; reads of other objects are not affected.
 const (
-	lateAfter = 2 * time.Second // after its caller gave up, a read counts as hanging
-	lateMost  = 2               // how many reads of one object may hang
+	lateAfter = 2 * time.Second // how long after its caller gave up a read counts as hanging
+	lateMost  = 2               // reads of one object that may hang
 )
 
-// abandon notes that nobody waits for a read any more.
+// abandon notes that the caller of a read has given up.
 func (n *Node) abandon(entry *running.Entry[task]) {
 	entry.Update(func(t *task) {
 		if !t.over {
@@ -27,21 +27,21 @@ func (n *Node) abandon(entry *running.Entry[task]) {
 	})
 }
 
-// refuseHanging refuses a read when as many reads of an object hang as may.
+// refuseHanging refuses a read when the allowed number of reads of the object already hang.
 func (n *Node) refuseHanging(what operation, x object) error {
 	hanging, oldest := n.hanging(x)
 	if hanging < lateMost {
 		return nil
 	}
 	return errorf(Unavailable, reason.NotAnswering,
-		"%s: %s does not answer: %d calls that ask it hang in Windows, the first for %v; no more are begun until one of them ends",
+		"%s: %s does not answer: %d calls to it hang in Windows, the first for %v; no more are started until one of them ends",
 		what, x, hanging, oldest.Round(time.Second))
 }
 
-// hanging is how many reads of an object hang, and for how long the oldest has been running.
+// hanging returns how many reads of an object hang, and how long the oldest has been running.
 func (n *Node) hanging(x object) (count int, oldest time.Duration) {
 	if n.abandonedReads.Load() == 0 {
-		return 0, 0 // as most of the time
+		return 0, 0 // the usual case
 	}
 	for _, e := range n.tasks.All() {
 		if e.Value.hangsAt(x) {
@@ -51,7 +51,7 @@ func (n *Node) hanging(x object) (count int, oldest time.Duration) {
 	return count, oldest
 }
 
-// hangsAt reports whether a task is a read that hangs, and asks about an object.
+// hangsAt reports whether a task is a read that hangs at an object.
 func (t task) hangsAt(x object) bool {
 	if t.left.IsZero() || time.Since(t.left) < lateAfter {
 		return false
@@ -60,8 +60,8 @@ func (t task) hangsAt(x object) bool {
 	return same(t.at) || slices.ContainsFunc(t.operation.hangsAt(), same)
 }
 
-// reach notes that a read is about to ask another object than what it works on, such as the share that a path leads to,
-// and refuses to when that hangs. What the read asks from here on counts as that object's, until back is called.
+// reach notes that a read is about to ask an object other than its own, such as the share that a path leads to, and
+// refuses if that object hangs. Until back is called, a hang counts against that object.
 func (o *op) reach(x object) (back func(), err error) {
 	if o.reads {
 		if err := o.node.refuseHanging(o.operation, x); err != nil {

@@ -12,24 +12,24 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// initiatorService is the iSCSI initiator service as operations use it: each function waits out what the service says for
-// a moment only, and drops remarks about what has been done. Its errors are those of the kernel.
+// initiatorService is the iSCSI initiator service as operations use it: each function waits out errors that pass by
+// themselves, and drops warnings that come with success. Its errors are those of the kernel.
 type initiatorService struct{ op *op }
 
 func (o *op) initiator() initiatorService { return initiatorService{o} }
 
-// How long codes of the initiator service are waited out.
+// How long errors of the initiator service are waited out.
 const (
-	sessionTime = 10 * time.Second // until a busy session is not
-	deviceTime  = 5 * time.Second  // until Windows has looked at the disks of a session, or nobody uses them any more
+	sessionTime = 10 * time.Second // until a session is no longer busy
+	deviceTime  = 5 * time.Second  // until Windows has examined the disks of a session, or they are no longer in use
 )
 
-// passing are codes that pass by themselves, with how long each is waited out.
+// passing maps each code that passes by itself to the time for which it is waited out.
 type passing map[win32.Errno]time.Duration
 
-// What each function of iscsidsc.dll has been seen to say, or is documented to say, for a moment. A buffer is "too
-// small" now and then whatever its size, as lists grow between two calls; a session is busy while another caller logs in
-// or out; right after a login, and while a virus scanner looks at a disk, the devices of a session are in use.
+// The codes that each function of iscsidsc.dll has been seen, or is documented, to return for a moment. A buffer is
+// sometimes "too small" whatever its size, because lists grow between two calls; a session is busy while another caller
+// logs in or out; the devices of a session are in use right after a login, and while a virus scanner reads a disk.
 var (
 	listing = passing{win32.ERROR_INSUFFICIENT_BUFFER: transientTime, win32.ISDSC_BUFFER_TOO_SMALL: transientTime}
 
@@ -58,7 +58,7 @@ var (
 	}
 )
 
-// patiently calls a function until it says something that does not pass.
+// patiently calls a function until it succeeds or fails with a code that does not pass.
 func (i initiatorService) patiently(function string, f func() error) error {
 	waits := map[win32.Errno]*patience{}
 	for {
@@ -68,7 +68,7 @@ func (i initiatorService) patiently(function string, f func() error) error {
 			return err
 		}
 		if code.IsISCSIWarning() {
-			klog.FromContext(i.op.ctx).Info("The iSCSI initiator service did what was asked, with a remark", "function", function, "remark", err)
+			klog.FromContext(i.op.ctx).Info("The iSCSI initiator service did what was asked, with a warning", "function", function, "remark", err)
 			return nil
 		}
 		limit := transientCodes[function][code]
@@ -81,12 +81,12 @@ func (i initiatorService) patiently(function string, f func() error) error {
 	}
 }
 
-// list calls a function that fills a buffer with structures, and parses them.
+// list calls a function that fills a buffer with structures, and parses these.
 func list[T any](i initiatorService, function string, f func() ([]byte, int, error), parse func([]byte, int) ([]T, error)) (all []T, err error) {
 	var b []byte
 	var count int
 	err = i.patiently(function, func() (err error) { b, count, err = f(); return err })
-	defer func() { clear(b) }() // there may be secrets behind the structures
+	defer func() { clear(b) }() // secrets may follow the structures
 	if err != nil {
 		return nil, err
 	}

@@ -8,17 +8,17 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Inventory counts what a node has: for metrics. Each count is one reading of Windows, which changes nothing and takes
-// as long as Windows takes; the caller's deadline ends the wait for it.
+// Inventory counts what a node has, for metrics. Each count asks Windows, changes nothing and takes as long as Windows
+// takes; the caller's deadline ends the wait.
 type Inventory struct{ node *Node }
 
-// Inventory is the node's.
+// Inventory returns the node's inventory.
 func (n *Node) Inventory() Inventory { return Inventory{n} }
 
-// DiskCondition is what disks are counted by.
+// DiskCondition is the condition by which disks are counted.
 type DiskCondition struct{ Online, ReadOnly bool }
 
-// Disks counts the disks that are present. One that does not answer is left out, unless none does.
+// Disks counts the disks that are present. A disk that does not answer is left out, unless none does.
 func (i Inventory) Disks(ctx context.Context) (map[DiskCondition]int, error) {
 	return read(ctx, i.node, on("CountDisks"), func(o *op) (map[DiskCondition]int, error) {
 		counts := map[DiskCondition]int{}
@@ -30,8 +30,8 @@ func (i Inventory) Disks(ctx context.Context) (map[DiskCondition]int, error) {
 	})
 }
 
-// Volumes counts the volumes that have a mount point or a drive letter, and those that have neither. One that does not
-// answer is left out, unless none does.
+// Volumes counts the volumes that have a mount point or a drive letter, and those that have neither. A volume that does
+// not answer is left out, unless none does.
 func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err error) {
 	counts, err := read(ctx, i.node, on("CountVolumes"), func(o *op) (counts [2]int, err error) {
 		names, err := o.k.VolumeNames()
@@ -45,7 +45,7 @@ func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err err
 		answers := askEach(o, objects, func(o *op, i int) ([]string, error) { return o.k.VolumePathNames(names[i]) })
 		for i, a := range answers {
 			switch {
-			case missing(a.err): // it went meanwhile
+			case missing(a.err): // it has gone meanwhile
 			case a.err != nil:
 				err = fail(a.err, "asking where volume %s is mounted", names[i])
 			case len(a.value) > 0:
@@ -62,7 +62,7 @@ func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err err
 	return counts[0], counts[1], err
 }
 
-// SMBMappings counts the SMB global mappings by their status in words: "OK", "disconnected". There are seven of them,
+// SMBMappings counts the SMB global mappings by their status in words: "OK", "disconnected". There are seven such words,
 // and "unknown".
 func (i Inventory) SMBMappings(ctx context.Context) (map[string]int, error) {
 	return read(ctx, i.node, on("CountSMBMappings", smbMappings), func(o *op) (map[string]int, error) {
@@ -78,8 +78,8 @@ func (i Inventory) SMBMappings(ctx context.Context) (map[string]int, error) {
 	})
 }
 
-// ISCSISessions counts the iSCSI sessions. When the iSCSI initiator service does not run, as on most nodes, there is
-// nothing that could count them: running is false.
+// ISCSISessions counts the iSCSI sessions. Running is false when the iSCSI initiator service is not running, as on most
+// nodes, and nothing can be counted.
 func (i Inventory) ISCSISessions(ctx context.Context) (count int, running bool, err error) {
 	count, err = read(ctx, i.node, on("CountISCSISessions", iscsiInitiator), func(o *op) (int, error) {
 		sessions, err := o.initiator().sessions()

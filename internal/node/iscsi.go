@@ -14,14 +14,14 @@ import (
 )
 
 // ISCSI is the iscsi group: it connects the node to iSCSI targets, whose logical units then are disks. It works through
-// the Windows service MSiSCSI, which it does not start: while that does not run, all methods fail with
-// FailedPrecondition. Windows keeps what it does, portals over reboots too, so nothing is remembered here.
+// the Windows service MSiSCSI, which it does not start: while that service is not running, all methods fail with
+// FailedPrecondition. Windows keeps all state, portals even over reboots, so nothing is remembered here.
 //
-// Targets are named by iSCSI names in any case. Secrets that are passed in are wiped when they are not needed any more,
-// also on failure.
+// Targets are named by their iSCSI names, in upper or lower case. A secret that is passed in is wiped when it is no
+// longer needed, also on failure.
 type ISCSI struct{ node *Node }
 
-// AddTargetPortal registers a portal, which stays over reboots. One that is registered is success.
+// AddTargetPortal registers a portal; the registration survives reboots. A portal that is already registered is success.
 func (s *ISCSI) AddTargetPortal(ctx context.Context, at TargetPortal) error {
 	return s.atPortal(ctx, "AddTargetPortal", at, func(o *op, p portal) error {
 		registered, err := o.registeredPortals(p)
@@ -38,18 +38,19 @@ func (s *ISCSI) AddTargetPortal(ctx context.Context, at TargetPortal) error {
 }
 
 // undoAdd forgets a portal that was not registered before. AddIScsiSendTargetPortalW asks the portal for its targets, and
-// has been seen to leave it registered when it cannot be reached or wants CHAP: the next call would find it and succeed.
+// has been seen to leave it registered when it cannot be reached or requires CHAP: the next call would find it and
+// succeed.
 func (o *op) undoAdd(p portal) {
 	left, err := o.registeredPortals(p)
 	if err == nil {
 		err = o.forgetPortals(p, left)
 	}
 	if err != nil {
-		klog.FromContext(o.ctx).Error(err, "A target portal may stay registered though registering it failed", "portal", p.String())
+		klog.FromContext(o.ctx).Error(err, "A target portal may still be registered although registering it failed", "portal", p.String())
 	}
 }
 
-// RemoveTargetPortal forgets a portal. One that is not registered is success; sessions stay.
+// RemoveTargetPortal forgets a portal. A portal that is not registered is success; sessions stay.
 func (s *ISCSI) RemoveTargetPortal(ctx context.Context, at TargetPortal) error {
 	return s.atPortal(ctx, "RemoveTargetPortal", at, func(o *op, p portal) error {
 		registered, err := o.registeredPortals(p)
@@ -79,7 +80,7 @@ func (s *ISCSI) atPortal(ctx context.Context, verb string, at TargetPortal, f fu
 	return s.node.change(ctx, on(verb, portalObject(p)), func(o *op) error { return f(o, p) })
 }
 
-// DiscoverTargetPortal asks a registered portal for its targets, and gives their names.
+// DiscoverTargetPortal asks a registered portal for its targets and returns their names.
 func (s *ISCSI) DiscoverTargetPortal(ctx context.Context, at TargetPortal) ([]string, error) {
 	p, err := parsePortal(at)
 	if err != nil {
@@ -106,7 +107,7 @@ func (o *op) discover(p portal) ([]string, error) {
 	return o.targetsAt(p)
 }
 
-// targetsAt are the names of the known targets that answer at a portal. One that goes meanwhile is left out.
+// targetsAt returns the names of the known targets that answer at a portal. A target that goes meanwhile is left out.
 func (o *op) targetsAt(p portal) ([]string, error) {
 	all, err := o.initiator().targets()
 	if err != nil {
@@ -129,7 +130,7 @@ func (o *op) targetsAt(p portal) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// ListTargetPortals lists the portals that are registered, whoever registered them.
+// ListTargetPortals lists all registered portals, also those that other programs registered.
 func (s *ISCSI) ListTargetPortals(ctx context.Context) ([]TargetPortal, error) {
 	return read(ctx, s.node, on("ListTargetPortals", iscsiInitiator), func(o *op) ([]TargetPortal, error) {
 		all, err := o.allPortals()
@@ -155,7 +156,7 @@ func (o *op) allPortals() ([]win32.ISCSITargetPortalInfo, error) {
 	return all, nil
 }
 
-// registeredPortals are the registrations of one portal.
+// registeredPortals returns the registrations of one portal.
 func (o *op) registeredPortals(p portal) ([]win32.ISCSITargetPortalInfo, error) {
 	all, err := o.allPortals()
 	return slices.DeleteFunc(all, func(r win32.ISCSITargetPortalInfo) bool { return !p.is(r.Portal) }), err

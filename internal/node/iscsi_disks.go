@@ -14,8 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// GetTargetDisks returns the numbers of the disks that a target has given the node, in order. Right after ConnectTarget
-// it waits for them up to ten seconds. A target that is not connected has none.
+// GetTargetDisks returns the numbers of the disks that a target has given the node, in ascending order. Right after
+// ConnectTarget it waits for them for up to ten seconds. A target that is not connected has none.
 func (s *ISCSI) GetTargetDisks(ctx context.Context, at TargetPortal, target string) ([]uint32, error) {
 	_, name, err := parseTarget(at, target)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *ISCSI) GetTargetDisks(ctx context.Context, at TargetPortal, target stri
 	})
 }
 
-// targetDisks is what the sessions with a target have brought.
+// targetDisks are the disks that the sessions with a target brought.
 type targetDisks struct {
 	sessions int
 	disks    []uint32 // sorted
@@ -51,7 +51,7 @@ func (o *op) targetDisks(name targetName) (found targetDisks, err error) {
 	for _, session := range sessions {
 		devices, err := o.initiator().devices(session.ID)
 		if hasCode(err, win32.ISDSC_INVALID_SESSION_ID, win32.ISDSC_NOT_FOUND) {
-			continue // it ended meanwhile
+			continue // the session has ended meanwhile
 		}
 		if err != nil {
 			return found, o.failISCSI(err, "asking for the disks of the target %s", name)
@@ -71,8 +71,8 @@ func (o *op) targetDisks(name targetName) (found targetDisks, err error) {
 	return found, nil
 }
 
-// numberOf is the disk number of a device, math.MaxUint32 if it has none. With several paths to a disk the number that
-// the initiator reports may be that of a path, so the device itself is asked where it can be opened.
+// numberOf returns the disk number of a device, math.MaxUint32 if it has none. With several paths to a disk, the number
+// that the initiator reports may be that of a path, so the device itself is asked if it can be opened.
 func (o *op) numberOf(device win32.ISCSIDevice) uint32 {
 	number := device.Number
 	if device.InterfaceName != "" {
@@ -94,9 +94,9 @@ func (o *op) numberOf(device win32.ISCSIDevice) uint32 {
 	return number.DeviceNumber
 }
 
-// DisconnectTarget writes out what Windows holds for the disks of a target and logs out of it, for good: a login that
-// Windows would make again after a reboot is forgotten. A target that is not connected is success. While a volume of it
-// is mounted at a directory, or a disk otherwise in use, it stays connected.
+// DisconnectTarget flushes the disks of a target and logs out of it for good: a login that Windows would repeat after a
+// reboot is forgotten. A target that is not connected is success. The target stays connected while one of its volumes is
+// mounted at a directory or one of its disks is otherwise in use.
 func (s *ISCSI) DisconnectTarget(ctx context.Context, at TargetPortal, target string) error {
 	_, name, err := parseTarget(at, target)
 	if err != nil {
@@ -115,7 +115,7 @@ func (o *op) disconnect(name targetName) error {
 			return err
 		}
 	}
-	// Before the logout: after one that succeeded nobody would come back to forget the login.
+	// Before the logout: after a successful one, no caller would come back to forget the login.
 	if err := o.forgetLogins(name); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (o *op) disconnect(name targetName) error {
 		case hasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION):
 			return &Error{
 				Class: FailedPrecondition, Reason: reason.TargetInUse, Err: err,
-				Message: "the target " + string(name) + " stays connected: something on this node has a disk of it in use",
+				Message: "the target " + string(name) + " stays connected: one of its disks is in use on this node",
 			}
 		default:
 			return o.failISCSI(err, "logging out of the target %s", name)
@@ -136,12 +136,12 @@ func (o *op) disconnect(name targetName) error {
 	return nil
 }
 
-// isDriveRoot reports whether a path that Windows gives for a volume is its drive letter. Automount assigns those, and no
-// caller can take them away; what is open there refuses the logout.
+// isDriveRoot reports whether a path that Windows gives for a volume is its drive letter. Automount assigns drive
+// letters, and no caller can remove them; Windows refuses the logout if anything there is open.
 func isDriveRoot(path string) bool { return len(path) == len(`X:\`) && path[1:] == `:\` }
 
-// settleDisks makes sure that no volume of the target's disks is mounted at a directory, or gets mounted until the operation is over,
-// and writes them out.
+// settleDisks flushes the volumes of the target's disks and makes sure that none of them is mounted at a directory, or
+// gets mounted until the operation is over.
 func (o *op) settleDisks(name targetName) error {
 	found, err := o.targetDisks(name)
 	if err != nil {
@@ -179,13 +179,13 @@ func (o *op) settleDisks(name targetName) error {
 	}
 	for _, v := range volumes {
 		err := o.flushVolume(v.id)
-		if err == nil || hasCode(err, win32.ERROR_INVALID_FUNCTION) { // no file system, nothing to write
+		if err == nil || hasCode(err, win32.ERROR_INVALID_FUNCTION) { // without a file system there is nothing to write
 			continue
 		}
 		if o.volumePresent(v.id) {
 			return err
 		}
-		klog.FromContext(o.ctx).Info("A volume of a target went before it was flushed", "volume", v.id, "err", err)
+		klog.FromContext(o.ctx).Info("A volume of a target disappeared before it was flushed", "volume", v.id, "err", err)
 	}
 	return nil
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// iscsiService is the Windows service that does iSCSI.
+// iscsiService is the Windows service for iSCSI.
 const iscsiService = "MSiSCSI"
 
-// classOfISCSI is the class of a code that the iSCSI initiator service gives.
+// classOfISCSI returns the class of a code of the iSCSI initiator service.
 func classOfISCSI(code win32.Errno) Class {
 	switch code {
 	case win32.ISDSC_CONNECTION_FAILED, win32.ISDSC_SERVICE_UNAVAILABLE, win32.ISDSC_TRANSPORT_ERROR, win32.ISDSC_SERVICE_DID_NOT_RESPOND,
@@ -34,19 +34,19 @@ func classOfISCSI(code win32.Errno) Class {
 	}
 }
 
-// failISCSI is fail for calls of the initiator service: it names the service when that is what is missing.
+// failISCSI is fail for calls of the initiator service; it names the service when that is not running.
 func (o *op) failISCSI(err error, format string, args ...any) error {
 	if !o.iscsiStopped(err) {
 		return fail(err, format, args...)
 	}
 	return &Error{
 		Class: FailedPrecondition, Reason: reason.ServiceNotRunning, Err: err,
-		Message: fmt.Sprintf("%s: the service %s does not run on this node; start it, for example with StartService", fmt.Sprintf(format, args...), iscsiService),
+		Message: fmt.Sprintf("%s: the service %s is not running on this node; start it with StartService", fmt.Sprintf(format, args...), iscsiService),
 	}
 }
 
 // iscsiStopped reports whether an error comes from the initiator service being stopped. A failing RPC can mean that, or
-// a service that is just not answering.
+// that the service does not answer just now.
 func (o *op) iscsiStopped(err error) bool {
 	if hasCode(err, win32.ISDSC_SERVICE_NOT_RUNNING, win32.ERROR_SERVICE_NOT_ACTIVE) {
 		return true

@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// ISCSIAuthentication says how node and target prove who they are.
+// ISCSIAuthentication is the way in which node and target prove their identity.
 type ISCSIAuthentication int32
 
 // The values are those of the API and of Windows.
@@ -25,7 +25,7 @@ const (
 	ISCSIMutualCHAP       ISCSIAuthentication = win32.ISCSI_MUTUAL_CHAP_AUTH_TYPE // and so does the target
 )
 
-// ISCSILogin is how to log in to a target. Without authentication, user name and secret are not looked at.
+// ISCSILogin is how to log in to a target. Without authentication, the user name and the secret are ignored.
 type ISCSILogin struct {
 	Authentication ISCSIAuthentication
 	Username       string // empty: the node's initiator name
@@ -33,15 +33,15 @@ type ISCSILogin struct {
 }
 
 const (
-	// What Windows takes without IPsec, in bytes.
+	// Windows' limits without IPsec, in bytes.
 	minCHAPSecret = 12
 	maxCHAPSecret = 16
 
 	maxCHAPName = 255 // bytes, the limit of a text value in RFC 3720
 )
 
-// ConnectTarget logs in to a target that a discovery found, until DisconnectTarget or a reboot. One that is connected
-// is success, whatever the credentials. Its disks come with the call or soon after, offline and read-only.
+// ConnectTarget logs in to a target that a discovery found, until DisconnectTarget or a reboot. A target that is already
+// connected is success, whatever the credentials. Its disks arrive with the call or soon after, offline and read-only.
 func (s *ISCSI) ConnectTarget(ctx context.Context, at TargetPortal, target string, login ISCSILogin) error {
 	p, name, err := parseTarget(at, target)
 	if err == nil {
@@ -85,7 +85,7 @@ func checkCHAPSecret(secret Secret) error {
 	return nil
 }
 
-// options are the login options in Windows' terms.
+// options returns the login options in Windows' terms.
 func (l ISCSILogin) options(p portal, name targetName) kernel.ISCSILogin {
 	login := kernel.ISCSILogin{
 		Target: string(name), Portal: p.win32().Bytes(),
@@ -107,7 +107,7 @@ func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
 	if connected, err := o.isConnected(name); connected || err != nil {
 		return err
 	}
-	o.node.logins.expect(name) // a login whose answer is lost brings them as well
+	o.node.logins.expect(name) // a login whose answer is lost brings disks as well
 	err := o.initiator().login(login.options(p, name))
 	if hasCode(err, win32.ISDSC_TARGET_ALREADY_LOGGED_IN, win32.ISDSC_SESSION_ALREADY_EXISTS) {
 		connected, listErr := o.isConnected(name)
@@ -135,7 +135,7 @@ func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
 	return nil
 }
 
-// SetMutualCHAPSecret sets the secret by which targets prove themselves to this node. It is one for all targets.
+// SetMutualCHAPSecret sets the secret by which targets prove themselves to this node. All targets share it.
 func (s *ISCSI) SetMutualCHAPSecret(ctx context.Context, secret Secret) error {
 	if err := checkCHAPSecret(secret); err != nil {
 		secret.Wipe()
@@ -151,7 +151,7 @@ func (s *ISCSI) SetMutualCHAPSecret(ctx context.Context, secret Secret) error {
 	})
 }
 
-// sessions are the sessions with a target.
+// sessions returns the sessions with a target.
 func (o *op) sessions(name targetName) ([]win32.ISCSISession, error) {
 	all, err := o.initiator().sessions()
 	if err != nil {

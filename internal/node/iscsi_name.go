@@ -22,12 +22,11 @@ const (
 	defaultPort   = 3260 // registered for iSCSI
 )
 
-// targetName is the name of an iSCSI target in lower case, in which it is the same as in any other (RFC 3722).
+// targetName is the name of an iSCSI target in lower case; names are compared without case (RFC 3722).
 type targetName string
 
 // parseTargetName reads an iSCSI name in one of its three forms: iqn.2001-04.com.example:disk, eui.02004567A425678D
-// or naa.52004567BA64678D (RFC 3720 section 3.2.6.3, RFC 3980). Characters beyond ASCII are refused: Windows takes
-// none.
+// or naa.52004567BA64678D (RFC 3720 section 3.2.6.3, RFC 3980). Characters beyond ASCII are refused, as Windows does.
 func parseTargetName(text string) (targetName, error) {
 	name := lowerASCII(text)
 	problem := ""
@@ -54,7 +53,7 @@ func parseTargetName(text string) (targetName, error) {
 	return targetName(name), nil
 }
 
-// lowerASCII leaves other letters alone: some of them have ASCII ones as their lower case.
+// lowerASCII leaves other letters alone: the lower case of some of them is an ASCII letter.
 func lowerASCII(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {
@@ -68,8 +67,8 @@ func notInTargetName(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != ':'
 }
 
-// isQualified reports whether text is the rest of an iqn. name: year, month, a domain in reverse order, and, behind a
-// colon, whatever its owner likes.
+// isQualified reports whether text is the rest of an iqn. name: year, month, a domain in reverse order and, after a
+// colon, any text of its owner's choice.
 func isQualified(text string) bool {
 	const date = len("2001-04.")
 	if len(text) <= date || !isDigits(text[:4]) || text[4] != '-' || !isDigits(text[5:7]) || text[7] != '.' {
@@ -82,7 +81,7 @@ func isQualified(text string) bool {
 	return isDomain(domain)
 }
 
-// isDomain reports whether text is a DNS name, with letters in lower case.
+// isDomain reports whether text is a DNS name in lower case.
 func isDomain(text string) bool {
 	for label := range strings.SplitSeq(text, ".") {
 		if label == "" || len(label) > maxLabel || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") ||
@@ -105,14 +104,14 @@ type TargetPortal struct {
 	Port    uint32 // TCP port; 0 is 3260
 }
 
-// portal is a TargetPortal that was checked.
+// portal is a checked TargetPortal.
 type portal struct {
 	address string // as the caller wrote it
 	port    uint16
 }
 
-// parsePortal checks a portal. An address is an IP address or a DNS name: it ends up in look-ups that the agent makes
-// with all its rights.
+// parsePortal checks a portal. An address must be an IP address or a DNS name, because the agent looks it up with all its
+// rights.
 func parsePortal(p TargetPortal) (portal, error) {
 	if p.Address == "" {
 		return portal{}, errorf(InvalidArgument, reasonPortal, "the target portal is missing, or its address is empty")
@@ -135,10 +134,10 @@ func isAddress(text string) bool {
 		return false
 	}
 	if ip, err := netip.ParseAddr(text); err == nil {
-		return isDomain("z" + lowerASCII(ip.Zone())) // a zone is a number or the like
+		return isDomain("z" + lowerASCII(ip.Zone())) // a zone is a number or a short name
 	}
 	text = lowerASCII(text)
-	// A name that ends in digits is a mistyped IPv4 address, and programs differ in what they make of it.
+	// A name that ends in digits is a mistyped IPv4 address, and programs differ in how they read it.
 	return isDomain(text) && !isDigits(text[strings.LastIndex(text, ".")+1:])
 }
 
@@ -162,7 +161,7 @@ func (p portal) win32() win32.ISCSITargetPortal {
 	return win32.ISCSITargetPortal{Address: p.address, Socket: p.port}
 }
 
-// is reports whether Windows means this portal.
+// is reports whether w is this portal.
 func (p portal) is(w win32.ISCSITargetPortal) bool {
 	return p.key() == portal{w.Address, w.Socket}.key()
 }

@@ -21,8 +21,8 @@ import (
 type scriptedISCSI struct {
 	kernel.Kernel
 	connected, reconnecting bool
-	disk                    time.Time // from when on the disk has its number
-	secrets                 []string  // that logins came with
+	disk                    time.Time // the time from which the disk has its number
+	secrets                 []string  // the secrets of logins
 	during                  func()    // called in each login
 	err                     error     // of logins
 	busy                    error     // of queries for devices
@@ -114,7 +114,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// TestGetTargetDisksStopsWaiting: ten seconds after the login no caller waits any more, however often it asks.
+// TestGetTargetDisksStopsWaiting: from ten seconds after the login no call waits, however many there are.
 func TestGetTargetDisksStopsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &scriptedISCSI{disk: time.Now().Add(time.Hour)}
@@ -153,7 +153,7 @@ func (k *scriptedISCSI) LogoutISCSITarget(win32.ISCSIUniqueID) error {
 	return k.logoutErr
 }
 
-// TestBusyDevicesEnd: a state that usually passes in a moment is not waited for without end.
+// TestBusyDevicesEnd: the wait for devices that are usually busy only for a moment is limited.
 func TestBusyDevicesEnd(t *testing.T) {
 	enough := func(calls int) bool { return calls >= 10 && calls <= 30 }
 	for code, class := range map[win32.Errno]Class{
@@ -234,7 +234,7 @@ func TestSecretsAreWiped(t *testing.T) {
 	wiped("abandoned", secret)
 }
 
-// TestLoginsAreJoinedBySecret: identical logins at the same time are one call, and another secret makes another.
+// TestLoginsAreJoinedBySecret: identical logins at the same time are joined; another secret makes a separate call.
 func TestLoginsAreJoinedBySecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		proceed := make(chan struct{})

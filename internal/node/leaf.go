@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// stat is what stands at a path, not followed if it is a link or mount point.
+// stat describes the object at a path; a link or mount point is not followed.
 type stat struct {
 	attributes uint32
 	reparse    *win32.ReparsePoint // nil: not a reparse point
@@ -22,7 +22,7 @@ func (s stat) isPlainDirectory() bool { return s.reparse == nil && s.isDirectory
 
 func (s stat) isFile() bool { return s.reparse == nil && !s.isDirectory() }
 
-// mountedVolume returns the volume that is mounted there, gone or not.
+// mountedVolume returns the volume that is mounted there, even if it is gone.
 func (s stat) mountedVolume() (id winpath.VolumeID, ok bool) {
 	if s.reparse == nil {
 		return winpath.VolumeID{}, false
@@ -43,13 +43,13 @@ func (s stat) share() (target winpath.Target, ok bool) {
 	return target, err == nil && target.Kind == winpath.TargetUNC
 }
 
-// leaf is the object at a place, opened as itself. The place closes its handle.
+// leaf is the open object at a place, never what it leads to. The place closes its handle.
 type leaf struct {
 	kernel.Handle
 	stat
 }
 
-// stat walks to a path and looks at what stands there.
+// stat walks to a path and examines the object there.
 func (o *op) stat(path winpath.Path, links *int) (stat, error) {
 	pl, err := o.locateWithin(path, walk{}, links)
 	if err != nil {
@@ -63,7 +63,7 @@ func (o *op) stat(path winpath.Path, links *int) (stat, error) {
 	return l.stat, nil
 }
 
-// lookAt reads what a handle is open on.
+// lookAt examines the object that a handle is open on.
 func lookAt(h kernel.Handle) (*leaf, error) {
 	tag, err := attributeTag(h)
 	if err != nil {
@@ -94,7 +94,7 @@ func reparseData(h kernel.Handle, tag win32.FileAttributeTag) (*win32.ReparsePoi
 	buffer := make([]byte, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)
 	n, err := h.DeviceIoControl(win32.FSCTL_GET_REPARSE_POINT, nil, buffer)
 	if hasCode(err, win32.ERROR_NOT_A_REPARSE_POINT) {
-		return nil, nil //nolint:nilnil // it was taken away since the attributes were read
+		return nil, nil //nolint:nilnil // it was removed after the attributes were read
 	}
 	if err != nil {
 		return nil, err

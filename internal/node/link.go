@@ -11,15 +11,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// directoryLink is a symbolic link to a directory that an operation is to make.
+// directoryLink describes a symbolic link to a directory, which an operation is to make.
 type directoryLink struct {
 	at         winpath.Path
 	substitute string                    // where Windows goes: an NT path
-	print      string                    // what readers of the link see
+	print      string                    // what programs that read the link see
 	same       func(winpath.Target) bool // reports whether a link leads there already
 }
 
-// makeLink makes the link, whose parent directory has to exist. The same link there already is success; anything else
+// makeLink makes the link, whose parent directory must exist. If the same link exists, that is success; anything else
 // there is AlreadyExists.
 func (o *op) makeLink(link directoryLink) error {
 	pl, err := o.locateLinkPlace(link)
@@ -46,7 +46,7 @@ func (o *op) makeLink(link directoryLink) error {
 	return nil
 }
 
-// linkPossible fails as makeLink would, as far as can be seen beforehand, and changes nothing.
+// linkPossible fails as makeLink would, as far as that can be known beforehand, and changes nothing.
 func (o *op) linkPossible(link directoryLink) error {
 	pl, err := o.locateLinkPlace(link)
 	if err != nil {
@@ -67,7 +67,7 @@ func (o *op) locateLinkPlace(link directoryLink) (*place, error) {
 	return pl, err
 }
 
-// sameLink returns nil if what stands in the link's place is that link already.
+// sameLink returns nil if the object in the link's place is that link already.
 func sameLink(o *op, pl *place, link directoryLink) error {
 	l, err := pl.open(o, 0)
 	if err != nil {
@@ -78,5 +78,5 @@ func sameLink(o *op, pl *place, link directoryLink) error {
 			return nil
 		}
 	}
-	return errorf(AlreadyExists, reason.PathExists, "%s is there already and is not a link to %s; remove it with Rmdir first", link.at, link.print)
+	return errorf(AlreadyExists, reason.PathExists, "%s already exists and is not a link to %s; remove it with Rmdir first", link.at, link.print)
 }

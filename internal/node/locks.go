@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// keyedLocks is one mutex a key, kept only while somebody holds or awaits it.
+// keyedLocks is a set of mutexes, one for each key, kept only while a caller holds or awaits it.
 type keyedLocks struct {
 	mu    sync.Mutex
 	locks map[string]*keyedLock

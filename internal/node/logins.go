@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// arrivalTime is how long after a login its disks are waited for.
+// arrivalTime is how long callers wait for the disks of a login.
 const arrivalTime = 10 * time.Second
 
-// logins remembers when this agent logged in to iSCSI targets, for as long as their disks are waited for.
+// logins remembers when this agent logged in to iSCSI targets, while their disks may still arrive.
 type logins struct {
 	mu    sync.Mutex
 	since map[targetName]time.Time
 }
 
-// expect notes that the disks of a target may come from now on.
+// expect notes that the disks of a target may arrive from now on.
 func (l *logins) expect(name targetName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,7 +33,7 @@ func (l *logins) forget(name targetName) {
 	delete(l.since, name)
 }
 
-// disksUntil is until when the disks of a target may still come; long ago if nobody logged in lately.
+// disksUntil returns the time until which the disks of a target may still arrive, long past if there was no recent login.
 func (l *logins) disksUntil(name targetName) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *logins) disksUntil(name targetName) time.Time {
 	return since.Add(arrivalTime)
 }
 
-// forgetOld forgets logins whose disks are no longer waited for; mu is held.
+// forgetOld forgets logins whose disks are no longer awaited; mu is held.
 func (l *logins) forgetOld() {
 	for name, since := range l.since {
 		if time.Since(since) > arrivalTime {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// targetPath parses the path argument of the volume group, which reads / as \.
+// targetPath parses the path argument of the volume group, which accepts / for \.
 func (n *Node) targetPath(text string) (winpath.Path, error) {
 	if text == "" {
 		return winpath.Path{}, errorf(InvalidArgument, reason.InvalidPath, "target path is empty")
@@ -20,14 +20,15 @@ func (n *Node) targetPath(text string) (winpath.Path, error) {
 	return n.parsePath(text, winpath.Options{ForwardSlash: true})
 }
 
-// MountVolume makes a volume's root appear at a directory, which is made, parents too, when it is missing and has to be
-// empty otherwise. The same volume there already is success; another volume or a link there is refused.
+// MountVolume mounts a volume at a directory. It makes a missing directory and its parents; an existing one must be
+// empty. If the same volume is mounted there, that is success; another volume or a link there is refused.
 func (v *Volumes) MountVolume(ctx context.Context, volumeID, targetPath string) error {
 	return v.atTarget(ctx, "MountVolume", volumeID, targetPath, (*op).mountVolume)
 }
 
-// UnmountVolume flushes a volume and takes it away from a directory, which stays, empty. Nothing mounted there, or no
-// such directory, is success; another volume there is refused. A volume whose disk has gone is taken away as well.
+// UnmountVolume flushes a volume and unmounts it from a directory, which stays as an empty directory. It is success if
+// nothing is mounted there or the directory is missing; another volume there is refused. A volume whose disk has gone is
+// unmounted as well.
 func (v *Volumes) UnmountVolume(ctx context.Context, volumeID, targetPath string) error {
 	return v.atTarget(ctx, "UnmountVolume", volumeID, targetPath, (*op).unmountVolume)
 }
@@ -48,10 +49,10 @@ func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
 	if err := o.node.notWorkingDir(path, "mounted over"); err != nil {
 		return err
 	}
-	if windows, err := o.belongsToWindows(id); err != nil { // before a directory is made for a volume that is not there
+	if windows, err := o.belongsToWindows(id); err != nil { // before making a directory for a volume that is not there
 		return err
 	} else if windows {
-		return errorf(FailedPrecondition, reason.SystemDisk, "volume %s is one that Windows boots or runs from and is not mounted anywhere else", id)
+		return errorf(FailedPrecondition, reason.SystemDisk, "Windows boots or runs from volume %s, so it is not mounted elsewhere", id)
 	}
 	pl, err := o.locate(path, walk{create: true, pin: true})
 	if err != nil {
@@ -59,7 +60,7 @@ func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
 	}
 	defer pl.close()
 	if pl.inShare {
-		return errorf(FailedPrecondition, reason.OnShare, "%s lies on a network share; volumes are mounted at local directories", path)
+		return errorf(FailedPrecondition, reason.OnShare, "%s lies on a network share; volumes are mounted only at local directories", path)
 	}
 	directory, err := pl.makeDirectory(o)
 	if err != nil {
@@ -82,7 +83,7 @@ func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
 	return nil
 }
 
-// alreadyMounted decides about a directory that is a mount point or link before anything was done.
+// alreadyMounted decides about a directory that was a mount point or link before this call.
 func (o *op) alreadyMounted(directory *leaf, id winpath.VolumeID, path winpath.Path) error {
 	there, ok := directory.mountedVolume()
 	if !ok {
@@ -94,7 +95,7 @@ func (o *op) alreadyMounted(directory *leaf, id winpath.VolumeID, path winpath.P
 	return nil
 }
 
-// sameVolume reports whether two volume names mean one volume: the mount manager may know it under several.
+// sameVolume reports whether two volume names mean the same volume: the mount manager may know it under several names.
 func (o *op) sameVolume(a, b winpath.VolumeID) bool {
 	if a == b {
 		return true
@@ -107,7 +108,7 @@ func (o *op) sameVolume(a, b winpath.VolumeID) bool {
 	return len(extentsA) == 1 && len(extentsB) == 1 && extentsA[0] == extentsB[0]
 }
 
-// mountPointText is the path of an open directory for the calls that take it as text. The place is pinned, so the text
+// mountPointText returns the path of an open directory for calls that take it as text. The place is pinned, so the text
 // keeps its meaning while the call runs.
 func mountPointText(directory *leaf) (string, error) {
 	text, err := directory.FinalPath(win32.VOLUME_NAME_DOS)
@@ -146,7 +147,7 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	if err := o.flushBeforeUnmount(there); err != nil {
 		return err
 	}
-	// That may have taken long, and nothing keeps an administrator from mounting meanwhile.
+	// The flush may have taken long, and an administrator may have mounted something meanwhile.
 	if l, err = lookAt(l.Handle); err != nil {
 		return fail(err, "looking at %s again", path)
 	}
@@ -163,21 +164,21 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 }
 
 func otherVolumeMounted(id winpath.VolumeID, path winpath.Path, there winpath.VolumeID) error {
-	return errorf(FailedPrecondition, reason.OtherVolumeMounted, "volume %s is not unmounted from %s: volume %s is mounted there", id, path, there)
+	return errorf(FailedPrecondition, reason.OtherVolumeMounted, "volume %s cannot be unmounted from %s: volume %s is mounted there", id, path, there)
 }
 
-// flushBeforeUnmount lets an unmount fail where data could be lost, but not where the device has gone: then a mount
-// point that cannot be removed would block the pod for ever.
+// flushBeforeUnmount makes an unmount fail if data could be lost, but not if the device has gone: a mount point that can
+// never be removed would block the pod for ever.
 func (o *op) flushBeforeUnmount(id winpath.VolumeID) error {
 	err := o.flushVolume(id)
 	if err == nil {
 		return nil
 	}
-	// The code of the failed flush does not tell a device that has gone from one that hiccuped; asking again does.
+	// The code of the failed flush does not distinguish a device that has gone from a passing error; a second query does.
 	_, queryErr := o.k.VolumeInformation(id.String())
 	if hasCode(queryErr, win32.ERROR_UNRECOGNIZED_VOLUME) {
 		if hasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED) {
-			// No file system that caches, and a device that knows of no cache.
+			// There is no file system that caches, and the device has no cache.
 			klog.FromContext(o.ctx).V(2).Info("A raw volume is unmounted without a flush", "volume", id, "err", err)
 			return nil
 		}
@@ -190,8 +191,8 @@ func (o *op) flushBeforeUnmount(id winpath.VolumeID) error {
 	return err
 }
 
-// removeMountPoint makes a plain directory of a mount point again; its place is pinned. The mount manager may not know
-// a volume that has gone; then the reparse point is deleted directly.
+// removeMountPoint turns a mount point back into a plain directory; its place is pinned. If the mount manager does not
+// know the volume because it has gone, the reparse point is deleted directly.
 func (o *op) removeMountPoint(l *leaf, path string) error {
 	text, err := mountPointText(l)
 	if err == nil {

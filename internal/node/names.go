@@ -8,7 +8,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// partitionKind names what a partition is for.
+// partitionKind names the purpose of a partition.
 func partitionKind(p win32.Partition) string {
 	if p.Style != win32.PARTITION_STYLE_GPT {
 		return fmt.Sprintf("MBR type 0x%02x", p.MBRType)
@@ -29,7 +29,7 @@ func partitionKind(p win32.Partition) string {
 	}
 }
 
-// busTypeName names the bus that a disk is attached by (STORAGE_BUS_TYPE).
+// busTypeName names the bus of a disk (STORAGE_BUS_TYPE).
 func busTypeName(busType uint32) string {
 	switch busType {
 	case win32.BusTypeScsi:

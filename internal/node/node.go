@@ -12,25 +12,25 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// KubeletDir is kubelet's directory on a Windows node, unless kubelet is told otherwise.
+// KubeletDir is kubelet's default directory on a Windows node.
 const KubeletDir = `C:\var\lib\kubelet`
 
-// Config says where and how a Node works.
+// Config is the configuration of a Node.
 type Config struct {
-	// WorkingDirs are the Windows directories below which paths are accepted; at least one.
+	// WorkingDirs are the Windows directories below which paths are accepted; at least one is needed.
 	WorkingDirs []string
 	// Interceptor stands around every kernel call: metrics, a journal, faults. It may be nil.
 	Interceptor kernel.Interceptor
-	// RequirePrivacy asks for encryption on SMB global mappings; a server that cannot encrypt is refused.
+	// RequirePrivacy demands encryption for SMB global mappings; a server that cannot encrypt is refused.
 	RequirePrivacy bool
-	// Observer is told what becomes of operations. It may be nil.
+	// Observer is told the progress of operations. It may be nil.
 	Observer Observer
-	// Hold is called when an operation is about to begin on behalf of a call, with the call's context, and what it
-	// returns is released when the operation is over, which may be long after the call. Either may be nil.
+	// Hold is called with the context of a call when an operation is about to begin on its behalf. Its result is released
+	// when the operation is over, which may be long after the call. Hold and its result may be nil.
 	Hold func(ctx context.Context) Held
 }
 
-// Held is something that a call keeps while what it began is going on.
+// Held is something that a call keeps while the operation that it began is running.
 type Held interface{ Release() }
 
 // Node is the storage administration of one Windows node. Its methods are safe for concurrent use.
@@ -53,18 +53,18 @@ type Node struct {
 	busy  sync.WaitGroup // the goroutines of operations
 
 	mu      sync.Mutex
-	flights map[string]*flight // changes under way that may be joined, by key
+	flights map[string]*flight // running changes that may be joined, by key
 
 	tasks          running.Set[task]
-	abandonedReads atomic.Int64 // how many of the tasks are reads that nobody waits for
+	abandonedReads atomic.Int64 // how many of the tasks are reads whose callers have given up
 
-	seal   seal // of credentials that tell calls apart
+	seal   seal // of credentials that distinguish calls
 	system systemVolumeCache
 	hints  volumeHints
 	logins logins
 }
 
-// New returns the Node that works through k.
+// New returns a Node that works through k.
 func New(k kernel.Kernel, c Config) (*Node, error) {
 	dirs, err := winpath.NewWorkingDirs(c.WorkingDirs)
 	if err != nil {
@@ -80,8 +80,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	return n, nil
 }
 
-// Drain waits until nothing is running any more, including what callers have given up waiting for, or until the
-// context ends.
+// Drain waits until no operation is running, including those whose callers have given up, or until the context ends.
 func (n *Node) Drain(ctx context.Context) error {
 	idle := make(chan struct{})
 	go func() { n.busy.Wait(); close(idle) }()

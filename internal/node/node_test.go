@@ -9,7 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// bare returns a Node on a kernel that implements only what the test needs; nil: nothing.
+// bare returns a Node on a kernel that implements only the methods that a test needs; nil: none.
 func bare(t *testing.T, k kernel.Kernel) *Node {
 	t.Helper()
 	n, err := New(k, Config{WorkingDirs: []string{KubeletDir}})

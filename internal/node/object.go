@@ -10,15 +10,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// object is something that operations work on, and that can hang or be locked by itself.
+// object is something that operations work on, and that can hang or be locked on its own.
 type object struct {
 	kind kind
-	name string // as people read it
-	fold string // the same for all spellings; "": that is name
+	name string // for people
+	fold string // the same for all spellings; "": same as name
 }
 
-// kind is what an object is. The kinds stand in the order in which one operation takes their locks; within a kind, locks
-// are taken in the order of their keys. No other order exists, so no two operations wait for each other.
+// kind is the kind of an object. The kinds are declared in the order in which an operation takes their locks; within a
+// kind, locks are taken in the order of their keys. No other order exists, so no two operations wait for each other.
 type kind int
 
 const (
@@ -37,7 +37,7 @@ const (
 	serviceKind
 )
 
-// The objects of which there is one.
+// The objects that exist once.
 var (
 	devices        = object{kind: deviceTree, name: "devices"}
 	iscsiInitiator = object{kind: initiator, name: "iSCSI initiator"}
@@ -48,7 +48,7 @@ func diskObject(number uint32) object {
 	return object{kind: diskKind, name: "disk " + strconv.FormatUint(uint64(number), 10)}
 }
 
-// interfaceObject is a disk whose number is not known yet.
+// interfaceObject returns the object for a disk whose number is not known yet.
 func interfaceObject(path string) object { return object{kind: diskInterface, name: path} }
 
 func volumeObject(id winpath.VolumeID) object { return object{kind: volumeKind, name: id.String()} }
@@ -59,7 +59,7 @@ func pathObject(p winpath.Path) object {
 
 func shareObject(key string) object { return object{kind: shareKind, name: key} }
 
-// contactObject is a directory on a share whose server is asked whether it is there.
+// contactObject returns the object for a directory on a share whose existence the server is asked about.
 func contactObject(path string) object {
 	return object{kind: shareContact, name: path, fold: winpath.Fold(path)}
 }
@@ -76,10 +76,10 @@ func serviceObject(name string) object {
 
 func (x object) String() string { return x.name }
 
-// key is the same for all names of one object, and different from those of objects of other kinds.
+// key returns the same text for all names of one object, and another text for objects of other kinds.
 func (x object) key() string { return strconv.Itoa(int(x.kind)) + " " + cmp.Or(x.fold, x.name) }
 
-// inLockOrder are the keys of objects, each once, in the order in which their locks are taken.
+// inLockOrder returns the keys of objects, each once, in the order in which their locks are taken.
 func inLockOrder(objects []object) []string {
 	sorted := slices.SortedFunc(slices.Values(objects), func(a, b object) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.key(), b.key()))

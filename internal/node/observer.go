@@ -2,27 +2,27 @@
 
 package node
 
-// Observer is told what becomes of the operations of a Node: for metrics. The operation is the name of a method, such as
-// "MountVolume", and never has an argument in it, so there are as many names as this package has verbs. An Observer is
-// called by many goroutines at once, some of which hold locks: it must be quick and must not call the Node.
+// Observer is told the progress of the operations of a Node, for metrics. The operation is the name of a method, such as
+// "MountVolume", without arguments, so there are as many names as this package has verbs. An Observer is called by many
+// goroutines at once, some of which hold locks: it must be quick and must not call the Node.
 type Observer func(operation string, event Event)
 
-// Event is what an Observer is told. An operation is Queued, then either Begun and in the end Ended, or Dropped. Joined
-// and GaveUp are about callers, of which one operation can have many.
+// Event is a step of an operation. An operation is Queued, then either Begun and in the end Ended, or Dropped. Joined and
+// GaveUp are about callers, of which one operation can have many.
 type Event int
 
 const (
-	// Queued means that an operation waits for its locks: others work on the same disk, volume or path.
+	// Queued means that an operation waits for its locks, while others work on the same disk, volume or path.
 	Queued Event = iota + 1
-	// Begun means that it has its locks. From now on it runs to its end, whoever waits for it.
+	// Begun means that it has its locks. From now on it runs to its end, even if no caller waits for it.
 	Begun
 	// Ended means that an operation that had begun is over, successful or not, and its locks are free.
 	Ended
-	// Dropped means that an operation was given up before it began: nobody waited for it any more.
+	// Dropped means that an operation was cancelled before it began, because no caller waited for it any more.
 	Dropped
 	// Joined means that a caller waits for an identical operation instead of having one of its own.
 	Joined
-	// GaveUp means that a caller's deadline ended, or that it cancelled, before its operation was over.
+	// GaveUp means that a caller's deadline ended, or the caller cancelled, before its operation was over.
 	GaveUp
 )
 

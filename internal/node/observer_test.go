@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// told records what an observer is told.
+// told remembers the events that an observer is told.
 type told struct {
 	mu     sync.Mutex
 	events []string
@@ -27,7 +27,7 @@ func (o *told) observe(operation string, e Event) {
 	o.events = append(o.events, operation+" "+name)
 }
 
-// what returns the events since the last call of what.
+// what returns the events since the last time.
 func (o *told) what() (events []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,22 +15,22 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/running"
 )
 
-// op is a running operation as its steps see it. Everything that an operation does is a method of it.
+// op is a running operation as its steps see it. The steps are its methods.
 type op struct {
 	ctx      context.Context // values and log of the first caller; ends only while a change has not begun
 	k        kernel.Kernel
 	node     *Node
-	deadline time.Time // the first caller's; zero: none
+	deadline time.Time // of the first caller; zero: none
 	unlocks  []func()
 
 	operation operation
 	entry     *running.Entry[task]
 	reads     bool // it changes nothing
-	// sharingPatience is the time left to wait for others to close what they have open.
+	// sharingPatience is the time left to wait for other programs to close files.
 	sharingPatience patience
 }
 
-// newOp is an operation that is about to run on behalf of a call.
+// newOp returns an operation that is about to run on behalf of a call.
 func (n *Node) newOp(ctx context.Context, what operation, entry *running.Entry[task]) *op {
 	deadline, _ := ctx.Deadline()
 	inside := context.WithoutCancel(ctx)
@@ -40,7 +40,7 @@ func (n *Node) newOp(ctx context.Context, what operation, entry *running.Entry[t
 	}
 }
 
-// run runs f, with a net for panics.
+// run runs f and turns a panic into an error.
 func (o *op) run(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -54,8 +54,8 @@ func (o *op) run(f func() error) (err error) {
 	return f()
 }
 
-// lock takes further locks for the rest of the operation. Within one operation nothing is locked twice, and the kinds
-// of its objects ascend.
+// lock takes further locks for the rest of the operation. An operation locks nothing twice, and the kinds of the objects
+// that it locks ascend.
 func (o *op) lock(objects ...object) error {
 	for _, key := range inLockOrder(objects) {
 		unlock, err := o.node.locks.acquire(o.ctx, key)

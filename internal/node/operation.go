@@ -4,15 +4,15 @@ package node
 
 import "strings"
 
-// operation is one thing that is asked of the node, as a value: a verb and what it works on. Everything else about it is
-// derived from these: what people read, the label of metrics, which locks a change takes, which calls are identical and
-// may be joined, and which reads are refused while something hangs.
+// operation is one request to the node, as a value: a verb and the objects that it works on. Everything else is derived
+// from these: its name for people, the label of metrics, the locks that a change takes, which calls are identical and
+// may be joined, and which reads are refused while an object hangs.
 type operation struct {
 	verb    string   // the method's name: "MountVolume"
-	objects []object // what it works on; none: the node as a whole
-	// arguments is what else tells calls of the verb apart, for people and for joining: "force=true".
+	objects []object // the objects that it works on; none: the node as a whole
+	// arguments are what else distinguishes calls of the verb, for people and for joining: "force=true".
 	arguments string
-	// sealed tells calls with different credentials apart, and is never shown.
+	// sealed distinguishes calls with different credentials, and is never shown.
 	sealed string
 	// alone: a call is never joined to an identical one.
 	alone bool
@@ -20,10 +20,10 @@ type operation struct {
 	fresh bool
 }
 
-// on is the operation of a verb on objects.
+// on returns the operation of a verb on objects.
 func on(verb string, objects ...object) operation { return operation{verb: verb, objects: objects} }
 
-// String is the operation for people: "Rmdir(C:\dir, force=true)".
+// String returns the operation for people: "Rmdir(C:\dir, force=true)".
 func (w operation) String() string {
 	var parts []string
 	for _, x := range w.objects {
@@ -38,7 +38,7 @@ func (w operation) String() string {
 	return w.verb + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// key is the same for identical operations, and "" for one that is never joined.
+// key returns the same text for identical operations, and "" for one that is never joined.
 func (w operation) key() string {
 	if w.alone {
 		return ""
@@ -50,7 +50,7 @@ func (w operation) key() string {
 	return strings.Join(append(parts, w.arguments, w.sealed), "\x00")
 }
 
-// hangsAt are the objects by which reads are counted that hang: of one on the node as a whole, the verb.
+// hangsAt returns the objects by which hanging reads are counted: for a read of the node as a whole, its verb.
 func (w operation) hangsAt() []object {
 	if len(w.objects) == 0 {
 		return []object{{kind: wholeNode, name: w.verb}}

@@ -12,15 +12,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// msrLength is the length of a Microsoft Reserved partition that we have to make ourselves; Windows makes it as long
-// on disks of this size.
+// msrLength is the length of a Microsoft Reserved partition that we must make ourselves; Windows uses the same length.
 const msrLength = 16 << 20
 
 // PartitionDisk makes a disk ready for one data volume: a GPT, and one basic data partition over the largest free
-// extent, without a drive letter. It returns when the partition's volume is there. A disk that has any partition but
-// the Microsoft Reserved one is left alone, offline or not. A disk that is not blank is refused: nothing is ever
-// partitioned over. An offline or read-only blank disk is brought online and made writable. A table that an
-// interrupted call left behind without its data partition is completed.
+// extent, without a drive letter. It returns when the partition's volume is present. A disk that has any partition
+// other than the Microsoft Reserved one is left alone, offline or not. A disk that is not blank is refused: nothing is
+// ever overwritten. An offline or read-only blank disk is brought online and made writable. A table that an interrupted
+// call left without a data partition is completed.
 func (d *Disks) PartitionDisk(ctx context.Context, number uint32) error {
 	return d.node.change(ctx, on("PartitionDisk", diskObject(number)), func(o *op) error { return o.partitionDisk(number) })
 }
@@ -41,7 +40,7 @@ func (o *op) partitionDisk(number uint32) error {
 	if system, err := o.isSystemDisk(number); err != nil {
 		return err
 	} else if system {
-		return errorf(FailedPrecondition, reason.SystemDisk, "disk %d is the disk that Windows runs from", number)
+		return errorf(FailedPrecondition, reason.SystemDisk, "Windows runs from disk %d, so it is not partitioned", number)
 	}
 	if err := d.mayBePartitioned(layout); err != nil {
 		return err
@@ -57,7 +56,7 @@ func (o *op) partitionDisk(number uint32) error {
 	return o.addDataPartition(d, layout)
 }
 
-// makeReady brings a disk online and makes it writable; unlike SetDiskState it insists on both.
+// makeReady brings a disk online and makes it writable; unlike SetDiskState it requires both.
 func (o *op) makeReady(d *disk) error {
 	state, err := o.makeOnline(d)
 	if err != nil || state.writable {
@@ -66,9 +65,9 @@ func (o *op) makeReady(d *disk) error {
 	return d.makeWritable()
 }
 
-// initialize writes an empty GPT to a blank disk and waits for the Microsoft Reserved partition that Windows adds to
-// it: a layout set before that would be lost ("IOCTL_DISK_CREATE_DISK", remarks). On a system that adds none the
-// layout comes back without.
+// initialize writes an empty GPT to a blank disk and waits for the Microsoft Reserved partition that Windows adds: a
+// layout set earlier would be lost ("IOCTL_DISK_CREATE_DISK", remarks). On a system that adds none, it returns the
+// layout without one.
 func (d *disk) initialize() (win32.DriveLayout, error) {
 	id, err := guid.NewV4()
 	if err != nil {
@@ -88,7 +87,7 @@ func (d *disk) initialize() (win32.DriveLayout, error) {
 			return win32.DriveLayout{}, fail(err, "reading the new partition table of disk %d", d.number)
 		}
 		if layout.Style != win32.PARTITION_STYLE_GPT {
-			return win32.DriveLayout{}, errorf(Internal, reason.NotInitialized, "disk %d has no GPT although Windows accepted to write one", d.number)
+			return win32.DriveLayout{}, errorf(Internal, reason.NotInitialized, "disk %d has no GPT although Windows reported success in writing one", d.number)
 		}
 		if len(layout.Partitions) > 0 || !p.wait(reservedTime) {
 			return layout, nil

@@ -9,9 +9,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// The path policy: which paths callers may name at all, and where they lead.
+// The path policy: which paths callers may name, and where these may lead.
 //
-// A path is accepted as text when its grammar leaves one reading only and it lies in a working directory. It is then
+// A path is accepted as text if its grammar allows a single reading and it lies in a working directory. It is then
 // walked component by component, each opened relative to the handle of the one before, so that nothing swapped
 // meanwhile can redirect it. On the way,
 //   - a volume mounted on the file system of a working directory is entered,
@@ -19,12 +19,12 @@ import (
 //     mapped,
 //   - anything of the kind inside a mounted volume or a share is refused: workloads write there.
 //
-// The last component is not followed; what a link there means is for the operation to say.
+// The last component is not followed; the operation decides what a link there means.
 
-// maxLinks bounds the links followed for one path, as Windows does.
+// maxLinks limits the links followed for one path; Windows has the same limit.
 const maxLinks = 63
 
-// parsePath accepts a path as text. The volume group and IsSymlink read / as \, the others refuse it.
+// parsePath accepts a path as text. The volume group and IsSymlink read / as \; the others refuse it.
 func (n *Node) parsePath(text string, slashes winpath.Options) (winpath.Path, error) {
 	path, err := winpath.Parse(text, slashes)
 	if err != nil {
@@ -36,7 +36,7 @@ func (n *Node) parsePath(text string, slashes winpath.Options) (winpath.Path, er
 	return path, nil
 }
 
-// notWorkingDir refuses a working directory itself as the object of an operation.
+// notWorkingDir refuses a working directory as the object of an operation.
 func (n *Node) notWorkingDir(path winpath.Path, verb string) error {
 	if _, rest, err := n.dirs.Check(path); err == nil && len(rest) == 0 {
 		return errorf(FailedPrecondition, reason.WorkingDirItself, "%s is a working directory itself and cannot be %s", path, verb)
@@ -44,11 +44,11 @@ func (n *Node) notWorkingDir(path winpath.Path, verb string) error {
 	return nil
 }
 
-// walk says how to go to a place.
+// walk is how to walk to a place.
 type walk struct {
-	// create makes directories that are missing on the way.
+	// create: make directories that are missing on the way.
 	create bool
-	// pin keeps everything on the way from being renamed or removed until the place is closed, for calls that take
+	// pin: until the place is closed, prevent everything on the way from being renamed or removed, for calls that take
 	// a path as text.
 	pin bool
 }
@@ -92,8 +92,8 @@ func (o *op) locateWithin(path winpath.Path, w walk, links *int) (*place, error)
 		if target == nil {
 			continue
 		}
-		// A link: go on from its target, which is a path like any other to the policy. What was opened so far stays
-		// open, and the next place closes it, so that a pinned link cannot be swapped.
+		// A link: continue from its target, which the policy treats like any other path. The handles opened so far stay
+		// open until the next place closes them, so that a pinned link cannot be swapped.
 		next, err := o.locateLink(*target, rest[i+1:], w, links)
 		if err != nil {
 			pl.close()
@@ -105,7 +105,7 @@ func (o *op) locateWithin(path winpath.Path, w walk, links *int) (*place, error)
 	return pl, nil
 }
 
-// enterRoot opens a working directory. It may itself lie behind a link: it is the operator's choice.
+// enterRoot opens a working directory. It may itself lie behind a link; that is the operator's choice.
 func (o *op) enterRoot(pl *place, root winpath.Path, w walk) error {
 	h, err := o.k.OpenFile(nil, root.Extended(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	if err != nil {
@@ -128,8 +128,7 @@ func (o *op) locateLink(target winpath.Path, rest []string, w walk, links *int) 
 	return o.locateWithin(target, w, links)
 }
 
-// enter goes one directory down. It returns the target of a link instead when the component is one that may be
-// followed.
+// enter goes one directory down. If the component is a link that may be followed, it returns the link's target instead.
 func (o *op) enter(pl *place, name string, w walk) (link *winpath.Path, err error) {
 	disposition := uint32(win32.FILE_OPEN)
 	if w.create {
@@ -152,7 +151,7 @@ func (o *op) enter(pl *place, name string, w walk) (link *winpath.Path, err erro
 	pl.own(h)
 	l, err := lookAt(h)
 	if err != nil {
-		return nil, fail(err, "reading what %q is on the way to %s", name, pl.path)
+		return nil, fail(err, "examining %q on the way to %s", name, pl.path)
 	}
 	if l.reparse == nil {
 		pl.dir = h
@@ -164,7 +163,7 @@ func (o *op) enter(pl *place, name string, w walk) (link *winpath.Path, err erro
 	return o.pass(pl, name, l.reparse, w)
 }
 
-// pass decides whether a reparse point on the way may be gone through, and enters the volume that a mount point holds.
+// pass decides whether the walk may pass through a reparse point on the way, and enters the volume of a mount point.
 func (o *op) pass(pl *place, name string, reparse *win32.ReparsePoint, w walk) (link *winpath.Path, err error) {
 	target, err := targetOf(reparse)
 	switch {
@@ -200,11 +199,11 @@ func (o *op) enterVolume(target winpath.Target, w walk) (kernel.Handle, error) {
 	if system == target.Volume {
 		return nil, errorf(FailedPrecondition, reason.LinkRefused, "it is the system volume")
 	}
-	if _, err := o.reach(volumeObject(target.Volume)); err != nil { // from here on it is that volume's file system that answers
+	if _, err := o.reach(volumeObject(target.Volume)); err != nil { // from here on, that volume's file system answers
 		return nil, err
 	}
 	h, err := o.k.OpenFile(nil, target.Volume.String(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
-	if missing(err) { // not to be taken for a missing path: there is a mount point, and its volume may come back
+	if missing(err) { // not a missing path: there is a mount point, and its volume may come back
 		return nil, errorf(FailedPrecondition, reason.VolumeGone, "the volume %s, which is mounted on the way, is not present", target.Volume)
 	}
 	return h, err
@@ -214,7 +213,7 @@ func refusedLink(path winpath.Path, name, why string) error {
 	return errorf(FailedPrecondition, reason.LinkRefused, "%s: the link or mount point %q on the way is not followed: %s", path, name, why)
 }
 
-// missing reports whether an error says that the path does not lead anywhere.
+// missing reports whether an error means that the path leads nowhere.
 func missing(err error) bool {
 	return hasCode(err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND)
 }

@@ -10,20 +10,20 @@ import (
 
 // How long operations wait for Windows. The agent's deadlines are longer than any of them.
 const (
-	sharingTime   = 2 * time.Second  // until others close files that are being deleted
+	sharingTime   = 2 * time.Second  // until other programs close files that are being deleted
 	volumeTime    = 30 * time.Second // until the volume of a new partition, or of a disk that came online, arrives
-	reservedTime  = 5 * time.Second  // until the Microsoft Reserved partition of a new GPT shows
-	answerTime    = 10 * time.Second // until a file server answers one who only looks
+	reservedTime  = 5 * time.Second  // until the Microsoft Reserved partition of a new GPT appears
+	answerTime    = 10 * time.Second // until a file server answers a query
 	transientTime = time.Second      // until a disk that is "not ready" answers
 )
 
-// patience is a bounded wait with growing pauses. The zero value has not begun.
+// patience is a bounded wait with growing pauses. The zero value is a wait that has not begun.
 type patience struct {
 	until time.Time
 	pause time.Duration
 }
 
-// wait pauses once and reports whether there was still time to.
+// wait pauses once and reports whether there was still time for it.
 func (p *patience) wait(limit time.Duration) bool {
 	now := time.Now()
 	if p.until.IsZero() {
@@ -37,8 +37,8 @@ func (p *patience) wait(limit time.Duration) bool {
 	return true
 }
 
-// whileShared repeats f while it fails because somebody else, an indexer or a virus scanner most often, has a file
-// open. All such waits of one operation share one limit.
+// whileShared repeats f while it fails because another program, most often an indexer or a virus scanner, has a file
+// open. All such waits of an operation share one limit.
 func (o *op) whileShared(f func() error) error {
 	for {
 		err := f()

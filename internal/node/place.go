@@ -8,13 +8,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// place is where a path leads: a name in an open directory. It owns every handle that was opened on the way and at the
-// place itself; close closes them, once. What is opened through a place belongs to it.
+// place is where a path leads: a name in an open directory. It owns every handle opened on the way and at the place
+// itself, also those opened through it later; close closes them, once.
 type place struct {
-	path     winpath.Path    // as asked for
-	dir      kernel.Handle   // the directory that holds the last component; of a working directory, that itself
+	path     winpath.Path    // as requested
+	dir      kernel.Handle   // the directory that holds the last component; for a working directory, that directory itself
 	name     string          // the last component; "" for a working directory itself
-	inVolume bool            // dir lies in the content of a mounted volume or share, which workloads write
+	inVolume bool            // dir lies in a mounted volume or share, where workloads write
 	inShare  bool            // dir lies on a share
 	opened   []kernel.Handle // in the order of opening
 }
@@ -26,18 +26,18 @@ func (pl *place) close() {
 	pl.opened = nil
 }
 
-// own makes the place close a handle.
+// own gives a handle to the place, which will close it.
 func (pl *place) own(h kernel.Handle) kernel.Handle {
 	pl.opened = append(pl.opened, h)
 	return h
 }
 
-// child is the place of one entry of an open directory. It closes what is opened there, not the directory.
+// child returns the place of one entry of an open directory. It closes what is opened there, not the directory.
 func child(directory kernel.Handle, name string) *place { return &place{dir: directory, name: name} }
 
 const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
 
-// open opens what stands at the place as itself, with further access rights.
+// open opens the object at the place, never what it leads to, with further access rights.
 func (pl *place) open(o *op, access uint32) (*leaf, error) {
 	if pl.name == "" {
 		return lookAt(pl.dir)
@@ -48,7 +48,7 @@ func (pl *place) open(o *op, access uint32) (*leaf, error) {
 	})
 }
 
-// openHow opens or makes the object at the place; how is to say FILE_OPEN_REPARSE_POINT.
+// openHow opens or makes the object at the place; how must contain FILE_OPEN_REPARSE_POINT.
 func (pl *place) openHow(o *op, how kernel.OpenHow) (*leaf, error) {
 	var l *leaf
 	err := o.whileShared(func() error {

@@ -4,9 +4,9 @@ package node
 
 import "context"
 
-// Probe asks Windows two cheap questions, one of Plug and Play and one of the mount manager, without which no operation
-// on disks or volumes works: for health checks. Before each, asking is told the kernel function, so that whoever is kept
-// waiting knows what for. It changes nothing.
+// Probe asks Plug and Play and the mount manager one cheap question each, for health checks: without them, no operation
+// on disks or volumes works. Before each question it tells asking the kernel function, so that a caller that is kept
+// waiting knows what it waits for. It changes nothing.
 func (n *Node) Probe(ctx context.Context, asking func(function string)) error {
 	_, err := read(ctx, n, on("Probe"), func(o *op) (struct{}, error) {
 		asking("DiskInterfaces")

@@ -4,9 +4,9 @@ package node
 
 import "context"
 
-// read runs an operation that changes nothing, on a goroutine of its own. It is never joined to another caller's: that
-// one may have looked before a change that this caller knows of. When the context ends first, the operation goes on and
-// nobody waits for it; while several reads of the same object hang, because Windows does not answer, no more are begun.
+// read runs an operation that changes nothing, on a goroutine of its own. It never joins another caller's read, which
+// may have looked before a change that this caller knows of. If the context ends first, the operation continues without
+// a caller; while several reads of the same object hang, because Windows does not answer, no more are started.
 func read[T any](ctx context.Context, n *Node, what operation, f func(o *op) (T, error)) (T, error) {
 	var zero T
 	for _, x := range what.hangsAt() {

@@ -84,8 +84,8 @@ func TestPanicEndsOneRead(t *testing.T) {
 	})
 }
 
-// A caller that keeps polling a hung object is refused at once after the first few polls, instead of leaving one more
-// goroutine behind with each; other reads, and short waits of impatient callers, are not affected.
+// After the first few polls of an object that hangs, further ones are refused at once, instead of each leaving one more
+// goroutine behind; other reads, and short waits of impatient callers, are not affected.
 func TestReadsThatHangAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := bare(t, nil)

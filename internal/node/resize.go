@@ -13,14 +13,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// resizeSlack is both the smallest growth worth making and how far beyond the maximum a wish is clamped: partitions
-// are aligned to it.
+// resizeSlack is the smallest growth worth making. A requested size that exceeds the maximum by no more than that is
+// reduced to the maximum. Partitions are aligned to it.
 const resizeSlack = 1 << 20
 
-// ResizeVolume grows a volume's partition to sizeBytes, or as far as the disk allows when that is 0, and its file
-// system with it. It never shrinks: a volume that has the size already, or is larger, keeps it. A file system that an
-// interrupted call left smaller than its partition is extended. More than the disk can give is OutOfRange. A volume id
-// of digits only means the first data volume of that disk.
+// ResizeVolume grows a volume's partition to sizeBytes, or as far as the disk allows if that is 0, and its file system
+// with it. It never shrinks: a volume that already has the size, or is larger, keeps its size. A file system that an
+// interrupted call left smaller than its partition is extended. A size that the disk cannot give is OutOfRange. A volume
+// id that consists of digits means the first data volume of that disk.
 func (v *Volumes) ResizeVolume(ctx context.Context, volumeID string, sizeBytes int64) error {
 	if sizeBytes < 0 {
 		return errorf(InvalidArgument, reason.NegativeSize, "size %d is negative", sizeBytes)
@@ -31,11 +31,11 @@ func (v *Volumes) ResizeVolume(ctx context.Context, volumeID string, sizeBytes i
 	}
 	what := on("ResizeVolume", volumeObject(id))
 	what.arguments = fmt.Sprintf("%d bytes", sizeBytes)
-	what.fresh = true // the disk may have grown since a running call looked
+	what.fresh = true // the disk may have grown after a running call looked
 	return v.node.change(ctx, what, func(o *op) error { return o.resizeVolume(id, sizeBytes) })
 }
 
-// resizeTarget reads the volume id. One driver passes a disk number.
+// resizeTarget parses the volume id. One driver passes a disk number.
 func (v *Volumes) resizeTarget(ctx context.Context, volumeID string) (winpath.VolumeID, error) {
 	if number, err := strconv.ParseUint(volumeID, 10, 32); err == nil {
 		names, err := v.ListVolumesOnDisk(ctx, uint32(number), 0)
@@ -60,7 +60,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 		return err
 	}
 	defer d.Close()
-	// Disk numbers are given anew when disks go. Only now that a disk is open is it certain which one is grown.
+	// Disk numbers are reused when disks go. Only an open disk is certain to be the one that is grown.
 	if again, err := o.singleExtent(id); err != nil {
 		return err
 	} else if again.DiskNumber != extent.DiskNumber {
@@ -80,9 +80,9 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	return o.extendFileSystem(id, partition.Length)
 }
 
-// growPartition grows the partition that begins at an offset and returns it as it is then.
+// growPartition grows the partition that begins at an offset and returns it as it is afterwards.
 func (d *disk) growPartition(offset, wanted int64) (win32.Partition, error) {
-	// Windows sees a grown disk at once, but works with the old size until it is told to look.
+	// Windows notices a grown disk at once, but uses the old size until it is told to look.
 	if err := d.updateSize(); err != nil {
 		return win32.Partition{}, err
 	}
@@ -114,7 +114,7 @@ func (d *disk) growPartition(offset, wanted int64) (win32.Partition, error) {
 	}
 	_, partition, err = d.partitionAt(offset)
 	if err == nil && partition.Length < target {
-		err = errorf(Internal, reason.NotGrown, "partition %d of disk %d is %d bytes long although Windows accepted to grow it to %d", partition.Number, d.number, partition.Length, target)
+		err = errorf(Internal, reason.NotGrown, "partition %d of disk %d is %d bytes long although Windows reported success in growing it to %d", partition.Number, d.number, partition.Length, target)
 	}
 	return partition, err
 }
@@ -132,8 +132,8 @@ func (d *disk) partitionAt(offset int64) (win32.DriveLayout, win32.Partition, er
 	return layout, win32.Partition{}, errorf(NotFound, reason.PartitionNotFound, "disk %d has no partition at byte %d any more", d.number, offset)
 }
 
-// withDiskSize extends the usable area of a layout to what the disk's size allows: Windows may move the backup table of
-// a GPT only when the partition grows, and does not tell a usable area for an MBR, which ends at 2^32 sectors.
+// withDiskSize extends the usable area of a layout as far as the disk's size allows: Windows may move the backup table
+// of a GPT only when the partition grows, and reports no usable area for an MBR, which ends at 2^32 sectors.
 func withDiskSize(layout win32.DriveLayout, geometry win32.DiskGeometryEx) win32.DriveLayout {
 	sector := int64(geometry.BytesPerSector)
 	if sector <= 0 {
@@ -153,7 +153,7 @@ func withDiskSize(layout win32.DriveLayout, geometry win32.DiskGeometryEx) win32
 	return layout
 }
 
-// growthTarget is the length that a partition gets: its own when nothing is to be done.
+// growthTarget returns the new length of a partition, which is the present one if there is nothing to do.
 func growthTarget(layout win32.DriveLayout, partition win32.Partition, wanted, sector int64) (int64, error) {
 	most := win32.MaxLength(layout, partition)
 	target := wanted
@@ -174,8 +174,8 @@ func growthTarget(layout win32.DriveLayout, partition win32.Partition, wanted, s
 	return target, nil
 }
 
-// extensible returns the name of a volume's file system, "" for a volume without one, and refuses any that this agent
-// cannot extend, before its partition is grown.
+// extensible returns the name of a volume's file system, or "" for a volume without one. It refuses a file system that
+// this agent cannot extend, before the partition is grown.
 func (o *op) extensible(id winpath.VolumeID) (string, error) {
 	fileSystem, err := o.fileSystem(id)
 	if err == nil && fileSystem != "" && fileSystem != "NTFS" {
@@ -200,7 +200,7 @@ func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error 
 	}
 	sectors := partitionLength / size.bytesPerSector
 	_, err = h.DeviceIoControl(win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors), nil)
-	if hasCode(err, win32.ERROR_INVALID_PARAMETER) { // the last sector, where NTFS keeps its spare boot sector, may not count
+	if hasCode(err, win32.ERROR_INVALID_PARAMETER) { // perhaps without the last sector, where NTFS keeps its spare boot sector
 		_, err = h.DeviceIoControl(win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors-1), nil)
 	}
 	if err != nil {
@@ -209,7 +209,7 @@ func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error 
 	return nil
 }
 
-// fileSystemSize is what FSCTL_GET_NTFS_VOLUME_DATA tells of a file system's extent.
+// fileSystemSize is the extent of a file system, from FSCTL_GET_NTFS_VOLUME_DATA.
 type fileSystemSize struct {
 	bytes, bytesPerSector, bytesPerCluster int64
 }
@@ -229,7 +229,7 @@ func ntfsSize(h kernel.Handle) (fileSystemSize, error) {
 	}, nil
 }
 
-// full reports whether the file system fills its partition up to less than a cluster and the spare boot sector.
+// full reports whether the file system fills its partition, but for less than a cluster and the spare boot sector.
 func (s fileSystemSize) full(partitionLength int64) bool {
 	return partitionLength-s.bytes <= s.bytesPerCluster
 }

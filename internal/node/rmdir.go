@@ -13,10 +13,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// Rmdir removes a directory, a link or a mount point. What a link leads to and what a mounted volume holds is never
-// touched: drivers unmount with it. Without force a plain directory has to be empty and a missing path is an error;
-// with force its content goes too and a missing path is success. The name is free when it returns, on a file system that
-// deletes only at the last close when others have closed it.
+// Rmdir removes a directory, a link or a mount point. It never touches a link's target or the content of a mounted
+// volume, because drivers unmount with it. Without force, a plain directory must be empty and a missing path is an error;
+// with force, the content is removed too and a missing path is success. The name is free when Rmdir returns or, on a
+// file system that deletes at the last close, when other programs have closed the directory.
 func (f *Filesystem) Rmdir(ctx context.Context, path string, force bool) error {
 	parsed, err := f.node.parsePath(path, winpath.Options{})
 	if err != nil {
@@ -59,14 +59,14 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 	if hasCode(err, win32.ERROR_DIR_NOT_EMPTY) && !force {
 		return &Error{Class: FailedPrecondition, Reason: reason.DirectoryNotEmpty, Err: err, Message: path.String() + " is not empty"}
 	}
-	if missing(err) { // somebody else was quicker
+	if missing(err) { // another program was faster
 		return gone(err)
 	}
 	return err
 }
 
-// RmdirContents removes what is in a directory and keeps the directory. Links and mount points in it are removed
-// themselves. A path that is itself a link or mount point is refused: its content is somebody's data.
+// RmdirContents removes the content of a directory and keeps the directory. Links and mount points in it are removed, not
+// followed. A path that is itself a link or mount point is refused: its content is somebody's data.
 func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
 	parsed, err := f.node.parsePath(path, winpath.Options{})
 	if err != nil {
@@ -96,7 +96,7 @@ func (o *op) rmdirContents(path winpath.Path) error {
 	}
 	switch {
 	case l.reparse != nil:
-		return errorf(FailedPrecondition, reason.LinkRefused, "%s is a link or mount point; what it leads to is not emptied", path)
+		return errorf(FailedPrecondition, reason.LinkRefused, "%s is a link or mount point; its target is not emptied", path)
 	case !l.isDirectory():
 		return errorf(FailedPrecondition, reason.NotADirectory, "%s is a file, not a directory", path)
 	}
@@ -105,11 +105,11 @@ func (o *op) rmdirContents(path winpath.Path) error {
 
 const openRemoval = win32.DELETE | win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE | win32.FILE_WRITE_ATTRIBUTES
 
-// removeTree deletes what is open, with its content if it is a plain directory and force says so.
+// removeTree deletes the open object. With force, a plain directory is deleted together with its content.
 func (o *op) removeTree(l *leaf, path string, force bool) error {
 	if id, ok := l.mountedVolume(); ok {
 		if err := o.flushBeforeUnmount(id); err != nil {
-			klog.FromContext(o.ctx).Info("A volume was not flushed before its mount point is removed", "volume", id, "path", path, "err", err)
+			klog.FromContext(o.ctx).Info("A volume was not flushed before the removal of its mount point", "volume", id, "path", path, "err", err)
 		}
 		if err := o.removeMountPoint(l, path); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (o *op) removeTree(l *leaf, path string, force bool) error {
 		if err := o.removeContents(l, path); err != nil {
 			return err
 		}
-		// Whoever still fills the directory gets as long as whoever keeps a file open.
+		// A program that still fills the directory gets as long as one that keeps a file open.
 		if err := o.whileShared(l.remove); !hasCode(err, win32.ERROR_DIR_NOT_EMPTY) {
 			if err != nil {
 				return fail(err, "removing %s", path)
@@ -135,7 +135,7 @@ func (o *op) removeTree(l *leaf, path string, force bool) error {
 			return nil
 		}
 		if !o.sharingPatience.wait(sharingTime) {
-			return &Error{Class: Unavailable, Reason: reason.DirectoryNotEmpty, Err: err, Message: path + " is being filled while it is removed"}
+			return &Error{Class: Unavailable, Reason: reason.DirectoryNotEmpty, Err: err, Message: path + " is being filled while it is being removed"}
 		}
 	}
 }

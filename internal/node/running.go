@@ -9,16 +9,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/running"
 )
 
-// Running is an operation that has not ended. It may go on although its callers have given up: that is how a kernel call
-// that hangs shows.
+// Running is an operation that has not ended. It may continue after its callers have given up: a kernel call that hangs
+// shows in this way.
 type Running struct {
-	Name    string        // what it does, and on what: "MountVolume(C:\dir, \\?\Volume{…}\)"
-	Age     time.Duration // since it was asked for
-	Waiting bool          // for its locks: it has not begun
+	Name    string        // its verb and objects: "MountVolume(C:\dir, \\?\Volume{…}\)"
+	Age     time.Duration // since the call arrived
+	Waiting bool          // it waits for its locks and has not begun
 }
 
-// Running lists the operations that have not ended, the oldest first. One that asks several disks or volumes side by side
-// is listed once more for each that has not answered.
+// Running lists the operations that have not ended, the oldest first. An operation that asks several disks or volumes
+// side by side is listed once more for each of them that has not answered.
 func (n *Node) Running() []Running {
 	var all []Running
 	for _, e := range n.tasks.All() {
@@ -36,11 +36,11 @@ type task struct {
 	operation operation
 	begun     bool
 	over      bool
-	at        object    // where it is on its way, if that is not what it works on
-	left      time.Time // since when nobody waits for a read; zero: somebody does
+	at        object    // the object that it has reached, if that is not its own
+	left      time.Time // when the caller of a read gave up; zero: it still waits
 }
 
-// begin takes an operation up in the register and keeps what its call holds, if it holds anything.
+// begin enters an operation in the register and keeps what its call holds, if anything.
 func (n *Node) begin(ctx context.Context, what operation) (entry *running.Entry[task], held Held) {
 	if n.hold != nil {
 		held = n.hold(ctx)
@@ -48,7 +48,7 @@ func (n *Node) begin(ctx context.Context, what operation) (entry *running.Entry[
 	return n.tasks.Add(task{operation: what}), held
 }
 
-// end takes an operation out of the register and lets go what its call held.
+// end removes an operation from the register and releases what its call held.
 func (n *Node) end(entry *running.Entry[task], held Held) {
 	entry.Update(func(t *task) { t.over = true })
 	if last := entry.Remove(); !last.left.IsZero() {

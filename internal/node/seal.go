@@ -10,17 +10,17 @@ import (
 	"encoding/hex"
 )
 
-// A seal tells secrets apart without keeping them: calls that are joined are compared by what it makes of theirs. Its
-// key lives as long as the process.
+// A seal distinguishes secrets without keeping them: calls are compared by keyed hashes of their credentials. The key
+// lives as long as the process.
 type seal []byte
 
 func newSeal() seal {
 	s := make(seal, sha256.Size)
-	_, _ = rand.Read(s) // never fails: crypto/rand ends the program instead
+	_, _ = rand.Read(s) // never fails: crypto/rand would end the program instead
 	return s
 }
 
-// of stands for a user name and a secret.
+// of returns a text that stands for a user name and a secret.
 func (s seal) of(user string, secret Secret) string {
 	mac := hmac.New(sha256.New, s)
 	_, _ = mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(user)))) // a hash never fails

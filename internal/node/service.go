@@ -15,17 +15,17 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// serviceTime is how long StartService and StopService wait for the service, all it takes along included.
+// serviceTime is how long StartService and StopService wait for the service and those that start or stop with it.
 const serviceTime = 30 * time.Second
 
-// serviceWait is the time that one operation on services has, over all the services that it waits for.
+// serviceWait is the time that an operation has for all the services that it waits for.
 type serviceWait struct {
-	ctx context.Context // the caller's: its end ends the wait
+	ctx context.Context // of the caller: its end ends the wait
 }
 
-// again pauses once and reports whether there is still time. Pauses of one state, counted by round, begin short, since
-// most services are quick, and grow up to a tenth of the service's wait hint, as QueryServiceStatusEx's page advises,
-// within bounds.
+// again pauses once and reports whether there is still time. The pauses of one state, counted by round, begin short,
+// because most services are quick, and grow up to a tenth of the service's wait hint, as the page of
+// QueryServiceStatusEx advises, within limits.
 func (w *serviceWait) again(round int, s kernel.Service) bool {
 	longest := min(max(time.Duration(s.WaitHint)*time.Millisecond/10, 200*time.Millisecond), 2*time.Second)
 	pause := time.NewTimer(min(5*time.Millisecond<<min(round, 10), longest))
@@ -38,10 +38,10 @@ func (w *serviceWait) again(round int, s kernel.Service) bool {
 	}
 }
 
-// over reports that there is no time left.
+// over reports whether the time is up.
 func (w *serviceWait) over() bool { return w.ctx.Err() != nil }
 
-// startService brings a service to where it runs. What it finds on its way, it waits for.
+// startService makes a service run. If the service is between two states, it waits.
 func (o *op) startService(w *serviceWait, name string) error {
 	asked := false
 	for round := 0; ; round++ {
@@ -62,7 +62,7 @@ func (o *op) startService(w *serviceWait, name string) error {
 				asked = true
 				continue
 			}
-			// Somebody else was faster, or it has not stopped quite: the next query tells.
+			// Another program was faster, or the service has not quite stopped: the next query shows which.
 			if !hasCode(err, win32.ERROR_SERVICE_ALREADY_RUNNING) {
 				return failService(err, "starting service "+name)
 			}
@@ -73,7 +73,7 @@ func (o *op) startService(w *serviceWait, name string) error {
 	}
 }
 
-// stopService brings a service to where it is stopped.
+// stopService makes a service stop.
 func (o *op) stopService(w *serviceWait, name string, force bool) error {
 	asked := false
 	for round := 0; ; round++ {
@@ -94,7 +94,7 @@ func (o *op) stopService(w *serviceWait, name string, force bool) error {
 				asked = true
 				continue
 			case hasCode(err, win32.ERROR_SERVICE_NOT_ACTIVE, win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL, win32.ERROR_DEPENDENT_SERVICES_RUNNING):
-				// It is between two states, or a dependent came up meanwhile: the next look tells.
+				// It is between two states, or a dependent has started meanwhile: the next query shows which.
 			default:
 				return failService(err, "stopping service "+name)
 			}
@@ -105,8 +105,8 @@ func (o *op) stopService(w *serviceWait, name string, force bool) error {
 	}
 }
 
-// stopDependents stops what would keep a service from stopping, if it may. Nothing is stopped when the agent is among
-// it.
+// stopDependents stops the services that keep a service from stopping, if force allows it. It stops none if the agent is
+// among them.
 func (o *op) stopDependents(w *serviceWait, name string, force bool) error {
 	dependents, err := o.k.DependentServices(name)
 	if err != nil {
@@ -114,7 +114,7 @@ func (o *op) stopDependents(w *serviceWait, name string, force bool) error {
 	}
 	switch {
 	case slices.ContainsFunc(dependents, isOwnService):
-		return errorf(FailedPrecondition, reason.OwnService, "this agent's own service, %s, depends on service %s; it does not stop itself", ownService, name)
+		return errorf(FailedPrecondition, reason.OwnService, "this agent's own service, %s, depends on service %s; the agent does not stop itself", ownService, name)
 	case len(dependents) > 0 && !force:
 		return errorf(FailedPrecondition, reason.DependentsRunning,
 			"services that depend on %s are running: %s; stop them first, or set force", name, strings.Join(dependents, ", "))
@@ -125,7 +125,7 @@ func (o *op) stopDependents(w *serviceWait, name string, force bool) error {
 			if !errors.As(err, &e) {
 				return err
 			}
-			return &Error{Class: e.Class, Reason: e.Reason, Err: err, Message: fmt.Sprintf("service %s has to wait: %s", name, e.Message)}
+			return &Error{Class: e.Class, Reason: e.Reason, Err: err, Message: fmt.Sprintf("service %s must wait: %s", name, e.Message)}
 		}
 	}
 	return nil
@@ -139,7 +139,7 @@ func (o *op) queryService(name string) (kernel.Service, error) {
 	return s, nil
 }
 
-// stoppedAgain is a service that was started and did not stay.
+// stoppedAgain returns the error for a service that was started and did not keep running.
 func stoppedAgain(name string, s kernel.Service) error {
 	code := win32.Errno(s.ExitCode)
 	var what string
@@ -156,7 +156,7 @@ func stoppedAgain(name string, s kernel.Service) error {
 		e.Err = code
 	}
 	if class, known := serviceClass(code); known {
-		e.Class = class // a dependency that did not start, an account that cannot log on
+		e.Class = class // such as a dependency that did not start, or an account that cannot log on
 	}
 	return e
 }
@@ -189,7 +189,7 @@ func failService(err error, doing string) error {
 	return failed
 }
 
-// serviceClass is the class of codes that say more about a service than classOf knows.
+// serviceClass returns the class of a code that says more about a service than classOf knows.
 func serviceClass(code win32.Errno) (class Class, known bool) {
 	switch code {
 	case win32.ERROR_SERVICE_DISABLED, win32.ERROR_SERVICE_LOGON_FAILED, win32.ERROR_INVALID_SERVICE_ACCOUNT,

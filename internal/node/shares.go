@@ -11,19 +11,19 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// Which shares paths may lead to is for Windows to say: those in its list of global mappings, and no others. The list
-// outlives the agent, as the links do, and everybody on the node reaches what is in it, so going there gives nobody
-// more than he has. A share that is not in it is not even asked whether it is there: that would send the node's own
-// credentials to a server of somebody else's choice.
+// Windows decides which shares paths may lead to: those in its list of global mappings, and no others. The list outlives
+// the agent, as the links do, and every process on the node can reach the shares in it, so following a link there grants
+// no new access. A share that is not in the list is not even contacted: that would send the node's own credentials to a
+// server of somebody else's choice.
 
-// shareKey is the same for all spellings of a share, and the form in which shares are mapped: \\server\share in lower
-// case.
+// shareKey returns the same text for all spellings of a share, in the form in which shares are mapped: \\server\share in
+// lower case.
 func shareKey(server, share string) string { return strings.ToLower(`\\` + server + `\` + share) }
 
-// shareRoot is the root directory of a share for OpenFile.
+// shareRoot returns the root directory of a share for OpenFile.
 func shareRoot(key string) string { return `\\?\UNC` + key[1:] + `\` }
 
-// mappings lists the global mappings. It asks Windows only, no file server.
+// mappings lists the global mappings. It asks Windows, never a file server.
 func (o *op) mappings() ([]kernel.SMBGlobalMapping, error) {
 	back, err := o.reach(smbMappings)
 	if err != nil {
@@ -37,7 +37,7 @@ func (o *op) mappings() ([]kernel.SMBGlobalMapping, error) {
 	return mappings, nil
 }
 
-// mapping finds the global mapping of a share, nil when there is none.
+// mapping returns the global mapping of a share, nil if there is none.
 func (o *op) mapping(key string) (*kernel.SMBGlobalMapping, error) {
 	mappings, err := o.mappings()
 	if err != nil {
@@ -55,8 +55,7 @@ func mappingKey(m kernel.SMBGlobalMapping) string {
 	return strings.ToLower(strings.TrimSuffix(m.RemotePath, `\`))
 }
 
-// enterShare goes on from a link to a share that is mapped. What lies there is written by workloads, as in a mounted
-// volume.
+// enterShare continues the walk from a link to a mapped share. Workloads write there, as in a mounted volume.
 func (o *op) enterShare(pl *place, name string, target winpath.Target, w walk) error {
 	key := shareKey(target.Server, target.Share)
 	mapping, err := o.mapping(key)
@@ -66,7 +65,7 @@ func (o *op) enterShare(pl *place, name string, target winpath.Target, w walk) e
 	if mapping == nil {
 		return refusedLink(pl.path, name, "it leads to the share "+key+", which is not mapped")
 	}
-	if _, err := o.reach(shareObject(key)); err != nil { // from here on it is the server that answers
+	if _, err := o.reach(shareObject(key)); err != nil { // from here on, the server answers
 		return err
 	}
 	root, err := o.k.OpenFile(nil, shareRoot(key), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
@@ -74,7 +73,7 @@ func (o *op) enterShare(pl *place, name string, target winpath.Target, w walk) e
 		return fail(err, "entering the share %s on the way to %s", key, pl.path)
 	}
 	pl.dir, pl.inVolume, pl.inShare = pl.own(root), true, true
-	w.create = false // the link's own target is not for a caller to make
+	w.create = false // a caller may not make the link's own target
 	for _, below := range target.Rest {
 		if _, err := o.enter(pl, below, w); err != nil {
 			return err
@@ -83,8 +82,8 @@ func (o *op) enterShare(pl *place, name string, target winpath.Target, w walk) e
 	return nil
 }
 
-// shareAnswers reports whether what a link to a share leads to is there. It does not wait longer for the server than
-// answerTime; callers that come meanwhile wait for the same answer.
+// shareAnswers reports whether the target of a link to a share exists. It waits for the server no longer than answerTime;
+// callers that come meanwhile wait for the same answer.
 func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
 	ctx, cancel := context.WithTimeout(o.ctx, answerTime)
 	defer cancel()
@@ -97,7 +96,7 @@ func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
 	return err == nil
 }
 
-// onShare reports whether what is open lies on a share rather than on a volume.
+// onShare reports whether the open object lies on a share, not on a volume.
 func onShare(l *leaf) bool {
 	text, err := l.FinalPath(win32.VOLUME_NAME_DOS)
 	const prefix = `\\?\UNC\`

@@ -15,17 +15,18 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// Secret is a password. It never shows when it is printed.
+// Secret is a password. Printing it never shows it.
 type Secret = kernel.Secret
 
-// SMB is the smb group: shares that the whole node reaches, and links to them.
+// SMB is the smb group: shares that the whole node can reach, and links to them.
 type SMB struct{ node *Node }
 
-// NewSMBGlobalMapping maps the share of remotePath, \\server\share or \\server\share\dir, for the whole node and then,
-// unless localPath is empty, makes a directory link there to remotePath. Nothing is mapped if the link is not possible.
+// NewSMBGlobalMapping maps the share of remotePath, \\server\share or \\server\share\dir, for the whole node. Then,
+// unless localPath is empty, it makes a directory link there to remotePath. Nothing is mapped if the link is not possible.
 //
-// A mapping that works is left as it is, whatever the credentials, since pods may use it. One that does not, or that
-// the server refuses, is made again with these. The password is wiped when it is not needed any more, also on failure.
+// A mapping that works is left as it is, whatever the credentials, because pods may use it. One that does not work, or
+// that the server refuses, is replaced with these credentials. The password is wiped when it is no longer needed, also on
+// failure.
 func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, userName string, password Secret) error {
 	share, err := parseRemote(remotePath)
 	if err == nil {
@@ -60,8 +61,8 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, us
 	})
 }
 
-// RemoveSMBGlobalMapping unmaps the share of remotePath, whatever is open there. No such mapping is success, and the
-// server is not asked. Links to the share stay.
+// RemoveSMBGlobalMapping unmaps the share of remotePath, even if files there are open. It is success if there is no such
+// mapping. It does not ask the server. Links to the share stay.
 func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) error {
 	share, err := parseRemote(remotePath)
 	if err != nil {
@@ -71,8 +72,8 @@ func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) err
 	return s.node.change(ctx, on("RemoveSmbGlobalMapping", shareObject(key)), func(o *op) error { return o.unmap(key) })
 }
 
-// link is the link at a local path to a share. What readers see is the plain \\server\share\dir\, from which drivers
-// take the share's name.
+// link returns the link at a local path to a share. Programs that read it see the plain \\server\share\dir\, from which
+// drivers take the share's name.
 func (s *SMB) link(localPath string, share winpath.UNC) (*directoryLink, error) {
 	at, err := s.node.parsePath(localPath, winpath.Options{})
 	if err != nil {
@@ -92,12 +93,12 @@ func (s *SMB) link(localPath string, share winpath.UNC) (*directoryLink, error) 
 }
 
 const (
-	maxRemotePath = 1024 // characters; no driver comes near
+	maxRemotePath = 1024 // characters; no driver comes close
 	maxUserName   = 512
 	maxPassword   = 512 // Windows' own limit is 256
 )
 
-// parseRemote reads a remote path. Names that a server has for other things than shares of files are refused.
+// parseRemote parses a remote path. It refuses names that a server uses for things other than file shares.
 func parseRemote(text string) (winpath.UNC, error) {
 	invalid := func(format string, args ...any) (winpath.UNC, error) {
 		return winpath.UNC{}, errorf(InvalidArgument, reason.InvalidRemotePath, "remote path (%s) is invalid: %s", winpath.Quote(text), fmt.Sprintf(format, args...))
@@ -114,7 +115,7 @@ func parseRemote(text string) (winpath.UNC, error) {
 	}
 	switch strings.ToUpper(share.Share) {
 	case "PIPE", "MAILSLOT", "IPC$":
-		return invalid("%s is not a share of files", share.Share)
+		return invalid("%s is not a file share", share.Share)
 	}
 	if strings.Contains(share.Server, "@") { // \\server@SSL\dir is WebDAV
 		return invalid("the server has an @ in its name")
@@ -122,8 +123,8 @@ func parseRemote(text string) (winpath.UNC, error) {
 	return share, nil
 }
 
-// checkCredentials refuses what cannot be a user name or password at all. Empty ones matter only when a mapping has to
-// be made.
+// checkCredentials refuses texts that cannot be a user name or password. Empty ones matter only when a mapping must be
+// made.
 func checkCredentials(userName string, password Secret) error {
 	switch {
 	case !utf8.ValidString(userName) || strings.ContainsFunc(userName, unicode.IsControl) || len(userName) > maxUserName:

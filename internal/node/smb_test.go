@@ -74,7 +74,7 @@ func TestPasswordsAreWiped(t *testing.T) {
 	}
 }
 
-// A caller that gives up before its call begins leaves no password behind, nor does one that joins another's call.
+// No password is left behind by a caller that gives up before its call begins, nor by one that joins another's call.
 func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -123,7 +123,7 @@ func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
 	})
 }
 
-// Calls with other credentials are other calls.
+// Calls with different credentials are different calls.
 func TestSealedCredentials(t *testing.T) {
 	s := newSeal()
 	seen := map[string]bool{}
@@ -135,7 +135,7 @@ func TestSealedCredentials(t *testing.T) {
 	}
 }
 
-// A hanging server does not hang IsSymlink, and however many callers ask meanwhile, the server is asked once.
+// A server that hangs does not make IsSymlink hang, and however many callers ask meanwhile, the server is asked once.
 func TestIsSymlinkDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
@@ -210,7 +210,7 @@ func TestSMBErrorKeepsTheCode(t *testing.T) {
 	}
 }
 
-// At the highest verbosity the log names shares, and neither users nor passwords, whatever happens.
+// At the highest verbosity the log names shares but neither users nor passwords, whatever happens.
 func TestLogTellsNoCredentials(t *testing.T) {
 	var log bytes.Buffer
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log), textlogger.Verbosity(10)))

@@ -9,9 +9,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// CreateSymlink makes a directory link at targetPath that leads to sourcePath, the reverse of Win32's names. The
-// source may be missing, but not be a file. The same link there already is success; anything else there is
-// AlreadyExists. The link's parent directory has to exist.
+// CreateSymlink makes a directory link at targetPath that leads to sourcePath, the reverse of Win32's names. The source
+// may be missing, but must not be a file. If the same link exists, that is success; anything else there is
+// AlreadyExists. The link's parent directory must exist.
 func (f *Filesystem) CreateSymlink(ctx context.Context, sourcePath, targetPath string) error {
 	source, err := f.node.parsePath(sourcePath, winpath.Options{})
 	if err != nil {
@@ -42,7 +42,7 @@ func (o *op) createSymlink(source, link winpath.Path) error {
 	})
 }
 
-// linkable refuses a file as the source of a directory link. A source that is not there yet is fine.
+// linkable refuses a file as the source of a directory link. The source may be missing.
 func (o *op) linkable(source winpath.Path) error {
 	links := maxLinks
 	s, err := o.stat(source, &links)
@@ -53,7 +53,7 @@ func (o *op) linkable(source winpath.Path) error {
 		return fail(err, "looking at the link's source %s", source)
 	}
 	if s.isFile() {
-		return errorf(FailedPrecondition, reason.NotADirectory, "%s is a file; links are made to directories only", source)
+		return errorf(FailedPrecondition, reason.NotADirectory, "%s is a file; links can lead only to directories", source)
 	}
 	return nil
 }

@@ -17,18 +17,18 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// System is the system group: what the firmware says about the machine, and Windows services. A service is named by
-// its service name, not its display name, in any case.
+// System is the system group: the firmware's facts about the machine, and Windows services. A service is named by its
+// service name, not its display name; upper and lower case are the same.
 type System struct{ node *Node }
 
-// Service is how a service is configured and what it is doing.
+// Service is the configuration and the state of a service.
 type Service struct {
 	DisplayName string
 	StartType   ServiceStartType
 	Status      ServiceStatus
 }
 
-// ServiceStartType says when a service starts; the numbers are those of Windows.
+// ServiceStartType is when a service starts; the numbers are those of Windows.
 type ServiceStartType uint32
 
 // The start types.
@@ -40,7 +40,7 @@ const (
 	StartDisabled  = ServiceStartType(win32.SERVICE_DISABLED)
 )
 
-// ServiceStatus says what a service is doing; the numbers are those of Windows. The zero value is unknown.
+// ServiceStatus is the state of a service; the numbers are those of Windows. The zero value is unknown.
 type ServiceStatus uint32
 
 // The states.
@@ -54,7 +54,7 @@ const (
 	ServicePaused          = ServiceStatus(win32.SERVICE_PAUSED)
 )
 
-// String says it in words that fit behind "is".
+// String returns the state in words that fit after "is".
 func (s ServiceStatus) String() string {
 	words := [...]string{"in an unknown state", "stopped", "starting", "stopping", "running", "about to continue", "about to pause", "paused"}
 	if int(s) >= len(words) {
@@ -64,7 +64,7 @@ func (s ServiceStatus) String() string {
 }
 
 // GetBIOSSerialNumber returns the serial number of the machine, or of the virtual machine, from the system information
-// of its SMBIOS tables, as the firmware spells it but for blanks at its end. NotFound: the firmware tells none.
+// of its SMBIOS tables, without trailing blanks. NotFound: the firmware reports none.
 func (s *System) GetBIOSSerialNumber(ctx context.Context) (string, error) {
 	return read(ctx, s.node, on("GetBIOSSerialNumber"), func(o *op) (string, error) {
 		table, err := o.k.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
@@ -77,15 +77,15 @@ func (s *System) GetBIOSSerialNumber(ctx context.Context) (string, error) {
 		case serial == "" && err != nil:
 			return "", &Error{Class: Internal, Reason: reason.FirmwareTableDamaged, Message: fmt.Sprintf("the SMBIOS tables are damaged: %v", err), Err: err}
 		case serial == "":
-			return "", errorf(NotFound, reason.NoSerialNumber, "the firmware tells no serial number of the system")
+			return "", errorf(NotFound, reason.NoSerialNumber, "the firmware reports no serial number for the system")
 		case err != nil:
-			klog.FromContext(o.ctx).V(2).Info("The SMBIOS tables are damaged behind the serial number", "err", err)
+			klog.FromContext(o.ctx).V(2).Info("The SMBIOS tables are damaged after the serial number", "err", err)
 		}
 		return serial, nil
 	})
 }
 
-// GetService tells about a service. NotFound: there is none of that name.
+// GetService returns the configuration and the state of a service. NotFound: there is no service of that name.
 func (s *System) GetService(ctx context.Context, name string) (Service, error) {
 	if err := checkServiceName(name); err != nil {
 		return Service{}, err
@@ -99,10 +99,10 @@ func (s *System) GetService(ctx context.Context, name string) (Service, error) {
 	})
 }
 
-// StartService starts a service, Windows the services that it depends on, and returns when it runs; one that runs is
-// success. It waits for 30 s or until the context ends, with DeadlineExceeded; the service may still come up then.
-// FailedPrecondition: it is disabled, paused, being removed, its account cannot log on, or a service that it depends
-// on does not start. Internal: it stopped again; the message has its exit code.
+// StartService starts a service and returns when it is running; Windows starts the services that it depends on. A
+// service that is already running is success. After 30 s, or when the context ends, it fails with DeadlineExceeded; the
+// service may still start then. FailedPrecondition: the service is disabled, paused or being removed, its account cannot
+// log on, or a service that it depends on does not start. Internal: it stopped again; the message has its exit code.
 func (s *System) StartService(ctx context.Context, name string) error {
 	if err := checkServiceName(name); err != nil {
 		return err
@@ -110,22 +110,22 @@ func (s *System) StartService(ctx context.Context, name string) error {
 	return s.control(ctx, on("StartService", serviceObject(name)), func(o *op, w *serviceWait) error { return o.startService(w, name) })
 }
 
-// StopService stops a service and returns when it is stopped; one that is stopped is success. It waits as StartService
-// does. While services that depend on it run, it fails with FailedPrecondition and names them; with force it stops
-// them first, those that depend on others before those others, within the same time. FailedPrecondition as well: the
-// service cannot be stopped, or the agent's own service is it or would go with it.
+// StopService stops a service and returns when it is stopped; a stopped service is success. It waits as StartService
+// does. While services that depend on it are running, it fails with FailedPrecondition and names them; with force it
+// stops them first, each before those that it depends on, within the same time. FailedPrecondition as well: the service
+// cannot be stopped, or it is the agent's own service, or that one depends on it.
 func (s *System) StopService(ctx context.Context, name string, force bool) error {
 	if err := checkServiceName(name); err != nil {
 		return err
 	}
 	if isOwnService(name) {
-		return errorf(FailedPrecondition, reason.OwnService, "service %s is this agent; it does not stop itself", name)
+		return errorf(FailedPrecondition, reason.OwnService, "service %s is this agent, which does not stop itself", name)
 	}
 	return s.control(ctx, on("StopService", serviceObject(name)), func(o *op, w *serviceWait) error { return o.stopService(w, name, force) })
 }
 
-// control runs an operation that waits for a service. Identical ones are not joined: each caller has a deadline of its
-// own, and the second finds the service where the first has brought it.
+// control runs an operation that waits for a service. Identical operations are not joined: each caller has a deadline of
+// its own, and the second finds the service in the state that the first brought about.
 func (s *System) control(ctx context.Context, what operation, f func(o *op, w *serviceWait) error) error {
 	limited, cancel := context.WithTimeout(ctx, serviceTime)
 	defer cancel()
@@ -136,13 +136,13 @@ func (s *System) control(ctx context.Context, what operation, f func(o *op, w *s
 // ownService is the name under which the agent is installed.
 const ownService = "csiproxy"
 
-// isOwnService folds more letters than Windows does, to be on the safe side.
+// isOwnService ignores case for more letters than Windows does, to be on the safe side.
 func isOwnService(name string) bool { return strings.EqualFold(strings.TrimSpace(name), ownService) }
 
 // maxServiceName is the limit of CreateServiceW, in UTF-16 units.
 const maxServiceName = 256
 
-// checkServiceName refuses what cannot be the name of a service, before Windows or a log sees it.
+// checkServiceName refuses a text that cannot be the name of a service, before Windows or a log sees it.
 func checkServiceName(name string) error {
 	invalid := func(why string) error {
 		return errorf(InvalidArgument, reason.InvalidServiceName, "the service name %s", why)

@@ -16,7 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// scriptedServices answers queries from a list, the last answer for ever, and otherwise does as it is told.
+// scriptedServices answers queries from a list, repeating the last answer for ever, and otherwise does as it is told.
 type scriptedServices struct {
 	kernel.Kernel
 	answers  []kernel.Service
@@ -71,8 +71,8 @@ func wantError(t *testing.T, err error, class Class, reason string) {
 	}
 }
 
-// Without a caller's deadline the wait ends after 30 seconds, also for those who queue behind another caller, and the
-// service is not polled all the time.
+// Without a deadline of the caller, a wait ends after 30 seconds, also for callers that queue behind another, and the
+// service is not queried all the time.
 func TestServiceWaitEnds(t *testing.T) {
 	for name, call := range map[string]func(*System) error{
 		"start": func(s *System) error { return s.StartService(context.Background(), "slow") },
@@ -104,7 +104,7 @@ func TestServiceWaitEnds(t *testing.T) {
 	}
 }
 
-// A caller that gives up leaves at once; its wait does not keep the service from others.
+// A wait ends when its caller leaves, and does not keep the service from others.
 func TestServiceWaitEndsWithItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &scriptedServices{answers: inState(win32.SERVICE_STOPPED, win32.SERVICE_START_PENDING)}

@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// systemVolumeCache remembers the volume that Windows runs from; it cannot change while Windows runs.
+// systemVolumeCache remembers the volume that Windows runs from, which cannot change while Windows is running.
 type systemVolumeCache struct {
 	mu    sync.Mutex
 	known bool
@@ -66,8 +66,8 @@ func (o *op) isSystemDisk(number uint32) (bool, error) {
 	return slices.Contains(extents.disks(), number), nil
 }
 
-// belongsToWindows reports whether Windows runs from a volume, or boots from it: the volumes of the system disk that are
-// not of basic data partitions, the EFI system partition's first of all.
+// belongsToWindows reports whether Windows runs from a volume or boots from it. Windows boots from those volumes of the
+// system disk that are not on basic data partitions, above all that of the EFI system partition.
 func (o *op) belongsToWindows(id winpath.VolumeID) (bool, error) {
 	extents, err := o.volumeExtents(id)
 	if err != nil {

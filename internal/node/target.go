@@ -13,18 +13,18 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// nothingMounted is the text by which the AWS EBS driver tells "nothing is mounted there", which is no error to it,
-// from every other failure of GetVolumeIDFromTargetPath.
+// nothingMounted is the text by which the AWS EBS driver distinguishes "nothing is mounted there", which it does not
+// treat as an error, from every other failure of GetVolumeIDFromTargetPath.
 const nothingMounted = "because it does not exist"
 
 // GetVolumeIDFromTargetPath returns the volume that is mounted at a directory, or at the directory that links lead to.
 // It answers from the mount point itself, so a volume whose disk has gone is still named. A path that is missing, or
-// at which nothing is mounted, is NotFound with the text that drivers match on; no other failure has it.
+// at which nothing is mounted, is NotFound with the text that drivers match on; no other failure has that text.
 func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
 	id, err := v.volumeIDFromTargetPath(ctx, targetPath)
 	var failure *Error
 	if errors.As(err, &failure) && failure.Reason != reason.NotMounted && strings.Contains(failure.Message, nothingMounted) {
-		quoted := *failure // the text can only stand in a path that the message quotes
+		quoted := *failure // only a path in the message can contain the text
 		quoted.Message = strings.ReplaceAll(failure.Message, nothingMounted, "(…)")
 		return "", &quoted
 	}
@@ -68,7 +68,7 @@ func notMounted(path winpath.Path, err error) error {
 	}
 }
 
-// linkTarget is where a link that was found at a path leads, which has to be acceptable itself.
+// linkTarget returns the target of a link found at a path. The target must itself be acceptable to the path policy.
 func (o *op) linkTarget(s stat, at winpath.Path, links *int) (winpath.Path, error) {
 	if *links--; *links < 0 {
 		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "%s: more than %d links on the way", at, maxLinks)
@@ -90,7 +90,7 @@ func (o *op) linkTarget(s stat, at winpath.Path, links *int) (winpath.Path, erro
 	return target.Path, nil
 }
 
-// follow walks to what a path leads to, through links and into a mounted volume, and opens it.
+// follow opens the object that a path leads to, through links and into a mounted volume.
 func (o *op) follow(path winpath.Path) (*place, *leaf, error) {
 	links := maxLinks
 	for at := path; ; {
@@ -132,8 +132,9 @@ func (o *op) rootOf(target winpath.Target) (*place, *leaf, error) {
 	return pl, l, nil
 }
 
-// GetClosestVolumeIDFromTargetPath returns the volume that holds what a path leads to, mounted at it or above it: in
-// the end the volume of the drive. A missing path is NotFound; a path on a network share is on no volume.
+// GetClosestVolumeIDFromTargetPath returns the volume that holds the object a path leads to. It is mounted at the path
+// or at the closest directory above it, if need be the drive. A missing path is NotFound; a path on a network share is on
+// no volume.
 func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
 	path, err := v.node.targetPath(targetPath)
 	if err != nil {
@@ -145,7 +146,7 @@ func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPa
 func (o *op) volumeHolding(path winpath.Path) (string, error) {
 	pl, l, err := o.follow(path)
 	if missing(err) {
-		return "", &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: path.String() + " is not there: neither it nor a volume that holds it can be named"}
+		return "", &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: path.String() + " is not there, so no volume holds it"}
 	}
 	if err != nil {
 		return "", fail(err, "looking for the volume that holds %s", path)

@@ -12,8 +12,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// Tree is the storage of a node at one moment: disks, their partitions, the volumes on those, and where they are
-// mounted. It is a report for people; what could not be read is left empty.
+// Tree is the storage of a node at one moment: disks, their partitions, the volumes on these, and where they are
+// mounted. It is a report for people; facts that could not be read are left empty.
 type Tree struct {
 	Disks []TreeDisk // by number
 }
@@ -27,7 +27,7 @@ type TreeDisk struct {
 	ReadOnly     bool
 	System       bool // Windows runs from it
 	BusType      string
-	Adapter      string // the SCSI address; empty parts when there is none
+	Adapter      string // the SCSI address; its parts are empty when there is none
 	Bus          string
 	Target       string
 	LUN          string
@@ -54,7 +54,7 @@ type TreeVolume struct {
 	MountPoints []string // directories and drive letters, sorted
 }
 
-// Tree reads the storage of the node. It is not for polling: it asks every disk and volume.
+// Tree reads the storage of the node. It is too costly for polling: it asks every disk and volume.
 func (n *Node) Tree(ctx context.Context) (*Tree, error) {
 	return read(ctx, n, on("Tree"), func(o *op) (*Tree, error) { return o.tree() })
 }
@@ -80,7 +80,7 @@ func (o *op) tree() (*Tree, error) {
 	return tree, err
 }
 
-// systemDisks are the disks that Windows runs from, by the extents of all volumes.
+// systemDisks returns the disks that Windows runs from, found by the extents of all volumes.
 func (o *op) systemDisks(volumes []diskVolume) ([]uint32, error) {
 	id, err := o.systemVolume()
 	var disks []uint32
@@ -128,7 +128,7 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 	return branch, nil
 }
 
-// hangVolumes puts the volumes on the partitions that they lie on.
+// hangVolumes attaches the volumes to the partitions that they lie on.
 func (o *op) hangVolumes(tree *Tree, volumes []diskVolume) {
 	partitions := map[diskOffset]*TreePartition{}
 	for i := range tree.Disks {
@@ -144,7 +144,7 @@ func (o *op) hangVolumes(tree *Tree, volumes []diskVolume) {
 	for i, a := range askEach(o, objects, func(o *op, i int) (*TreeVolume, error) { return o.treeVolume(volumes[i].id), nil }) {
 		p := partitions[diskOffset{volumes[i].extent.DiskNumber, volumes[i].extent.StartingOffset}]
 		switch {
-		case p == nil: // its disk came or went meanwhile
+		case p == nil: // its disk has come or gone meanwhile
 		case a.err != nil:
 			p.Volume = &TreeVolume{ID: volumes[i].id.String()}
 		default:

@@ -9,8 +9,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// volumeHints remembers which volume was found where last, so that the volumes of one disk need not be looked for among
-// those of hundreds: Windows lists volumes for the node only. A hint is asked before it is believed.
+// volumeHints remembers where each volume was last found, so that the volumes of one disk need not be searched for among
+// hundreds: Windows lists volumes only for the whole node. A hint is checked before it is used.
 type volumeHints struct {
 	mu    sync.Mutex
 	known map[diskOffset]winpath.VolumeID
@@ -45,7 +45,7 @@ func (h *volumeHints) forget(where diskOffset) {
 	delete(h.known, where)
 }
 
-// hintedVolumes returns the volumes of the given partitions when every one is where it was last; else false.
+// hintedVolumes returns the volumes of the given partitions if each is still where it was last found; else false.
 func (o *op) hintedVolumes(number uint32, partitions []win32.Partition) ([]diskVolume, bool) {
 	volumes := make([]diskVolume, 0, len(partitions))
 	for _, p := range partitions {
@@ -64,7 +64,7 @@ func (o *op) hintedVolumes(number uint32, partitions []win32.Partition) ([]diskV
 	return volumes, true
 }
 
-// volumesOf lists the volumes that a disk has now, without waiting for any.
+// volumesOf lists the present volumes of a disk, without waiting for others.
 func (o *op) volumesOf(d *disk) ([]diskVolume, error) {
 	if layout, err := d.layout(); err == nil {
 		if hinted, ok := o.hintedVolumes(d.number, volumePartitions(layout)); ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// Volumes is the volume group. A volume is named by its volume name, \\?\Volume{GUID}\; it is accepted without the
-// trailing backslash, without \\?\ and in any case, and given out in one form only.
+// Volumes is the volume group. A volume is named by its volume name, \\?\Volume{GUID}\. The name is accepted without the
+// trailing backslash, without \\?\ and in upper or lower case, and always returned in the same form.
 type Volumes struct{ node *Node }
 
 // VolumeStats are the sizes of a volume's file system in bytes; both are 0 for a volume without one.
@@ -38,10 +38,10 @@ func volumeNotFound(id winpath.VolumeID, err error) error {
 	}
 }
 
-// extents are the parts of disks that a volume occupies.
+// extents are the disk areas that a volume occupies.
 type extents win32.VolumeDiskExtents
 
-// disks are the numbers of the disks that the extents lie on, each once.
+// disks returns the numbers of the disks that the extents lie on, each once.
 func (e extents) disks() []uint32 {
 	var numbers []uint32
 	for _, extent := range e {
@@ -52,7 +52,7 @@ func (e extents) disks() []uint32 {
 	return numbers
 }
 
-// volumeExtents asks on which disks a volume lies.
+// volumeExtents asks Windows which disks a volume lies on.
 func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
 	back, err := o.reach(volumeObject(id))
 	if err != nil {
@@ -84,14 +84,14 @@ func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
 		if err != nil {
 			return nil, fail(err, "asking for the disks of volume %s", id)
 		}
-		if len(parsed) == 0 { // seen under Wine: an answer without content
-			return nil, errorf(Unsupported, reason.NoExtents, "Windows does not tell on which disk volume %s lies", id)
+		if len(parsed) == 0 { // seen under Wine: an empty answer
+			return nil, errorf(Unsupported, reason.NoExtents, "Windows does not report which disk volume %s lies on", id)
 		}
 		return extents(parsed), nil
 	}
 }
 
-// singleExtent is the extent of a volume that occupies one partition, as all that this agent makes do.
+// singleExtent returns the extent of a volume that occupies one partition, as every volume made by this agent does.
 func (o *op) singleExtent(id winpath.VolumeID) (win32.DiskExtent, error) {
 	all, err := o.volumeExtents(id)
 	if err != nil {
@@ -122,8 +122,8 @@ func (v *Volumes) GetDiskNumberFromVolumeID(ctx context.Context, volumeID string
 	})
 }
 
-// IsVolumeFormatted reports whether Windows recognises a file system on a volume. Only Windows' own "unrecognised" is a
-// no; a volume that is gone, locked or damaged is an error, for a no leads callers straight to formatting.
+// IsVolumeFormatted reports whether Windows recognises a file system on a volume. Only Windows' own "unrecognised" means
+// no; a volume that is gone, locked or damaged is an error, because callers format on a no.
 func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool, error) {
 	id, err := parseVolumeID(volumeID)
 	if err != nil {
@@ -135,7 +135,7 @@ func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool,
 	})
 }
 
-// fileSystem returns the name of the file system on a volume, or "" when Windows recognises none.
+// fileSystem returns the name of the file system on a volume, or "" if Windows recognises none.
 func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
 	name, err := o.k.VolumeInformation(id.String())
 	switch {
@@ -178,7 +178,7 @@ func (o *op) volumeStats(id winpath.VolumeID) (VolumeStats, error) {
 	return VolumeStats{TotalBytes: int64(total), UsedBytes: int64(total - free)}, nil
 }
 
-// WriteVolumeCache writes what Windows caches of a volume to its disk.
+// WriteVolumeCache writes the cached data of a volume to its disk.
 func (v *Volumes) WriteVolumeCache(ctx context.Context, volumeID string) error {
 	id, err := parseVolumeID(volumeID)
 	if err != nil {
@@ -189,7 +189,7 @@ func (v *Volumes) WriteVolumeCache(ctx context.Context, volumeID string) error {
 	return v.node.change(ctx, what, func(o *op) error { return o.flushVolume(id) })
 }
 
-// flushVolume writes cached data. A write-protected volume has none.
+// flushVolume writes cached data. A write-protected volume has none to write.
 func (o *op) flushVolume(id winpath.VolumeID) error {
 	h, err := o.k.OpenDevice(id.Device(), readWrite)
 	if missing(err) {

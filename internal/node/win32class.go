@@ -4,7 +4,7 @@ package node
 
 import "github.com/kubernetes-csi/csi-proxy/internal/win32"
 
-// classOf is the class of a Win32 code where the operation has no better word for it.
+// classOf returns the class of a Win32 code for which the operation knows no better one.
 func classOf(code win32.Errno) Class {
 	switch code {
 	case win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_NOT_FOUND, win32.ERROR_SERVICE_DOES_NOT_EXIST:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package running is a register of what runs now: operations, kernel calls, API calls. It is how a person sees the one
-// that does not end.
+// Package running is a register of what is running now: operations, kernel calls, API calls. It lets an operator see the
+// one that does not end.
 package running
 
 import (
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A Set holds values while what they stand for runs. The zero value is empty and ready for use. A Set is safe for
-// concurrent use and must not be copied.
+// A Set holds values that each stand for something that is running. The zero value is empty and ready for use. A Set is
+// safe for concurrent use and must not be copied.
 type Set[T any] struct {
 	mu      sync.Mutex
 	entries list.List // of *Entry[T], the oldest first
@@ -48,14 +48,14 @@ func (e *Entry[T]) Remove() T {
 	return e.value
 }
 
-// Update lets the function change the entry's value. The function holds the set's lock, so it must not call the set.
+// Update changes the entry's value by a function. The function runs under the set's lock, so it must not call the set.
 func (e *Entry[T]) Update(change func(value *T)) {
 	e.set.mu.Lock()
 	defer e.set.mu.Unlock()
 	change(&e.value)
 }
 
-// All returns the entries as they are now, the oldest first.
+// All returns a snapshot of the entries, the oldest first.
 func (s *Set[T]) All() []Snapshot[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"fmt"
 )
 
-// magic is a mark that a format leaves at a fixed offset from the beginning of what it formats.
+// magic is a mark that a format leaves at a fixed offset from the beginning of a disk or volume.
 type magic struct {
 	offset int64
 	mark   string
 	name   string
 }
 
-// magics are searched in this order: what embeds others comes first. Offsets are those of util-linux's libblkid and of
-// the formats' own specifications.
+// magics returns the marks in the order in which they are searched: a format that embeds others comes first. The offsets
+// are those of util-linux's libblkid and of the formats' own specifications.
 func magics() []magic {
 	return []magic{
 		{512, "EFI PART", "a GPT partition table"},
@@ -41,8 +41,8 @@ func magics() []magic {
 	}
 }
 
-// Describe says what content, read at an offset of a disk or volume, holds: a known format where its mark stands in
-// content, else where the first byte other than zero is. All zero gives "".
+// Describe describes content that was read at an offset of a disk or volume: the format if content has a known mark, else
+// the place of the first byte that is not zero. It returns "" if all bytes are zero.
 func Describe(content []byte, offset int64) string {
 	first := firstNonZero(content)
 	if first < 0 {
@@ -56,7 +56,7 @@ func Describe(content []byte, offset int64) string {
 	if at := bytes.LastIndex(content, []byte("EFI PART")); at >= 0 && at%512 == 0 && offset > 0 {
 		return "the backup header of a GPT partition table"
 	}
-	return fmt.Sprintf("data that is not known here (first at byte %d)", offset+int64(first))
+	return fmt.Sprintf("data of an unknown kind (first at byte %d)", offset+int64(first))
 }
 
 func firstNonZero(b []byte) int {

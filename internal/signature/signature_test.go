@@ -30,8 +30,8 @@ func TestDescribe(t *testing.T) {
 		{"ext4", at(0x438, "\x53\xef"), 0, "an ext2, ext3 or ext4 file system"},
 		{"LUKS", at(0, "LUKS\xba\xbe"), 0, "a LUKS encrypted volume"},
 		{"boot sector", at(510, "\x55\xaa"), 0, "an MBR or boot sector"},
-		{"an NTFS mark far from the beginning is not one", at(3, "NTFS    "), 1 << 20, "data that is not known here (first at byte 1048579)"},
-		{"one byte", at(1<<20-1, "x"), 0, "data that is not known here (first at byte 1048575)"},
+		{"an NTFS mark far from the beginning is not one", at(3, "NTFS    "), 1 << 20, "data of an unknown kind (first at byte 1048579)"},
+		{"one byte", at(1<<20-1, "x"), 0, "data of an unknown kind (first at byte 1048575)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := signature.Describe(test.content, test.offset); got != test.want {

@@ -9,8 +9,8 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 )
 
-// LayoutError reports bytes that are not what the structure's documentation promises: too short, or with a count or
-// offset that points outside.
+// LayoutError reports bytes that contradict the structure's documentation: too short, or with a count or offset that
+// points outside.
 type LayoutError struct {
 	Structure string // the C name: "DRIVE_LAYOUT_INFORMATION_EX"
 	Problem   string
@@ -22,11 +22,11 @@ func malformed(structure, format string, args ...any) error {
 	return &LayoutError{Structure: structure, Problem: fmt.Sprintf(format, args...)}
 }
 
-// buffer is a C structure in memory. The accessors take the field's byte offset; parsers make sure of the length
-// first, with need.
+// buffer is a C structure in memory. The accessors take the field's byte offset; parsers first check the length with
+// need.
 type buffer []byte
 
-// need returns b as a buffer when it holds at least size bytes.
+// need returns b as a buffer if it holds at least size bytes.
 func need(structure string, b []byte, size int) (buffer, error) {
 	if len(b) < size {
 		return nil, malformed(structure, "%d bytes, needs %d", len(b), size)

@@ -7,7 +7,7 @@ import "strings"
 // DirectoryEntry is FILE_FULL_DIR_INFO, one name in a directory.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_full_dir_info
 type DirectoryEntry struct {
-	Name           string // WTF-8; never empty, without separator or NUL
+	Name           string // WTF-8; never empty, without separators or NUL
 	Attributes     uint32
 	ReparseTag     uint32 // of a reparse point; Windows keeps it in EaSize
 	EndOfFile      int64  // bytes
@@ -21,8 +21,8 @@ type DirectoryEntry struct {
 
 const offsetFileName = 68 // FileName
 
-// DirectoryEntries encodes as many entries as fit into limit bytes as one chain, each at a multiple of 8 bytes, and
-// tells how many these are. None: not even the first one fits.
+// DirectoryEntries encodes as many entries as fit in limit bytes as one chain, each at a multiple of 8 bytes, and returns
+// their number. It is 0 if not even the first entry fits.
 func DirectoryEntries(entries []DirectoryEntry, limit int) (out []byte, used int) {
 	var b buffer
 	last := 0
@@ -55,9 +55,9 @@ func DirectoryEntries(entries []DirectoryEntry, limit int) (out []byte, used int
 	return b, used
 }
 
-// ParseDirectoryEntries decodes a chain of FILE_FULL_DIR_INFO, with . and .. if they are there. What follows the last
-// entry is not looked at. An empty name, or one with a separator or NUL in it, is malformed: a file server that sends
-// such a name hopes that somebody opens it.
+// ParseDirectoryEntries decodes a chain of FILE_FULL_DIR_INFO, with . and .. if they are there. Bytes after the last
+// entry are ignored. An empty name, or one with a separator or NUL, is malformed: a hostile file server may send such a
+// name in the hope that it is opened.
 func ParseDirectoryEntries(in []byte) ([]DirectoryEntry, error) {
 	const structure = "FILE_FULL_DIR_INFO"
 	var entries []DirectoryEntry

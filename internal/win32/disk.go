@@ -5,8 +5,8 @@ package win32
 // FixedMedia is the MediaType of hard disks in DiskGeometry.
 const FixedMedia = 12
 
-// DiskGeometry is DISK_GEOMETRY, the output of IOCTL_DISK_UPDATE_DRIVE_SIZE. Only BytesPerSector means anything on
-// today's disks.
+// DiskGeometry is DISK_GEOMETRY, the output of IOCTL_DISK_UPDATE_DRIVE_SIZE. On today's disks only BytesPerSector has a
+// meaning.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-disk_geometry
 type DiskGeometry struct {
 	Cylinders         int64
@@ -58,7 +58,7 @@ type DiskGeometryEx struct {
 
 const (
 	sizeofDiskGeometryEx = 40
-	offsetGeometryData   = 32 // Data: partition and detection information, which nobody here reads
+	offsetGeometryData   = 32 // Data: partition and detection information, which is not used here
 )
 
 // Bytes encodes a DISK_GEOMETRY_EX, 40 bytes, with an empty Data.
@@ -138,17 +138,17 @@ func ParseGetDiskAttributes(in []byte) (GetDiskAttributes, error) {
 	return GetDiskAttributes{Version: b.u32(0), Attributes: b.u64(8)}, nil
 }
 
-// SetDiskAttributes is SET_DISK_ATTRIBUTES. The documentation gives the Version as the size of GET_DISK_ATTRIBUTES,
-// 16; code in the field sends the size of this structure, 40.
+// SetDiskAttributes is SET_DISK_ATTRIBUTES. Its documentation gives the size of GET_DISK_ATTRIBUTES, 16, as the Version;
+// published code sends the size of this structure, 40.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-set_disk_attributes
 type SetDiskAttributes struct {
 	Version        uint32
-	Persist        bool   // keep the setting over a restart
+	Persist        bool   // keep the setting across restarts
 	Attributes     uint64 // the new values of the bits in AttributesMask
 	AttributesMask uint64
 }
 
-// SizeofSetDiskAttributes is one of the two values that Windows may want as Version of SetDiskAttributes.
+// SizeofSetDiskAttributes is one of the two values that Windows may expect as the Version of SetDiskAttributes.
 const SizeofSetDiskAttributes = 40
 
 // Bytes encodes a SET_DISK_ATTRIBUTES, 40 bytes.

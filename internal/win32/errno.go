@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// Errno is a Windows error code as GetLastError gives it. It is an error itself; 0 is success and should not be
-// used as one.
+// Errno is a Windows error code as GetLastError returns it. It is an error itself; 0 is success and should not be used
+// as an error.
 // https://learn.microsoft.com/windows/win32/debug/system-error-codes
 type Errno uint32
 
-// Error says what went wrong, and names the code: "access is denied (ERROR_ACCESS_DENIED, 5)".
+// Error returns a description and the name of the code: "access is denied (ERROR_ACCESS_DENIED, 5)".
 func (e Errno) Error() string {
 	if known, ok := lookUp(e); ok {
-		if e > 0xFFFF { // an HRESULT or the like, known by its hexadecimal digits
+		if e > 0xFFFF { // an HRESULT or the like, usually written in hexadecimal
 			return fmt.Sprintf("%s (%s, 0x%08x)", known.text, known.name, uint32(e))
 		}
 		return fmt.Sprintf("%s (%s, %d)", known.text, known.name, uint32(e))
@@ -27,7 +27,7 @@ func (e Errno) Error() string {
 	return fmt.Sprintf("Windows error %d", uint32(e))
 }
 
-// Name is the code's name in winerror.h, or "" when this package does not know it.
+// Name returns the code's name in winerror.h, or "" if this package does not know it.
 func (e Errno) Name() string {
 	known, _ := lookUp(e)
 	return known.name

@@ -3,7 +3,7 @@
 package win32
 
 // Status codes of the iSCSI initiator service, under their names in iscsierr.h. Those that begin with 0xA are warnings:
-// what was asked for has been done.
+// the call did what was asked.
 // https://learn.microsoft.com/windows-hardware/drivers/storage/iscsi-status-qualifiers
 const (
 	ISDSC_OPERATION_NOT_ALL_SUCCESS     Errno = 0xAFFF002E
@@ -52,8 +52,8 @@ const (
 	ISDSC_RESTRICTED_BY_GROUP_POLICY    Errno = 0xEFFF0065
 )
 
-// ISCSIStatus is the code that a function of iscsidsc.dll returned, 0 being success. Some Win32 codes arrive packed as
-// an HRESULT; they are unpacked.
+// ISCSIStatus returns the code for the status of a function of iscsidsc.dll; 0 is success. It unpacks Win32 codes that
+// arrive as an HRESULT.
 func ISCSIStatus(status uint32) Errno {
 	const facilityWin32 = 0x8007 // HRESULT_FROM_WIN32
 	if status>>16 == facilityWin32 {
@@ -62,5 +62,5 @@ func ISCSIStatus(status uint32) Errno {
 	return Errno(status)
 }
 
-// IsISCSIWarning tells whether the code says that an iSCSI operation was done, with a remark.
+// IsISCSIWarning reports whether the code is a warning: the iSCSI operation was done.
 func (e Errno) IsISCSIWarning() bool { return e>>16 == 0xAFFF }

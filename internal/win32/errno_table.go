@@ -132,7 +132,7 @@ const (
 	FVE_E_LOCKED_VOLUME                     Errno = 0x80310000
 )
 
-// errnoTable is sorted by code. The texts are ours: short, and the same on a Windows of any language.
+// errnoTable is sorted by code. The texts are ours: short, and the same on Windows in any language.
 var errnoTable = [...]errnoEntry{
 	{ERROR_INVALID_FUNCTION, "ERROR_INVALID_FUNCTION", "the device or file system does not know this function"},
 	{ERROR_FILE_NOT_FOUND, "ERROR_FILE_NOT_FOUND", "the file was not found"},
@@ -286,7 +286,7 @@ var errnoTable = [...]errnoEntry{
 	{ISDSC_REQUEST_NOT_SUPPORTED, "ISDSC_REQUEST_NOT_SUPPORTED", "the iSCSI request is not supported"},
 	{ISDSC_SERVICE_DID_NOT_RESPOND, "ISDSC_SERVICE_DID_NOT_RESPOND", "the iSCSI initiator service did not answer"},
 	{ISDSC_NO_PORTAL_SPECIFIED, "ISDSC_NO_PORTAL_SPECIFIED", "no iSCSI portal was given"},
-	{ISDSC_SERVICE_NOT_RUNNING, "ISDSC_SERVICE_NOT_RUNNING", "the iSCSI initiator service does not run"},
+	{ISDSC_SERVICE_NOT_RUNNING, "ISDSC_SERVICE_NOT_RUNNING", "the iSCSI initiator service is not running"},
 	{ISDSC_TARGET_ALREADY_LOGGED_IN, "ISDSC_TARGET_ALREADY_LOGGED_IN", "the iSCSI target is logged in already"},
 	{ISDSC_DEVICE_BUSY_ON_SESSION, "ISDSC_DEVICE_BUSY_ON_SESSION", "a device of the iSCSI session is in use"},
 	{ISDSC_PORTAL_NOT_FOUND, "ISDSC_PORTAL_NOT_FOUND", "the iSCSI portal was not found"},

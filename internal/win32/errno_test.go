@@ -33,7 +33,7 @@ func TestErrno(t *testing.T) {
 	}
 }
 
-// TestErrnoTable: the table is searched by bisection, and each row repeats a constant's name.
+// TestErrnoTable: the table is sorted for binary search, and each row repeats a constant's name.
 func TestErrnoTable(t *testing.T) {
 	if !slices.IsSortedFunc(errnoTable[:], func(a, b errnoEntry) int { return cmp.Compare(a.code, b.code) }) {
 		t.Error("not sorted")

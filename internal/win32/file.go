@@ -19,7 +19,7 @@ const (
 	GENERIC_READ          = 0x80000000
 )
 
-// What others may do with a file while it is open.
+// What other programs may do with a file while it is open.
 const (
 	FILE_SHARE_READ   = 0x1
 	FILE_SHARE_WRITE  = 0x2
@@ -80,6 +80,6 @@ const (
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_disposition_information_ex
 const (
 	FILE_DISPOSITION_FLAG_DELETE                    = 0x1
-	FILE_DISPOSITION_FLAG_POSIX_SEMANTICS           = 0x2 // the name is gone when the handle is closed, whoever else has the file open
+	FILE_DISPOSITION_FLAG_POSIX_SEMANTICS           = 0x2 // the name is gone when the handle is closed, even if others have the file open
 	FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE = 0x10
 )

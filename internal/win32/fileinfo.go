@@ -2,8 +2,8 @@
 
 package win32
 
-// FileBasic is FILE_BASIC_INFO. Times count 100 ns from 1601-01-01 UTC; when setting, 0 leaves a time or the
-// attributes as they are.
+// FileBasic is FILE_BASIC_INFO. Times count 100 ns from 1601-01-01 UTC; when setting, 0 leaves a time or the attributes
+// unchanged.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_basic_info
 type FileBasic struct {
 	CreationTime   int64
@@ -73,8 +73,8 @@ func ParseFileStandard(in []byte) (FileStandard, error) {
 	}, nil
 }
 
-// FileAttributeTag is FILE_ATTRIBUTE_TAG_INFO: the cheap way to learn what a file is. The tag means something only
-// with FILE_ATTRIBUTE_REPARSE_POINT.
+// FileAttributeTag is FILE_ATTRIBUTE_TAG_INFO, a cheap way to learn the kind of a file. The tag is valid only with
+// FILE_ATTRIBUTE_REPARSE_POINT.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_attribute_tag_info
 type FileAttributeTag struct {
 	Attributes uint32
@@ -128,7 +128,7 @@ func ParseFileID(in []byte) (FileID, error) {
 
 const sizeofFileDisposition = 1
 
-// FileDisposition is FILE_DISPOSITION_INFO, what FileDispositionInfo takes: whether the file is deleted when its last
+// FileDisposition encodes FILE_DISPOSITION_INFO for FileDispositionInfo: whether the file is deleted when its last
 // handle is closed.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_disposition_info
 func FileDisposition(remove bool) []byte {
@@ -148,8 +148,7 @@ func ParseFileDisposition(in []byte) (remove bool, err error) {
 
 const sizeofFileDispositionEx = 4
 
-// FileDispositionEx is FILE_DISPOSITION_INFO_EX, what FileDispositionInfoEx takes: FILE_DISPOSITION_FLAG_DELETE and so
-// on.
+// FileDispositionEx encodes FILE_DISPOSITION_INFO_EX for FileDispositionInfoEx: FILE_DISPOSITION_FLAG_DELETE and so on.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_disposition_information_ex
 func FileDispositionEx(flags uint32) []byte {
 	b := make(buffer, sizeofFileDispositionEx)

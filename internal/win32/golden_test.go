@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// golden is the layout by the C compilers: testdata/golden/layout.txt, made by testdata/abi/make.sh.
+// golden holds the C compilers' values: testdata/golden/layout.txt, made by testdata/abi/make.sh.
 type golden struct {
 	constants map[string]uint64
 	sizes     map[string]int
@@ -217,9 +217,9 @@ func TestGoldenBytes(t *testing.T) {
 	}
 }
 
-// TestShortBuffers cuts the last byte that means something off every example: no parser may make sense of the rest.
+// TestShortBuffers cuts the last meaningful byte off every example: no parser may accept the rest.
 func TestShortBuffers(t *testing.T) {
-	lastNeeded := map[string]int{ // where the last bytes are padding or an empty field
+	lastNeeded := map[string]int{ // for structures whose last bytes are padding or an empty field
 		"storage_property_query": 8, "disk_geometry_ex": 32, "file_standard_pending": 22, "file_standard_directory": 22,
 		"iscsi_session_list": 230,
 	}
@@ -335,8 +335,8 @@ func TestGoldenSizes(t *testing.T) {
 	}
 }
 
-// TestGoldenOffsets compares the offsets in the encoders' source, and the field names in the comments beside them,
-// with the compilers' offsets: a comment that names the wrong field is as bad as a wrong number.
+// TestGoldenOffsets compares the offsets in the encoders' source, and the field names in the comments beside them, with
+// the compilers' offsets: a comment that names the wrong field is as bad as a wrong number.
 func TestGoldenOffsets(t *testing.T) {
 	g := readGolden(t)
 	fields := map[string][]int{} // "Attributes": its offsets in all structures that have such a field

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// How the bytes of a StorageIdentifier are to be read (STORAGE_IDENTIFIER_CODE_SET).
+// The encodings of a StorageIdentifier (STORAGE_IDENTIFIER_CODE_SET).
 const (
 	StorageIdCodeSetBinary = 1
 	StorageIdCodeSetAscii  = 2
 	StorageIdCodeSetUtf8   = 3
 )
 
-// What a StorageIdentifier is (STORAGE_IDENTIFIER_TYPE, as in SCSI's SPC).
+// The types of a StorageIdentifier (STORAGE_IDENTIFIER_TYPE, as in SCSI's SPC).
 const (
 	StorageIdTypeVendorSpecific = 0
 	StorageIdTypeVendorId       = 1 // T10
@@ -113,10 +113,10 @@ func ParseStorageDeviceID(in []byte) (StorageDeviceID, error) {
 	return d, nil
 }
 
-// Page83 renders the identifiers as the one text that drivers compare: the first identifier that names the device
-// itself and is binary, as lower-case hexadecimal, or ASCII, as it is, blanks included. UTF-8 identifiers are passed
-// over. Without such an identifier, or when it is nothing but white space, the text is empty: a driver takes the
-// last word of what it gets and there must be one. Bytes that are not UTF-8 are treated by DeviceText.
+// Page83 returns the text that drivers compare: the first identifier that names the device itself and is binary, as
+// lower-case hexadecimal digits, or ASCII, unchanged with its blanks. UTF-8 identifiers are skipped. Without such an
+// identifier, or if it is only white space, the text is empty: one driver takes the last word of the text, so there must
+// be one. Bytes that are not UTF-8 are converted by DeviceText.
 func (d StorageDeviceID) Page83() string {
 	for _, id := range d.Identifiers {
 		if id.Association != StorageIdAssocDevice {

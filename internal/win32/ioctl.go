@@ -4,7 +4,7 @@ package win32
 
 import "fmt"
 
-// Control codes for DeviceIoControl. Bits 14 and 15 tell which access the handle needs; ControlCodeAccess decodes
+// Control codes for DeviceIoControl. Bits 14 and 15 are the access that the handle needs; ControlCodeAccess decodes
 // them.
 // https://learn.microsoft.com/windows/win32/api/winioctl/
 const (
@@ -18,8 +18,8 @@ const (
 	IOCTL_DISK_UPDATE_PROPERTIES         = 0x00070140 // drops the cached layout and enumerates partitions again
 	IOCTL_DISK_GET_LENGTH_INFO           = 0x0007405C // out LengthInformation
 	IOCTL_DISK_SET_DRIVE_LAYOUT_EX       = 0x0007C054 // in DriveLayout; replaces the table
-	IOCTL_DISK_CREATE_DISK               = 0x0007C058 // in CreateDisk; destroys the table that was there
-	IOCTL_DISK_UPDATE_DRIVE_SIZE         = 0x0007C0C8 // out DiskGeometry, which must be asked for
+	IOCTL_DISK_CREATE_DISK               = 0x0007C058 // in CreateDisk; destroys the present table
+	IOCTL_DISK_UPDATE_DRIVE_SIZE         = 0x0007C0C8 // out DiskGeometry, which needs an output buffer
 	IOCTL_DISK_GROW_PARTITION            = 0x0007C0D0 // in GrowPartition
 	IOCTL_DISK_SET_DISK_ATTRIBUTES       = 0x0007C0F4 // in SetDiskAttributes
 	IOCTL_DISK_DELETE_DRIVE_LAYOUT       = 0x0007C100 // back to RAW
@@ -42,17 +42,17 @@ const (
 	FSCTL_SHRINK_VOLUME        = 0x000901B0
 )
 
-// Access that a control code asks of the handle (CTL_CODE's Access).
+// Access that a control code needs from the handle (CTL_CODE's Access).
 const (
 	FILE_ANY_ACCESS   = 0
 	FILE_READ_ACCESS  = 1 // GENERIC_READ
 	FILE_WRITE_ACCESS = 2 // GENERIC_WRITE
 )
 
-// ControlCodeAccess tells which access, FILE_READ_ACCESS | FILE_WRITE_ACCESS or less, a handle needs for the code.
+// ControlCodeAccess returns the access, FILE_READ_ACCESS | FILE_WRITE_ACCESS or less, that a handle needs for the code.
 func ControlCodeAccess(code uint32) uint32 { return code >> 14 & 3 }
 
-// ControlCodeName returns the code's name, or its number as 0x0007405c when this package does not know it.
+// ControlCodeName returns the code's name, or its number such as 0x0007405c if this package does not know it.
 func ControlCodeName(code uint32) string {
 	if name, ok := controlCodeNames[code]; ok {
 		return name

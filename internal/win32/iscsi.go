@@ -4,7 +4,7 @@ package win32
 
 import "github.com/Microsoft/go-winio/pkg/guid"
 
-// What a login says in ISCSI_LOGIN_OPTIONS.InformationSpecified, and the values of ISCSI_AUTH_TYPES.
+// Flags of ISCSI_LOGIN_OPTIONS.InformationSpecified, and the values of ISCSI_AUTH_TYPES.
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/ns-iscsidsc-iscsi_login_options
 const (
 	ISCSI_LOGIN_OPTIONS_USERNAME  = 0x20
@@ -90,12 +90,12 @@ func ParseISCSITargetPortal(in []byte) (ISCSITargetPortal, error) {
 	}, nil
 }
 
-// ParseISCSITargetPortals decodes so many ISCSI_TARGET_PORTALW, what ReportIScsiTargetPortalsW returns.
+// ParseISCSITargetPortals decodes count ISCSI_TARGET_PORTALW, as ReportIScsiTargetPortalsW returns them.
 func ParseISCSITargetPortals(in []byte, count int) ([]ISCSITargetPortal, error) {
 	return parseArray("ISCSI_TARGET_PORTALW", in, count, SizeofISCSITargetPortal, ParseISCSITargetPortal)
 }
 
-// ISCSITargetPortalInfo is ISCSI_TARGET_PORTAL_INFOW: a portal that is registered, and the initiator that asks it.
+// ISCSITargetPortalInfo is ISCSI_TARGET_PORTAL_INFOW: a registered portal, and the initiator that asks it for targets.
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/ns-iscsidsc-iscsi_target_portal_infow
 type ISCSITargetPortalInfo struct {
 	InitiatorName string // empty: the initiator service chooses
@@ -129,7 +129,7 @@ func ParseISCSITargetPortalInfo(in []byte) (ISCSITargetPortalInfo, error) {
 	}, nil
 }
 
-// ParseISCSITargetPortalInfos decodes so many ISCSI_TARGET_PORTAL_INFOW, what ReportIScsiSendTargetPortalsW returns.
+// ParseISCSITargetPortalInfos decodes count ISCSI_TARGET_PORTAL_INFOW, as ReportIScsiSendTargetPortalsW returns them.
 func ParseISCSITargetPortalInfos(in []byte, count int) ([]ISCSITargetPortalInfo, error) {
 	return parseArray("ISCSI_TARGET_PORTAL_INFOW", in, count, SizeofISCSITargetPortalInfo, ParseISCSITargetPortalInfo)
 }
@@ -185,13 +185,13 @@ func ParseISCSIDevice(in []byte) (ISCSIDevice, error) {
 	}, nil
 }
 
-// ParseISCSIDevices decodes so many ISCSI_DEVICE_ON_SESSIONW, what GetDevicesForIScsiSessionW returns.
+// ParseISCSIDevices decodes count ISCSI_DEVICE_ON_SESSIONW, as GetDevicesForIScsiSessionW returns them.
 func ParseISCSIDevices(in []byte, count int) ([]ISCSIDevice, error) {
 	return parseArray("ISCSI_DEVICE_ON_SESSIONW", in, count, SizeofISCSIDevice, ParseISCSIDevice)
 }
 
-// PersistentISCSILogin is PERSISTENT_ISCSI_LOGIN_INFOW without its login options: a login that Windows makes again
-// after each start.
+// PersistentISCSILogin is PERSISTENT_ISCSI_LOGIN_INFOW without its login options: a login that Windows repeats after
+// each start.
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/ns-iscsidsc-persistent_iscsi_login_infow
 type PersistentISCSILogin struct {
 	TargetName    string
@@ -216,8 +216,8 @@ func (l PersistentISCSILogin) Bytes() []byte {
 	return b
 }
 
-// ParsePersistentISCSILogin decodes a PERSISTENT_ISCSI_LOGIN_INFOW. Its pointers, also those to the user name and
-// secret, are not followed.
+// ParsePersistentISCSILogin decodes a PERSISTENT_ISCSI_LOGIN_INFOW. It follows no pointers, so it never reads the user
+// name and the secret.
 func ParsePersistentISCSILogin(in []byte) (PersistentISCSILogin, error) {
 	b, err := need("PERSISTENT_ISCSI_LOGIN_INFOW", in, sizeofPersistentISCSILogin)
 	if err != nil {
@@ -233,7 +233,7 @@ func ParsePersistentISCSILogin(in []byte) (PersistentISCSILogin, error) {
 	}, nil
 }
 
-// ParsePersistentISCSILogins decodes so many PERSISTENT_ISCSI_LOGIN_INFOW, what ReportIScsiPersistentLoginsW returns.
+// ParsePersistentISCSILogins decodes count PERSISTENT_ISCSI_LOGIN_INFOW, as ReportIScsiPersistentLoginsW returns them.
 func ParsePersistentISCSILogins(in []byte, count int) ([]PersistentISCSILogin, error) {
 	return parseArray("PERSISTENT_ISCSI_LOGIN_INFOW", in, count, sizeofPersistentISCSILogin, ParsePersistentISCSILogin)
 }

@@ -30,8 +30,8 @@ const (
 	sizeofISCSIConnection = 40
 )
 
-// ISCSISessionList encodes what GetIScsiSessionListW writes to a buffer that lies at the address base: the sessions,
-// and behind them what their pointers point to. A pointer to an empty string, or to no connections, is null.
+// ISCSISessionList encodes sessions as GetIScsiSessionListW writes them to a buffer at the address base: the sessions,
+// followed by the objects of their pointers. A pointer to an empty string, or to no connections, is null.
 func ISCSISessionList(sessions []ISCSISession, base uint64) []byte {
 	connections := len(sessions) * sizeofISCSISession
 	texts := connections
@@ -82,9 +82,9 @@ func ISCSISessionList(sessions []ISCSISession, base uint64) []byte {
 	return append(b, make([]byte, align(len(b), 8)-len(b))...)
 }
 
-// ParseISCSISessionList decodes so many sessions that GetIScsiSessionListW wrote to a buffer that lay at the address
-// base. The pointers in it are numbers here: one that does not point into the buffer is malformed, and nothing else is
-// read.
+// ParseISCSISessionList decodes count sessions that GetIScsiSessionListW wrote to a buffer at the address base. The
+// pointers are treated as numbers: one that does not point into the buffer is malformed, and nothing outside the buffer
+// is read.
 func ParseISCSISessionList(in []byte, base uint64, count int) ([]ISCSISession, error) {
 	const structure = "ISCSI_SESSION_INFOW"
 	list := pointed{buffer: in, base: base}
@@ -134,13 +134,13 @@ func (p pointed) connection(b []byte) (c ISCSIConnection, err error) {
 	return c, err
 }
 
-// pointed is a buffer with pointers to itself, and the address that it had when they were made.
+// pointed is a buffer with pointers into itself, and the address that it had when they were made.
 type pointed struct {
 	buffer
 	base uint64
 }
 
-// at gives the bytes that a pointer points to.
+// at returns the bytes that a pointer points to.
 func (p pointed) at(structure string, pointer uint64, size int) ([]byte, error) {
 	offset := pointer - p.base // an address before the buffer becomes a very large offset
 	if offset > uint64(len(p.buffer)) || uint64(size) > uint64(len(p.buffer))-offset {
@@ -149,8 +149,8 @@ func (p pointed) at(structure string, pointer uint64, size int) ([]byte, error) 
 	return p.buffer[offset : offset+uint64(size)], nil
 }
 
-// text gives the NUL-terminated string that a pointer points to; a null pointer is the empty string. No string that
-// Windows makes here is longer than maxISCSIText.
+// text returns the NUL-terminated string that a pointer points to; a null pointer is the empty string. Windows makes no
+// string here that is longer than maxISCSIText.
 func (p pointed) text(structure string, pointer uint64) (string, error) {
 	if pointer == 0 {
 		return "", nil

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sessionsBase is the address of the golden session list's buffer.
+// sessionsBase is the address of the buffer of the golden session list.
 const sessionsBase = 0x00007FF612340000
 
 var goldenSessions = []ISCSISession{
@@ -48,7 +48,7 @@ var goldenPersistentLogins = []PersistentISCSILogin{
 	{TargetName: "naa.5"},
 }
 
-// iscsiGoldenValues are what TestGoldenBytes and others check of this file's structures.
+// iscsiGoldenValues are the values of this file's structures that TestGoldenBytes and others check.
 func iscsiGoldenValues() []goldenValue {
 	return []goldenValue{
 		is("iscsi_unique_id", ISCSIUniqueID{0x1112131415161718, 0x2122232425262728}, ParseISCSIUniqueID),
@@ -134,7 +134,7 @@ func TestISCSIStatus(t *testing.T) {
 }
 
 // FuzzISCSI: whatever the initiator service answers, and wherever the buffer lay, parsers fail with *LayoutError or
-// return what survives being encoded and parsed again.
+// return a value that survives being encoded and parsed again.
 func FuzzISCSI(f *testing.F) {
 	for _, v := range iscsiGoldenValues() {
 		f.Add(v.bytes, uint64(sessionsBase), 2)

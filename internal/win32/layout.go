@@ -11,15 +11,15 @@ type DriveLayout struct {
 
 	// GPT.
 	DiskID               guid.GUID
-	StartingUsableOffset int64 // bytes; before it lies the table
-	UsableLength         int64 // bytes that partitions may use, from there on
+	StartingUsableOffset int64 // bytes; the table lies before it
+	UsableLength         int64 // bytes from there on that partitions may use
 	MaxPartitionCount    uint32
 
 	// MBR.
 	Signature uint32
 	CheckSum  uint32
 
-	// Partitions are exactly those that PartitionCount counts. An MBR table has its empty entries, too.
+	// Partitions are exactly those that PartitionCount counts. An MBR table includes its empty entries.
 	Partitions []Partition
 }
 
@@ -30,7 +30,7 @@ func SizeofDriveLayout(partitions int) int {
 	return offsetPartitionEntry + partitions*sizeofPartition
 }
 
-// Bytes encodes a DRIVE_LAYOUT_INFORMATION_EX, 48 bytes and 144 a partition.
+// Bytes encodes a DRIVE_LAYOUT_INFORMATION_EX, 48 bytes and 144 for each partition.
 func (l DriveLayout) Bytes() []byte {
 	b := make(buffer, SizeofDriveLayout(len(l.Partitions)))
 	b.putU32(0, uint32(l.Style))           // PartitionStyle
@@ -135,7 +135,7 @@ func ParseCreateDisk(in []byte) (CreateDisk, error) {
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-disk_grow_partition
 type GrowPartition struct {
 	Number      uint32 // PartitionNumber
-	BytesToGrow int64  // what is added, not the new size
+	BytesToGrow int64  // the growth, not the new size
 }
 
 const sizeofGrowPartition = 16

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// ParseErrno reads an error code: its name in winerror.h, as far as this package knows it, or its number in any of Go's
+// ParseErrno parses an error code: its name in winerror.h, if this package knows it, or its number in any of Go's
 // notations.
 func ParseErrno(text string) (Errno, error) {
 	if i := slices.IndexFunc(errnoTable[:], func(e errnoEntry) bool { return e.name == text }); i >= 0 {
@@ -21,8 +21,7 @@ func ParseErrno(text string) (Errno, error) {
 	return Errno(number), nil
 }
 
-// ParseControlCode reads a control code: its name, as far as this package knows it, or its number in any of Go's
-// notations.
+// ParseControlCode parses a control code: its name, if this package knows it, or its number in any of Go's notations.
 func ParseControlCode(text string) (uint32, error) {
 	for code, name := range controlCodeNames {
 		if name == text {

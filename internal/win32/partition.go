@@ -19,7 +19,7 @@ const (
 	PARTITION_STYLE_RAW PartitionStyle = 2 // no table that Windows knows
 )
 
-// String names the style as Windows' tools do.
+// String returns the name that Windows' tools use for the style.
 func (s PartitionStyle) String() string {
 	switch s {
 	case PARTITION_STYLE_MBR:
@@ -43,7 +43,7 @@ type Partition struct {
 	Service        bool   // IsServicePartition
 
 	// GPT.
-	Type       guid.GUID // what is in it: PartitionBasicData and so on
+	Type       guid.GUID // PartitionBasicData and so on
 	ID         guid.GUID
 	Attributes uint64
 	Name       string // at most 36 UTF-16 units
@@ -53,7 +53,7 @@ type Partition struct {
 	Boot          bool
 	Recognized    bool
 	HiddenSectors uint32
-	MBRID         guid.GUID // made up by Windows from signature and offset
+	MBRID         guid.GUID // Windows makes it from signature and offset
 }
 
 // GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER keeps the mount manager from giving the volume a drive letter.
@@ -143,8 +143,8 @@ func partitionType(data1 uint32, data2, data3 uint16, data4 uint64) guid.GUID {
 	return g
 }
 
-// IsData tells whether the entry holds something that must not be partitioned over: any partition but Microsoft
-// Reserved. Foreign, dynamic and Storage Spaces partitions count.
+// IsData reports whether the entry may hold data, which must not be overwritten: any partition except Microsoft Reserved,
+// including foreign, dynamic and Storage Spaces partitions.
 func (p Partition) IsData() bool {
 	if p.Length <= 0 {
 		return false

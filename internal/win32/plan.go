@@ -12,27 +12,27 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 )
 
-// ErrNoSpace means that a partition of at least 1 MiB does not fit between those that are there, or that the table
-// is full.
+// ErrNoSpace means that there is no room for a partition of at least 1 MiB, or that the table is full.
 var ErrNoSpace = errors.New("no room for a partition of at least 1 MiB")
 
-// alignment is where partitions begin and end: what Windows itself uses, and a multiple of every sector size.
+// alignment is the alignment of both ends of a partition: Windows uses the same, and it is a multiple of every sector
+// size.
 const alignment = 1 << 20
 
-// HasDataPartition tells whether the disk is partitioned as drivers understand it: GPT with any partition that is
-// not Microsoft Reserved, MBR with any entry in use. A RAW disk is not.
+// HasDataPartition reports whether the disk is partitioned in the sense of drivers: a GPT with any partition other than
+// Microsoft Reserved, or an MBR with any entry in use. A RAW disk is not.
 func (l DriveLayout) HasDataPartition() bool {
 	return l.Style != PARTITION_STYLE_RAW && slices.ContainsFunc(l.Partitions, Partition.IsData)
 }
 
-// PlanDataPartition adds to a GPT layout one basic-data partition without drive letter, over the largest free extent
-// of the usable area that is aligned to 1 MiB, and returns the new layout and the new entry. If msrLength, in bytes,
-// is positive and the layout has no Microsoft Reserved partition, one of that length goes in front of it, unless the
-// disk is so small that no room for data would be left. Present entries are kept as they are. Partition ids come from
-// newID. The error is ErrNoSpace, newID's, or one about an impossible layout.
+// PlanDataPartition adds one basic data partition without a drive letter to a GPT layout, over the largest free extent
+// of the usable area, aligned to 1 MiB. It returns the new layout and the new entry. If msrLength, in bytes, is positive
+// and the layout has no Microsoft Reserved partition, one of that length goes in front of it, unless the disk is so
+// small that no room for data would be left. Present entries stay unchanged. Partition ids come from newID. The error is
+// ErrNoSpace, newID's, or one about an impossible layout.
 func PlanDataPartition(l DriveLayout, msrLength int64, newID func() (guid.GUID, error)) (DriveLayout, Partition, error) {
 	if l.Style != PARTITION_STYLE_GPT {
-		return DriveLayout{}, Partition{}, fmt.Errorf("a partition can be planned on a GPT disk only, not %v", l.Style)
+		return DriveLayout{}, Partition{}, fmt.Errorf("a partition can be planned only on a GPT disk, not %v", l.Style)
 	}
 	free, err := l.freeExtents()
 	if err != nil {
@@ -79,9 +79,10 @@ func PlanDataPartition(l DriveLayout, msrLength int64, newID func() (guid.GUID, 
 	return l, l.Partitions[len(l.Partitions)-1], nil
 }
 
-// MaxLength is how long, in bytes, the partition could be without moving anything: up to the next partition or the
-// end of the usable area, with its end aligned down to 1 MiB. It is never less than the partition's own length. An
-// MBR layout does not tell where the disk ends: set UsableLength to the disk's size first, or nothing is to be gained.
+// MaxLength returns the length in bytes to which the partition could grow without moving anything: up to the next
+// partition or the end of the usable area, with its end aligned down to 1 MiB. It is never less than the partition's own
+// length. An MBR layout does not hold the end of the disk: set UsableLength to the disk's size first, or there is no room
+// to grow.
 func MaxLength(l DriveLayout, p Partition) int64 {
 	end := add(l.StartingUsableOffset, l.UsableLength)
 	for _, q := range l.Partitions {
@@ -102,7 +103,7 @@ type extent struct{ start, end int64 }
 
 func (e extent) length() int64 { return e.end - e.start }
 
-// freeExtents returns what no partition uses of the usable area, in order, aligned inwards to 1 MiB. They are not
+// freeExtents returns the parts of the usable area that no partition uses, in order and aligned inwards to 1 MiB. None is
 // empty.
 func (l DriveLayout) freeExtents() ([]extent, error) {
 	if l.StartingUsableOffset < 0 || l.UsableLength < 0 || l.StartingUsableOffset > math.MaxInt64-alignment-l.UsableLength {
@@ -136,7 +137,7 @@ func (l DriveLayout) freeExtents() ([]extent, error) {
 	return free, nil
 }
 
-// carve takes length bytes off the front of the first extent that is long enough, if 1 MiB stays free afterwards.
+// carve takes length bytes from the front of the first extent that is long enough, if 1 MiB stays free afterwards.
 func carve(free []extent, length int64) (start int64, rest []extent, ok bool) {
 	for i, e := range free {
 		if e.length() < length {
@@ -153,7 +154,7 @@ func carve(free []extent, length int64) (start int64, rest []extent, ok bool) {
 	return 0, nil, false
 }
 
-// add is a+b, or the largest number when that overflows.
+// add returns a+b, or the largest number if that overflows.
 func add(a, b int64) int64 {
 	if b > 0 && a > math.MaxInt64-b {
 		return math.MaxInt64

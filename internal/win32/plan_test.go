@@ -44,7 +44,7 @@ func counter() func() (guid.GUID, error) {
 	return func() (guid.GUID, error) { n++; return guid.GUID{Data1: n}, nil }
 }
 
-// sketch shows the entries of a layout in MiB: "msr 1+16, data 17+3".
+// sketch returns the entries of a layout in MiB: "msr 1+16, data 17+3".
 func sketch(partitions []Partition) string {
 	var parts []string
 	for _, p := range partitions {
@@ -219,7 +219,7 @@ func TestMaxLength(t *testing.T) {
 	}
 }
 
-// FuzzPlan checks a plan against the rules for a plan, byte by byte of the disk in units of 512 KiB.
+// FuzzPlan checks the properties of a plan on a map of the disk in units of 512 KiB.
 func FuzzPlan(f *testing.F) {
 	f.Add(uint16(200), uint8(16), []byte{2, 10, 50, 3})
 	f.Add(uint16(10), uint8(0), []byte{})

@@ -22,27 +22,27 @@ const MAXIMUM_REPARSE_DATA_BUFFER_SIZE = 16384
 // SYMLINK_FLAG_RELATIVE marks a symbolic link whose target is relative to its directory.
 const SYMLINK_FLAG_RELATIVE = 1
 
-// ReparsePoint is REPARSE_DATA_BUFFER: what makes a file or directory a link or mount point.
+// ReparsePoint is REPARSE_DATA_BUFFER, which makes a file or directory a link or mount point.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_reparse_data_buffer
 type ReparsePoint struct {
 	Tag            uint32
-	SubstituteName string // mount point, symlink: where it leads, as an NT path: \??\C:\dir
-	PrintName      string // mount point, symlink: what is shown to people; may be empty
+	SubstituteName string // mount point, symlink: the target as an NT path: \??\C:\dir
+	PrintName      string // mount point, symlink: the target as shown to people; may be empty
 	Relative       bool   // symlink: the target is relative
 
-	GUID guid.GUID // of tags that are not Microsoft's: whose they are (REPARSE_GUID_DATA_BUFFER)
+	GUID guid.GUID // of tags that are not Microsoft's: their owner (REPARSE_GUID_DATA_BUFFER)
 	Raw  []byte    // of tags other than mount point and symlink: the data
 }
 
 const (
-	offsetReparseData     = 8  // behind ReparseTag, ReparseDataLength and Reserved
+	offsetReparseData     = 8  // after ReparseTag, ReparseDataLength and Reserved
 	offsetMountPointNames = 16 // MountPointReparseBuffer.PathBuffer
 	offsetSymlinkNames    = 20 // SymbolicLinkReparseBuffer.PathBuffer
 	offsetReparseGUIDData = 24 // REPARSE_GUID_DATA_BUFFER.GenericReparseBuffer
 	microsoftTag          = 0x80000000
 )
 
-// hasNames tells which tags carry the two names, and where these begin.
+// hasNames reports whether a tag's data holds the two names, and returns the offset at which these begin.
 func hasNames(tag uint32) (offset int, ok bool) {
 	switch tag {
 	case IO_REPARSE_TAG_MOUNT_POINT:
@@ -54,14 +54,14 @@ func hasNames(tag uint32) (offset int, ok bool) {
 }
 
 // Bytes encodes a REPARSE_DATA_BUFFER as FSCTL_SET_REPARSE_POINT takes it, or a REPARSE_GUID_DATA_BUFFER for a tag
-// that is not Microsoft's. It is nil when that would exceed MAXIMUM_REPARSE_DATA_BUFFER_SIZE.
+// that is not Microsoft's. It returns nil if that would exceed MAXIMUM_REPARSE_DATA_BUFFER_SIZE.
 func (r ReparsePoint) Bytes() []byte {
 	var b buffer
 	offset, named := hasNames(r.Tag)
 	switch {
 	case named:
 		substitute, shown := encodeUTF16(r.SubstituteName), encodeUTF16(r.PrintName)
-		// A NUL follows each name, and no length counts it: mount points are refused without.
+		// A NUL follows each name, and no length counts it: Windows refuses mount points without.
 		b = make(buffer, offset, offset+len(substitute)+len(shown)+4)
 		b = append(append(b, substitute...), 0, 0)
 		b = append(append(b, shown...), 0, 0)
@@ -132,7 +132,7 @@ func ParseReparsePoint(in []byte) (ReparsePoint, error) {
 	return r, nil
 }
 
-// reparseName cuts a name of length bytes out of PathBuffer.
+// reparseName returns a name of length bytes from PathBuffer.
 func reparseName(names buffer, offset, length uint16) (string, error) {
 	end := int(offset) + int(length)
 	if offset%2 != 0 || length%2 != 0 || end > len(names) {
@@ -141,15 +141,15 @@ func reparseName(names buffer, offset, length uint16) (string, error) {
 	return decodeUTF16(names[offset:end]), nil
 }
 
-// DeleteReparsePoint is the input of FSCTL_DELETE_REPARSE_POINT for a tag of Microsoft's: the header alone, 8 bytes.
-// ParseReparsePoint decodes what a caller sent only if the tag has no names; ParseDeleteReparsePoint decodes all.
+// DeleteReparsePoint encodes the input of FSCTL_DELETE_REPARSE_POINT for a tag of Microsoft's: the header alone, 8
+// bytes. Decode it with ParseDeleteReparsePoint; ParseReparsePoint fails for tags with names.
 func DeleteReparsePoint(tag uint32) []byte {
 	b := make(buffer, offsetReparseData)
 	b.putU32(0, tag) // ReparseTag; ReparseDataLength@4 and Reserved@6 stay zero
 	return b
 }
 
-// ParseDeleteReparsePoint decodes the input of FSCTL_DELETE_REPARSE_POINT into the tag to be removed.
+// ParseDeleteReparsePoint returns the tag to be removed from the input of FSCTL_DELETE_REPARSE_POINT.
 func ParseDeleteReparsePoint(in []byte) (tag uint32, err error) {
 	b, err := need("REPARSE_DATA_BUFFER", in, offsetReparseData)
 	if err != nil {

@@ -8,11 +8,11 @@ const (
 	SERVICE_BOOT_START   uint32 = 0 // a driver that the boot loader loads
 	SERVICE_SYSTEM_START uint32 = 1 // a driver that starts with the kernel
 	SERVICE_AUTO_START   uint32 = 2 // with Windows
-	SERVICE_DEMAND_START uint32 = 3 // when somebody asks
+	SERVICE_DEMAND_START uint32 = 3 // on request
 	SERVICE_DISABLED     uint32 = 4 // never
 )
 
-// What a service does (SERVICE_STATUS).
+// The states of a service (SERVICE_STATUS).
 // https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_status
 const (
 	SERVICE_STOPPED          uint32 = 1

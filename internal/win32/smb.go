@@ -10,7 +10,7 @@ const (
 	SMB_MAPPING_UNAVAILABLE  uint32 = 6
 )
 
-// SMBMappingStatusName is a status of a global mapping in words.
+// SMBMappingStatusName returns the status of a global mapping in words.
 func SMBMappingStatusName(status uint32) string {
 	names := [...]string{"OK", "paused", "disconnected", "network error", "connecting", "reconnecting", "unavailable"}
 	if status < uint32(len(names)) {
@@ -19,8 +19,8 @@ func SMBMappingStatusName(status uint32) string {
 	return "unknown"
 }
 
-// SMBCredential is the Credential parameter of MSFT_SmbGlobalMapping.Create, user:password: in the user name a colon
-// and a backslash are written with a backslash before them, the password is verbatim. The result is a secret, too.
+// SMBCredential returns the Credential parameter of MSFT_SmbGlobalMapping.Create, user:password. In the user name, a
+// colon and a backslash are escaped with a backslash; the password is verbatim. The result is a secret, too.
 func SMBCredential(userName string, password []byte) []byte {
 	credential := make([]byte, 0, 2*len(userName)+1+len(password))
 	for _, c := range []byte(userName) {

@@ -23,7 +23,7 @@ func TestSMBCredential(t *testing.T) {
 	}
 }
 
-// splitCredential reads a credential as Windows does: up to the first unescaped colon.
+// splitCredential splits a credential as Windows does, at the first colon that is not escaped.
 func splitCredential(credential []byte) (user, password []byte, ok bool) {
 	for i := 0; i < len(credential); i++ {
 		switch credential[i] {

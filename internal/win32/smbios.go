@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// SMBIOS is RawSMBIOSData: the tables in which the firmware describes the machine, as GetSystemFirmwareTable gives
+// SMBIOS is RawSMBIOSData: the tables in which the firmware describes the machine, as GetSystemFirmwareTable returns
 // them for the provider RSMB.
 //
 // https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemfirmwaretable
@@ -23,8 +23,8 @@ type SMBIOS struct {
 type SMBIOSStructure struct {
 	Type    uint8 // 0 BIOS, 1 system …
 	Handle  uint16
-	Data    []byte   // the formatted area behind its header, at most 251 bytes
-	Strings []string // as the firmware spells them; fields refer to the first as 1
+	Data    []byte   // the formatted area after the header, at most 251 bytes
+	Strings []string // verbatim; fields refer to the first as 1
 }
 
 const (
@@ -36,8 +36,8 @@ const (
 	maxSMBIOSStructureData = 255 - sizeofSMBIOSHeader
 )
 
-// SystemSerialNumber is the serial number of the system information (type 1), without blanks at its end; empty when
-// the firmware tells none.
+// SystemSerialNumber returns the serial number of the system information (type 1), without trailing blanks, or "" if the
+// firmware reports none.
 func (s SMBIOS) SystemSerialNumber() string {
 	for _, structure := range s.Structures {
 		if structure.Type == smbiosSystem {
@@ -47,8 +47,8 @@ func (s SMBIOS) SystemSerialNumber() string {
 	return ""
 }
 
-// text is the string that a field refers to, given by its offset in the structure; empty when there is none. What is
-// not UTF-8, which the specification demands since version 3.2, is replaced.
+// text returns the string that a field, given by its offset in the structure, refers to, or "" if there is none. The
+// specification requires UTF-8 since version 3.2; other bytes are replaced.
 func (s SMBIOSStructure) text(offset int) string {
 	offset -= sizeofSMBIOSHeader
 	if offset >= len(s.Data) {
@@ -61,8 +61,8 @@ func (s SMBIOSStructure) text(offset int) string {
 	return strings.ToValidUTF8(s.Strings[number-1], "\uFFFD")
 }
 
-// Bytes encodes a RawSMBIOSData. Data that is too long is cut; a string ends at its first NUL, and an empty one,
-// which would end the list, becomes a blank.
+// Bytes encodes a RawSMBIOSData. Data that is too long is cut; a string ends at its first NUL, and an empty string, which
+// would end the list, becomes a blank.
 func (s SMBIOS) Bytes() []byte {
 	b := buffer{s.CallingMethod, s.MajorVersion, s.MinorVersion, s.DMIRevision, 0, 0, 0, 0}
 	for _, structure := range append(s.Structures[:len(s.Structures):len(s.Structures)], SMBIOSStructure{Type: smbiosEnd}) {
@@ -85,9 +85,9 @@ func (s SMBIOS) Bytes() []byte {
 	return b
 }
 
-// ParseSMBIOS decodes a RawSMBIOSData up to the structure that ends the table, or to the end of the bytes. With an
-// error, which is about damage further on, come the structures before it: firmware that is wrong about a fan may be
-// right about the machine.
+// ParseSMBIOS decodes a RawSMBIOSData up to the structure that ends the table, or to the end of the bytes. If it finds
+// damage, it returns an error together with the structures before the damage: firmware that is wrong about a fan may
+// still be right about the machine.
 func ParseSMBIOS(in []byte) (SMBIOS, error) {
 	const name = "RawSMBIOSData"
 	b, err := need(name, in, sizeofRawSMBIOSData)
@@ -114,7 +114,7 @@ func ParseSMBIOS(in []byte) (SMBIOS, error) {
 	return s, nil
 }
 
-// nextSMBIOSStructure takes one structure with its strings off the table.
+// nextSMBIOSStructure takes one structure with its strings from the table.
 func nextSMBIOSStructure(table buffer) (s SMBIOSStructure, rest buffer, err error) {
 	const name = "SMBIOS structure"
 	if _, err := need(name, table, sizeofSMBIOSHeader); err != nil {
@@ -139,7 +139,7 @@ func nextSMBIOSStructure(table buffer) (s SMBIOSStructure, rest buffer, err erro
 		if len(s.Strings) > 0 {
 			return s, rest, nil
 		}
-		// No strings at all: two NULs, or at the very end, where some firmware saves it, one.
+		// No strings: two NULs, or one at the very end, where some firmware omits the second.
 		if len(rest) > 0 && rest[0] == 0 {
 			rest = rest[1:]
 		}

@@ -21,7 +21,7 @@ const goldenSMBIOS = `
 	41434D4500 564D00 20532020 3120 00 00          # "ACME", "VM", " S  1 ", end of strings
 	7F 04 FEFF 0000                                # type 127, end of table, no strings`
 
-// fromHex reads hexadecimal digits with blanks between them and comments after them.
+// fromHex decodes hexadecimal digits with blanks between them and comments after them.
 func fromHex(t testing.TB, text string) []byte {
 	t.Helper()
 	var digits strings.Builder
@@ -60,14 +60,14 @@ func TestSMBIOSGolden(t *testing.T) {
 	if serial := got.SystemSerialNumber(); serial != " S  1" {
 		t.Errorf("serial number %q, want the one of the firmware without blanks at its end", serial)
 	}
-	// The firmware chooses the end-of-table structure's handle; ours is 0.
+	// The firmware chooses the handle of the end-of-table structure; ours is 0.
 	golden[len(golden)-4], golden[len(golden)-3] = 0, 0
 	if diff := cmp.Diff(hex.Dump(want.Bytes()), hex.Dump(golden)); diff != "" {
 		t.Errorf("encoded, -got +want:\n%s", diff)
 	}
 }
 
-// table puts the header of RawSMBIOSData before the bytes of a table.
+// table prefixes the bytes of a table with the header of RawSMBIOSData.
 func table(t testing.TB, text string) []byte {
 	t.Helper()
 	body := fromHex(t, text)
@@ -110,7 +110,7 @@ func TestSMBIOSOddTables(t *testing.T) {
 	}
 }
 
-// A value that cannot be encoded is replaced by one that can.
+// Values that cannot be encoded are changed into ones that can.
 func TestSMBIOSEncodesWhatItCan(t *testing.T) {
 	in := SMBIOS{Structures: []SMBIOSStructure{{Type: 1, Data: make([]byte, 300), Strings: []string{"a\x00b", ""}}}}
 	got, err := ParseSMBIOS(in.Bytes())

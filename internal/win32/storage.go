@@ -79,8 +79,8 @@ const (
 	maxDescriptor                 = 1 << 20
 )
 
-// DescriptorSize returns how many bytes the descriptor that begins with this STORAGE_DESCRIPTOR_HEADER, 8 bytes, has
-// in all: what to ask for next. A size below 8 bytes or above 1 MiB is an error.
+// DescriptorSize returns the total size, to be asked for next, of the descriptor that begins with this
+// STORAGE_DESCRIPTOR_HEADER of 8 bytes. A size below 8 bytes or above 1 MiB is an error.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-storage_descriptor_header
 func DescriptorSize(header []byte) (size uint32, err error) {
 	b, err := need("STORAGE_DESCRIPTOR_HEADER", header, sizeofStorageDescriptorHeader)
@@ -94,7 +94,7 @@ func DescriptorSize(header []byte) (size uint32, err error) {
 	return size, nil
 }
 
-// descriptor cuts b to the size that its header tells.
+// descriptor returns in, cut to the size in its header.
 func descriptor(structure string, in []byte, fixed int) (buffer, error) {
 	if _, err := need(structure, in, fixed); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ const (
 )
 
 // StorageDevice is STORAGE_DEVICE_DESCRIPTOR. The strings are the device's bytes up to the NUL, not trimmed and
-// perhaps not UTF-8 (DeviceText helps); one that the device does not have is empty.
+// perhaps not UTF-8 (see DeviceText); a string that the device does not have is empty.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-storage_device_descriptor
 type StorageDevice struct {
 	DeviceType         uint8 // SCSI peripheral device type; 0 is a disk
@@ -147,7 +147,7 @@ const (
 	absentString        = 0xFFFFFFFF // 0 means absent, too
 )
 
-// Bytes encodes a STORAGE_DEVICE_DESCRIPTOR, 40 bytes, and the strings behind it.
+// Bytes encodes a STORAGE_DEVICE_DESCRIPTOR, 40 bytes, followed by the strings.
 func (d StorageDevice) Bytes() []byte {
 	b := make(buffer, sizeofStorageDevice)
 	b.putU32(0, sizeofStorageDevice) // Version
@@ -174,8 +174,8 @@ func (d StorageDevice) Bytes() []byte {
 	return b
 }
 
-// ParseStorageDevice decodes the answer to StorageDeviceProperty. A string that the end of the descriptor cuts off
-// counts as far as it goes.
+// ParseStorageDevice decodes the answer to StorageDeviceProperty. A string that the end of the descriptor cuts off is
+// accepted as it is.
 func ParseStorageDevice(in []byte) (StorageDevice, error) {
 	const structure = "STORAGE_DEVICE_DESCRIPTOR"
 	b, err := descriptor(structure, in, offsetRawProperties)
@@ -209,7 +209,7 @@ func ParseStorageDevice(in []byte) (StorageDevice, error) {
 	return d, nil
 }
 
-// DeviceText makes a string that a device reported fit to be shown and sent: text that is not UTF-8 is read as
+// DeviceText makes a string that a device reported fit for display and for messages: text that is not UTF-8 is read as
 // Latin-1, so that different strings stay different and one odd device cannot spoil a whole listing.
 func DeviceText(raw string) string {
 	if utf8.ValidString(raw) {

@@ -8,7 +8,7 @@ import (
 )
 
 // Windows names are sequences of 16-bit units that need not be valid UTF-16. In Go strings they are WTF-8: UTF-8 in
-// which an unpaired surrogate stands as its own three bytes, so that every name survives the way there and back
+// which an unpaired surrogate is encoded as three bytes of its own, so that every name survives the round trip
 // (https://simonsapin.github.io/wtf-8/).
 
 const (

@@ -22,7 +22,7 @@ const (
 // SizeofVolumeDiskExtents is the size in bytes of a VOLUME_DISK_EXTENTS with that many extents.
 func SizeofVolumeDiskExtents(extents int) int { return offsetExtents + extents*sizeofDiskExtent }
 
-// Bytes encodes a VOLUME_DISK_EXTENTS, 8 bytes and 24 an extent.
+// Bytes encodes a VOLUME_DISK_EXTENTS, 8 bytes and 24 for each extent.
 func (v VolumeDiskExtents) Bytes() []byte {
 	b := make(buffer, SizeofVolumeDiskExtents(len(v)))
 	b.putU32(0, uint32(len(v))) // NumberOfDiskExtents
@@ -35,8 +35,8 @@ func (v VolumeDiskExtents) Bytes() []byte {
 	return b
 }
 
-// VolumeDiskExtentsCount tells how many extents there are from the part of the answer that came with
-// ERROR_MORE_DATA, at least 4 bytes.
+// VolumeDiskExtentsCount returns the number of extents from the partial answer that came with ERROR_MORE_DATA, at least
+// 4 bytes.
 func VolumeDiskExtentsCount(in []byte) (uint32, error) {
 	b, err := need("VOLUME_DISK_EXTENTS", in, 4)
 	if err != nil {
@@ -105,8 +105,7 @@ func (d NTFSVolumeData) Bytes() []byte {
 	return b
 }
 
-// ParseNTFSVolumeData decodes the output of FSCTL_GET_NTFS_VOLUME_DATA. An NTFS_EXTENDED_VOLUME_DATA behind it is
-// ignored.
+// ParseNTFSVolumeData decodes the output of FSCTL_GET_NTFS_VOLUME_DATA. It ignores an NTFS_EXTENDED_VOLUME_DATA after it.
 func ParseNTFSVolumeData(in []byte) (NTFSVolumeData, error) {
 	b, err := need("NTFS_VOLUME_DATA_BUFFER", in, sizeofNTFSVolumeData)
 	if err != nil {
@@ -123,7 +122,7 @@ func ParseNTFSVolumeData(in []byte) (NTFSVolumeData, error) {
 
 const sizeofExtendVolume = 8
 
-// ExtendVolume is the input of FSCTL_EXTEND_VOLUME: the new total size in sectors.
+// ExtendVolume encodes the input of FSCTL_EXTEND_VOLUME: the new total size in sectors.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_extend_volume
 func ExtendVolume(sectors int64) []byte {
 	b := make(buffer, sizeofExtendVolume)
@@ -131,7 +130,7 @@ func ExtendVolume(sectors int64) []byte {
 	return b
 }
 
-// ParseExtendVolume decodes the input of FSCTL_EXTEND_VOLUME into a number of sectors.
+// ParseExtendVolume returns the number of sectors from the input of FSCTL_EXTEND_VOLUME.
 func ParseExtendVolume(in []byte) (sectors int64, err error) {
 	b, err := need("LARGE_INTEGER", in, sizeofExtendVolume)
 	if err != nil {

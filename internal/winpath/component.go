@@ -12,7 +12,7 @@ import (
 // maxComponent is the longest name that NTFS stores, in UTF-16 units.
 const maxComponent = 255
 
-// checkComponent tells what is wrong with one name of a path, or "" if nothing is.
+// checkComponent returns the problem of one name of a path, or "".
 // https://learn.microsoft.com/windows/win32/fileio/naming-a-file
 func checkComponent(name string) (problem string) {
 	switch {
@@ -44,7 +44,7 @@ func checkComponent(name string) (problem string) {
 	return ""
 }
 
-// isDeviceName tells whether Windows may take the name for a device, whatever its extension: NUL, nul.txt, "COM1 .x".
+// isDeviceName reports whether Windows may read the name as a device, whatever its extension: NUL, nul.txt, "COM1 .x".
 func isDeviceName(name string) bool {
 	base, _, _ := strings.Cut(name, ".")
 	base = Fold(strings.TrimRight(base, " "))
@@ -63,8 +63,8 @@ func isDeviceName(name string) bool {
 	return size == len(port) && size > 0 && strings.ContainsRune("0123456789¹²³", r)
 }
 
-// isShortName tells whether NTFS may have made the name up for a longer one: at most eight characters that end with ~
-// and digits, and an extension of at most three. KUBELE~1 and A~12.TXT are; kubernetes.io~csi is not.
+// isShortName reports whether NTFS may have generated the name for a longer one: at most eight characters that end with ~
+// and digits, and an extension of at most three. KUBELE~1 and A~12.TXT are such names; kubernetes.io~csi is not.
 // https://learn.microsoft.com/openspecs/windows_protocols/ms-fscc/18e63b13-ba43-4f5f-a5b7-11e871b71f14
 func isShortName(name string) bool {
 	base, extension, _ := strings.Cut(name, ".")
@@ -75,7 +75,7 @@ func isShortName(name string) bool {
 	return len(stem) < len(base) && strings.HasSuffix(stem, "~")
 }
 
-// units counts the UTF-16 units of a text.
+// units returns the number of UTF-16 units of a text.
 func units(text string) int {
 	n := 0
 	for _, r := range text {

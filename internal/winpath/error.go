@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// Error is a path, name or volume id that is refused, and why.
+// Error is the refusal of a path, name or volume id, with its cause.
 type Error struct {
 	Path    string // as the caller gave it
 	Problem string
 }
 
-// Error begins with the path, made safe for a log, unless it is empty.
+// Error returns a text that begins with the path, made safe for a log, unless that is empty.
 func (e *Error) Error() string {
 	if e.Path == "" {
 		return e.Problem
@@ -27,12 +27,12 @@ func refuse(path, format string, args ...any) error {
 	return &Error{Path: path, Problem: fmt.Sprintf(format, args...)}
 }
 
-// maxQuoted is how many characters of a text Quote shows.
+// maxQuoted is the number of characters that Quote shows.
 const maxQuoted = 200
 
-// Quote shows text that a caller sent in quotation marks and on one line, at most 200 characters of it. Backslashes
-// stay single, as people write paths; characters that do not print, quotation marks and angle brackets become their
-// number, <U+000A>, and bytes that are not UTF-8 theirs, <FF>.
+// Quote returns a caller's text in quotation marks and on one line, at most 200 characters of it. Backslashes stay
+// single, as people write paths. Characters that do not print, quotation marks and angle brackets are shown by their
+// number, <U+000A>, and so are bytes that are not UTF-8, <FF>.
 func Quote(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

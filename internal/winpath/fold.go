@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// Fold maps a name to upper case in such a way that names which fold to the same text are the same name on NTFS. NTFS
-// compares names one 16-bit unit at a time by a table of its own, $UpCase, that was written when the volume was
-// formatted and knows fewer pairs of letters than Unicode has today. So Fold maps only letters of scripts in which
-// every such table, since Windows Vista, agrees with Unicode, and of these only pairs that map to each other: ſ and ı
-// are not S and I, µ is not Μ. A rare letter that NTFS does fold and Fold does not makes two spellings of a path
-// different for us: a path is refused then, never let through.
+// Fold maps a name to upper case such that names that fold to the same text are the same name on NTFS. NTFS compares
+// names one 16-bit unit at a time by a table of its own, $UpCase, which was written when the volume was formatted and
+// has fewer pairs of letters than Unicode has today. So Fold maps only letters of scripts in which every such table,
+// since Windows Vista, agrees with Unicode, and of these only pairs that map to each other: ſ and ı are not S and I, µ
+// is not Μ. If NTFS folds a rare letter and Fold does not, two spellings of one path differ for us: such a path is
+// refused, never let through.
 //
-// A directory may have been made case-sensitive (fsutil file setCaseSensitiveInfo). In such a one, names that fold to
-// the same text can be different files.
+// A directory can be case-sensitive (fsutil file setCaseSensitiveInfo). In such a directory, names that fold to the same
+// text can be different files.
 func Fold(name string) string { return strings.Map(foldRune, name) }
 
-// folded are the lower-case letters that Fold maps, besides those of ASCII.
+// folded holds the lower-case letters that Fold maps, other than those of ASCII.
 var folded = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x00E0, Hi: 0x017E, Stride: 1}, // Latin-1, Latin Extended-A

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// A second, naive parser of the grammar, to check Parse against.
+// A second, naive implementation of the grammar, to compare Parse with.
 var (
 	naivePath     = regexp.MustCompile(`^(?:[A-Za-z]:)?\\(?:[^\\]|$|\\)`)
 	naiveReserved = regexp.MustCompile(`[<>:"/|?*\x00-\x1f\x7f-\x{9f}]`)

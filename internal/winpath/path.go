@@ -8,33 +8,32 @@ import (
 	"unicode/utf8"
 )
 
-// maxPath is the longest path in UTF-16 units, the drive included, that callers may name.
+// maxPath is the length in UTF-16 units, including the drive, of the longest path that callers may name.
 const maxPath = 260
 
-// defaultDrive is where a path without a drive, \dir, is: what drivers mean by it, whatever the agent's own current
-// drive is.
+// defaultDrive is the drive of a path without one, \dir: drivers mean this drive, whatever the agent's current drive is.
 const defaultDrive = 'C'
 
-// notAbsolute is the text that drivers' operators know for a path that does not begin at a drive.
+// notAbsolute is the text that operators of drivers know for a path that does not begin at a drive.
 const notAbsolute = "not an absolute Windows path"
 
 // Path is an absolute path on a drive: a letter and names, in the caller's spelling. It is immutable and comparable;
-// == tells different spellings apart, Equal does not. The zero Path is none: its text is empty, its drive 0.
+// different spellings are Equal but not ==. The zero Path is no path: its text is empty, its drive 0.
 type Path struct {
 	text string // "C:\" or "C:\var\lib", without a trailing separator
 }
 
-// Options say which spellings Parse takes.
+// Options select the spellings that Parse accepts.
 type Options struct {
-	// ForwardSlash takes / for \. Without it / is refused.
+	// ForwardSlash reads / as \. Without it, / is refused.
 	ForwardSlash bool
 }
 
-// Parse reads a path that a caller sent: X:\..., or \... which is on drive C. The drive letter becomes upper case,
-// repeated and trailing separators go. Everything that is relative, on the network or in the device namespace is
-// refused, and so are the components . and .., names that Windows keeps for devices or could have made up as short
-// names, reserved and control characters, a dot or blank at the end of a name, names of more than 255 and paths of
-// more than 260 UTF-16 units. Errors are *Error.
+// Parse parses a caller's path: X:\..., or \... which is on drive C. The drive letter becomes upper case; repeated and
+// trailing separators are dropped. Parse refuses a path that is relative, on the network or in the device namespace,
+// the components . and .., names that Windows reserves for devices or could have generated as short names, reserved and
+// control characters, a dot or blank at the end of a name, names of more than 255 and paths of more than 260 UTF-16
+// units. Errors are *Error.
 func Parse(text string, o Options) (Path, error) {
 	original := text
 	if !utf8.ValidString(text) {
@@ -53,7 +52,7 @@ func Parse(text string, o Options) (Path, error) {
 		return Path{}, refuse(original, "%s", problem)
 	}
 	if !strings.HasPrefix(rest, `\`) {
-		return Path{}, refuse(original, "%s: nothing may stand between the drive and its first backslash", notAbsolute)
+		return Path{}, refuse(original, "%s: the drive must be followed by a backslash", notAbsolute)
 	}
 	if units(rest)+2 > maxPath {
 		return Path{}, refuse(original, "is longer than %d characters", maxPath)
@@ -71,7 +70,7 @@ func Parse(text string, o Options) (Path, error) {
 	return p, nil
 }
 
-// checkRooted tells why a path that begins with a backslash is refused, or "".
+// checkRooted returns why a path that begins with a backslash is refused, or "".
 func checkRooted(text string) (problem string) {
 	switch {
 	case strings.HasPrefix(text, `\\?\`), strings.HasPrefix(text, `\\.\`), strings.HasPrefix(text, `\??\`):
@@ -91,16 +90,16 @@ func (p Path) append(name string) Path {
 	return Path{text: p.text + `\` + name}
 }
 
-// IsZero tells whether the path is none.
+// IsZero reports whether p is the zero Path.
 func (p Path) IsZero() bool { return p.text == "" }
 
-// String is the path as people write it: C:\ or C:\var\lib. Parse gives the same Path for it.
+// String returns the path as people write it: C:\ or C:\var\lib. Parse returns the same Path for it.
 func (p Path) String() string { return p.text }
 
-// Extended is the path with the prefix that keeps Windows from interpreting it: \\?\C:\var\lib.
+// Extended returns the path with the prefix that keeps Windows from interpreting it: \\?\C:\var\lib.
 func (p Path) Extended() string { return `\\?\` + p.text }
 
-// Drive is the upper-case letter of the drive.
+// Drive returns the upper-case letter of the drive.
 func (p Path) Drive() byte {
 	if p.IsZero() {
 		return 0
@@ -108,10 +107,10 @@ func (p Path) Drive() byte {
 	return p.text[0]
 }
 
-// Root is the root directory of the path's drive.
+// Root returns the root directory of the path's drive.
 func (p Path) Root() Path { return Path{text: p.text[:min(len(`C:\`), len(p.text))]} }
 
-// Components are the names from the root on, none for the root itself. The caller may change the slice.
+// Components returns the names from the root on, none for the root itself. The caller may change the slice.
 func (p Path) Components() []string {
 	if p.Len() == 0 {
 		return nil
@@ -119,7 +118,7 @@ func (p Path) Components() []string {
 	return strings.Split(p.text[len(`C:\`):], `\`)
 }
 
-// Len is the number of components.
+// Len returns the number of components.
 func (p Path) Len() int {
 	if len(p.text) <= len(`C:\`) {
 		return 0
@@ -127,12 +126,12 @@ func (p Path) Len() int {
 	return strings.Count(p.text, `\`)
 }
 
-// Base is the last component, "" for a root.
+// Base returns the last component, "" for a root.
 func (p Path) Base() string {
 	return p.text[strings.LastIndexByte(p.text, '\\')+1:]
 }
 
-// Parent is the path without its last component. A root is its own parent.
+// Parent returns the path without its last component. A root is its own parent.
 func (p Path) Parent() Path {
 	if p.Len() <= 1 {
 		return p.Root()
@@ -140,7 +139,7 @@ func (p Path) Parent() Path {
 	return Path{text: p.text[:strings.LastIndexByte(p.text, '\\')]}
 }
 
-// Join is the path of name in the directory p. The name is held to what Parse demands.
+// Join returns the path of name in the directory p. The name must follow the rules of Parse for components.
 func (p Path) Join(name string) (Path, error) {
 	if p.IsZero() {
 		return Path{}, refuse(name, notAbsolute)
@@ -155,13 +154,13 @@ func (p Path) Join(name string) (Path, error) {
 	return joined, nil
 }
 
-// Equal tells whether two paths are the same but for the case of letters.
+// Equal reports whether two paths are the same except for the case of letters.
 func (p Path) Equal(q Path) bool { return p.Key() == q.Key() }
 
-// Key is the same text for all spellings of a path that are Equal; it is meant for maps and locks.
+// Key returns the same text for all spellings of a path that are Equal; it is meant for maps and locks.
 func (p Path) Key() string { return Fold(p.text) }
 
-// below returns the components of p under the directory, none if p is the directory itself. It is not ok when p is
+// below returns the components of p below the directory, none if p is the directory itself. Ok is false if p is
 // elsewhere.
 func (p Path) below(directory Path) (rest []string, ok bool) {
 	all, upper := p.Components(), directory.Components()

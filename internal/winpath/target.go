@@ -4,10 +4,10 @@ package winpath
 
 import "strings"
 
-// TargetKind says where a link or mount point leads.
+// TargetKind is the kind of place that a link or mount point leads to.
 type TargetKind int
 
-// Kinds of Target. The zero value is none.
+// Kinds of Target. The zero value is not a kind.
 const (
 	_              TargetKind = iota
 	TargetVolume              // a volume by its GUID: a mount point, or a link into a volume
@@ -16,7 +16,7 @@ const (
 	TargetRelative            // relative to the directory of the link, or to the root of its volume
 )
 
-// Target is where a reparse point leads. Which fields count depends on the kind.
+// Target is where a reparse point leads. The kind decides which fields are set.
 type Target struct {
 	Kind   TargetKind
 	Volume VolumeID // TargetVolume
@@ -24,13 +24,13 @@ type Target struct {
 	Server string   // TargetUNC
 	Share  string   // TargetUNC
 	Rest   []string // TargetVolume, TargetUNC: the components below the volume's root or the share
-	Text   string   // TargetRelative: the path as it is stored, . and .. included; nothing about it is checked
+	Text   string   // TargetRelative: the path as stored, with . and .. and unchecked
 }
 
-// ParseSubstituteName reads the substitute name of a mount point or symbolic link: the NT path \??\Volume{GUID}\,
-// \??\C:\dir or \??\UNC\server\share\dir, the same with \\?\ for \??\, and what links hold that were made with the
-// prefix left out: C:\dir, \\server\share\dir. Everything below a drive, volume or share is held to what Parse demands
-// of components. Any other name without a drive is relative. Errors are *Error.
+// ParseSubstituteName parses the substitute name of a mount point or symbolic link: the NT path \??\Volume{GUID}\,
+// \??\C:\dir or \??\UNC\server\share\dir, the same with \\?\ for \??\, and the names of links made without the prefix:
+// C:\dir, \\server\share\dir. Everything below a drive, volume or share must follow the rules of Parse for components.
+// Any other name without a drive is relative. Errors are *Error.
 func ParseSubstituteName(s string) (Target, error) {
 	rest, ok := strings.CutPrefix(s, `\??\`)
 	if !ok {
@@ -42,7 +42,7 @@ func ParseSubstituteName(s string) (Target, error) {
 	case ok && hasPrefixFold(rest, volumePrefix):
 		return parseVolumeTarget(s, rest)
 	case ok || len(s) >= 2 && s[1] == ':':
-		// Not Parse(rest) alone: after a prefix a path must have its drive.
+		// Parse(rest) alone is not enough: after a prefix, a path must have its drive.
 		if strings.HasPrefix(rest, `\`) {
 			return Target{}, refuse(s, "leads to an unknown kind of NT path")
 		}

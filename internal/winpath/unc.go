@@ -12,8 +12,8 @@ type UNC struct {
 	Rest   []string // the components below the share
 }
 
-// ParseUNC reads \\server\share or \\server\share\dir; one trailing separator is dropped. Each part is held to what
-// Parse demands of components: none is empty, and server and share do not stand for a device (\\?\, \\.\). Errors are
+// ParseUNC parses \\server\share or \\server\share\dir; one trailing separator is dropped. Each part must follow the
+// rules of Parse for components: none is empty, and server and share are not a device prefix (\\?\, \\.\). Errors are
 // *Error.
 func ParseUNC(text string, o Options) (UNC, error) {
 	path := text
@@ -45,10 +45,10 @@ func splitUNC(whole, rest string) (UNC, error) {
 	return UNC{Server: server, Share: share, Rest: names}, nil
 }
 
-// Root is the share itself: \\server\share.
+// Root returns the share itself: \\server\share.
 func (u UNC) Root() string { return `\\` + u.Server + `\` + u.Share }
 
-// String is the path without a trailing separator: \\server\share\dir.
+// String returns the path without a trailing separator: \\server\share\dir.
 func (u UNC) String() string {
 	return strings.Join(append([]string{u.Root()}, u.Rest...), `\`)
 }

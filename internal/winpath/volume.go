@@ -15,14 +15,14 @@ type VolumeID struct {
 	GUID guid.GUID
 }
 
-// String is the volume's name as the agent reports it, and the path of its root directory:
+// String returns the volume's name as the agent reports it, which is also the path of its root directory:
 // \\?\Volume{01234567-89ab-cdef-0123-456789abcdef}\.
 func (v VolumeID) String() string { return v.Device() + `\` }
 
-// Device is the path that opens the volume itself: its name without the trailing backslash.
+// Device returns the path that opens the volume itself: its name without the trailing backslash.
 func (v VolumeID) Device() string { return `\\?\` + volumePrefix + guidText(v.GUID) + "}" }
 
-// guidText is what GUID.String gives, without the cost of a format string: every call about a volume needs it.
+// guidText is GUID.String without the cost of a format string: every call about a volume needs it.
 func guidText(g guid.GUID) string {
 	raw := g.ToArray()
 	text := make([]byte, 0, len("01234567-89ab-cdef-0123-456789abcdef"))
@@ -37,8 +37,8 @@ func guidText(g guid.GUID) string {
 
 const volumePrefix = "Volume{"
 
-// ParseVolumeID reads a volume id that a caller sent: \\?\Volume{GUID}\ in any case, with or without the \\?\ and the
-// trailing backslash, and nothing else. Errors are *Error; that for no text at all is "volume id empty".
+// ParseVolumeID parses a caller's volume id: \\?\Volume{GUID}\ in upper or lower case, with or without the \\?\ and the
+// trailing backslash, and nothing else. Errors are *Error; the one for an empty text is "volume id empty".
 func ParseVolumeID(text string) (VolumeID, error) {
 	if text == "" {
 		return VolumeID{}, refuse("", "volume id empty")
@@ -50,7 +50,7 @@ func ParseVolumeID(text string) (VolumeID, error) {
 	return id, nil
 }
 
-// cutVolume takes Volume{GUID} off the front of a text.
+// cutVolume removes Volume{GUID} from the front of a text.
 func cutVolume(text string) (id VolumeID, rest string, ok bool) {
 	const length = len(volumePrefix) + len("01234567-89ab-cdef-0123-456789abcdef") + len("}")
 	if len(text) < length || !hasPrefixFold(text, volumePrefix) || text[length-1] != '}' {
@@ -63,7 +63,7 @@ func cutVolume(text string) (id VolumeID, rest string, ok bool) {
 	return VolumeID{GUID: g}, text[length:], true
 }
 
-// hasPrefixFold tells whether text begins with an ASCII prefix in any case.
+// hasPrefixFold reports whether text begins with an ASCII prefix, in upper or lower case.
 func hasPrefixFold(text, prefix string) bool {
 	if len(text) < len(prefix) {
 		return false

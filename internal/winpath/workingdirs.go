@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// WorkingDirs are the directories in which callers may work, and below which they may. The zero value has none and
-// permits nothing.
+// WorkingDirs are the directories in and below which callers may work. The zero value has none and permits nothing.
 type WorkingDirs struct {
 	dirs []Path // longest first
 }
 
-// NewWorkingDirs reads the directories that the operator configured; / is taken for \. Doubles are dropped.
+// NewWorkingDirs parses the directories that the operator configured; / is read as \. Duplicates are dropped.
 func NewWorkingDirs(texts []string) (WorkingDirs, error) {
 	var w WorkingDirs
 	for _, text := range texts {
@@ -32,8 +31,8 @@ func NewWorkingDirs(texts []string) (WorkingDirs, error) {
 
 // Find returns the innermost working directory that the path is in, in the operator's spelling, and the components
 // below it; rest is empty for the working directory itself. Names are compared whole and without regard to case.
-// Whoever opens the path opens root and walks rest from there, so that the operator's spelling, never the caller's,
-// decides where the walk begins.
+// To open the path, open root and walk rest from there, so that the operator's spelling, never the caller's, decides
+// where the walk begins.
 func (w WorkingDirs) Find(p Path) (root Path, rest []string, ok bool) {
 	if p.IsZero() {
 		return Path{}, nil, false
@@ -46,7 +45,7 @@ func (w WorkingDirs) Find(p Path) (root Path, rest []string, ok bool) {
 	return Path{}, nil, false
 }
 
-// Check is Find for those who report: the error is *Error with the phrase that operators search for.
+// Check is Find with an error, an *Error with the phrase that operators search for.
 func (w WorkingDirs) Check(p Path) (root Path, rest []string, err error) {
 	root, rest, ok := w.Find(p)
 	if !ok {
@@ -55,10 +54,10 @@ func (w WorkingDirs) Check(p Path) (root Path, rest []string, err error) {
 	return root, rest, nil
 }
 
-// Dirs are the working directories, those with more components first. The caller may change the slice.
+// Dirs returns the working directories, those with more components first. The caller may change the slice.
 func (w WorkingDirs) Dirs() []Path { return slices.Clone(w.dirs) }
 
-// Drives are the upper-case letters of the drives that have a working directory, sorted.
+// Drives returns the upper-case letters of the drives that have a working directory, sorted.
 func (w WorkingDirs) Drives() []byte {
 	var drives []byte
 	for _, dir := range w.dirs {

@@ -15,10 +15,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// growRounds bounds how often a call is repeated with the larger buffer that it asked for.
+// growRounds limits how often a call is repeated with the larger buffer that it asked for.
 const growRounds = 8
 
-// failure wraps what a call returned: a Win32 code, an NTSTATUS or a CONFIGRET. It is nil for nil.
+// failure wraps the error of a call: a Win32 code, an NTSTATUS or a CONFIGRET. It returns nil for nil.
 func failure(function, object string, err error) error {
 	if err == nil {
 		return nil
@@ -37,21 +37,21 @@ func code(err error) win32.Errno {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &status) && status == windows.STATUS_DELETE_PENDING:
-		// RtlNtStatusToDosError makes ERROR_ACCESS_DENIED of it, which would hide that waiting helps.
+		// RtlNtStatusToDosError turns it into ERROR_ACCESS_DENIED, which would hide that waiting helps.
 		return win32.ERROR_DELETE_PENDING
 	case errors.As(err, &status):
 		return win32.Errno(status.Errno())
 	case errors.As(err, &config):
 		return win32.Errno(config.Win32Error(windows.ERROR_GEN_FAILURE))
 	case errors.As(err, &errno) && errno&syscall.APPLICATION_ERROR == 0:
-		return win32.Errno(errno) // also those above 0xFFFF, such as BitLocker's
+		return win32.Errno(errno) // also codes above 0xFFFF, such as BitLocker's
 	default:
-		// Go's own codes, which have the bit that Windows leaves to applications: a call that failed without a code.
+		// One of Go's own codes, which have the bit that Windows leaves to applications: the call failed without a code.
 		return win32.ERROR_GEN_FAILURE
 	}
 }
 
-// wide converts a string that Windows takes NUL-terminated.
+// wide converts a string to the NUL-terminated form that Windows takes.
 func wide(function, s string) (*uint16, error) {
 	p, err := windows.UTF16PtrFromString(s)
 	if err != nil { // a NUL inside
@@ -60,7 +60,7 @@ func wide(function, s string) (*uint16, error) {
 	return p, nil
 }
 
-// multiStrings is multiString for Go.
+// multiStrings is multiString with Go strings.
 func multiStrings(s []uint16) []string {
 	var all []string
 	for _, one := range multiString(s) {
@@ -69,7 +69,7 @@ func multiStrings(s []uint16) []string {
 	return all
 }
 
-// start returns where a buffer begins, nil for an empty one.
+// start returns a pointer to the first byte of a buffer, nil for an empty one.
 func start(b []byte) *byte {
 	if len(b) == 0 {
 		return nil

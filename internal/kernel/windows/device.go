@@ -28,7 +28,7 @@ func diskInterface() *windows.GUID {
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_get_device_interface_listw
 func (Kernel) DiskInterfaces() ([]string, error) {
 	paths, err := windows.CM_Get_Device_Interface_List("", diskInterface(), windows.CM_GET_DEVICE_INTERFACE_LIST_PRESENT)
-	if errors.Is(err, windows.ERROR_NO_SUCH_DEVICE_INTERFACE) { // the wrapper's word for an empty list
+	if errors.Is(err, windows.ERROR_NO_SUCH_DEVICE_INTERFACE) { // the wrapper's error for an empty list
 		return nil, nil
 	}
 	return paths, failure("CM_Get_Device_Interface_ListW", "", err)

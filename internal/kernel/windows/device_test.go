@@ -61,7 +61,7 @@ func TestDiskTellsItsDescriptor(t *testing.T) {
 	must(t, err)
 	t.Logf("%+v", device)
 
-	// The header alone gives the length.
+	// The header alone holds the size of the whole.
 	n, err = h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{}.Bytes(), out[:8])
 	must(t, err)
 	size, err := win32.DescriptorSize(out[:n])
@@ -101,7 +101,7 @@ func TestClosedHandle(t *testing.T) {
 	h, err := Kernel{}.OpenDevice(disks(t)[0], 0)
 	must(t, err)
 	must(t, h.Close())
-	other := openDevice(t, disks(t)[0], 0) // which gets the number that became free
+	other := openDevice(t, disks(t)[0], 0) // which gets the freed handle number
 	check(t, h.Close(), win32.ERROR_INVALID_HANDLE)
 	_, err = other.DeviceIoControl(win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, nil, make([]byte, 12))
 	must(t, err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package windows is the kernel of a real Windows node: each method makes the one system call that it is named after.
-// It converts strings, grows buffers that Windows calls too small and wraps errors, and decides nothing, so that reading
-// it next to Microsoft's pages is proof enough. Off Windows it is empty.
+// It converts strings, grows buffers that Windows calls too small and wraps errors. It makes no decisions, so that a
+// reader can check it against Microsoft's pages. Off Windows it is empty.
 package windows

@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// How the object manager spells what Win32 calls \\?\.
+// The object manager's spellings of Win32's prefix \\?\.
 const (
 	win32Prefix  = `\\?\`
 	nativePrefix = `\??\`
@@ -41,11 +41,11 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kern
 		if !ok {
 			return nil, invalid(win32.ERROR_INVALID_HANDLE)
 		}
-		if name == "" || strings.ContainsAny(name, `\/:`) { // nothing, a path, or a stream: not one component
+		if name == "" || strings.ContainsAny(name, `\/:`) { // empty, a path, or a stream: not one component
 			return nil, invalid(win32.ERROR_INVALID_NAME)
 		}
 		root, object = parent.windows(), parent.object+`\`+name
-		if root == windows.InvalidHandle { // closed; the number stands for the process itself
+		if root == windows.InvalidHandle { // closed; as a handle, the value would mean the process itself
 			return nil, invalid(win32.ERROR_INVALID_HANDLE)
 		}
 	}

@@ -47,7 +47,7 @@ func remove() kernel.OpenHow {
 	}
 }
 
-// with returns how, changed.
+// with returns a changed copy of how.
 func with(how kernel.OpenHow, change func(*kernel.OpenHow)) kernel.OpenHow {
 	change(&how)
 	return how
@@ -57,7 +57,7 @@ func open(t *testing.T, dir kernel.Handle, name string, how kernel.OpenHow) kern
 	t.Helper()
 	h, err := Kernel{}.OpenFile(dir, name, how)
 	must(t, err)
-	t.Cleanup(func() { _ = h.Close() }) // unless the test did
+	t.Cleanup(func() { _ = h.Close() }) // unless the test has done so
 	return h
 }
 
@@ -97,7 +97,7 @@ func TestOpenRelative(t *testing.T) {
 	}
 }
 
-// The path with the volume's name is longer than the first buffer, the one with the letter is not.
+// The path with the volume's name is longer than the first buffer; the one with the drive letter is not.
 func TestFinalPathGrows(t *testing.T) {
 	root := tree(t)
 	base := finalPath(t, root, win32.VOLUME_NAME_DOS)
@@ -208,7 +208,7 @@ func TestListDirectory(t *testing.T) {
 	slices.Sort(want)
 
 	for _, class := range []uint32{win32.FileFullDirectoryInfo, win32.FileFullDirectoryRestartInfo} {
-		// Less than all entries fit, so that there are several calls.
+		// Not all entries fit, so several calls are needed.
 		var got []string
 		for out := make([]byte, 2048); ; class = win32.FileFullDirectoryInfo {
 			err := root.Information(class, out)

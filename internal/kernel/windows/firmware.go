@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapi"
 )
 
-// SystemFirmwareTable calls GetSystemFirmwareTable with the buffer that it asks for.
+// SystemFirmwareTable calls GetSystemFirmwareTable with a buffer of the size that it asks for.
 //
 // https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemfirmwaretable
 func (Kernel) SystemFirmwareTable(provider, id uint32) ([]byte, error) {

@@ -13,9 +13,10 @@ const (
 	maxGrown    = 16 << 20 // bytes
 )
 
-// grown makes a call that fills a buffer of n units, each of so many bytes, and says in n how many it has filled, or
-// needs. The first buffer is empty: the list of iSCSI sessions takes offence at one that is too large. The answer may
-// grow between two rounds, so there are several. With an error of another kind comes what the call has filled.
+// grown makes a call that fills a buffer of n units of the given size in bytes, and sets n to the number of units that it
+// filled or needs. The first buffer is empty, because the list of iSCSI sessions fails with one that is too large. The
+// answer may grow between two rounds, so there can be several. With any other error, grown also returns what the call
+// has filled.
 func grown(unit int, call func(n *uint32, buffer []byte) error) ([]byte, error) {
 	var buffer []byte
 	for range grownRounds {

@@ -11,7 +11,7 @@ import (
 )
 
 func TestGrown(t *testing.T) {
-	// answer returns a call that has a number of units of 3 bytes to return.
+	// answer returns a call that has the given number of units of 3 bytes to return.
 	answer := func(has uint32, short error) func(*uint32, []byte) error {
 		return func(n *uint32, buffer []byte) error {
 			room := *n

@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// handle is one open Windows handle and the path that it was opened by, for errors.
+// handle is an open Windows handle, with the path that opened it for use in errors.
 type handle struct {
 	value  atomic.Uintptr
 	object string
@@ -41,7 +41,7 @@ func (h *handle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
 	return int(n), err
 }
 
-// ReadAt calls ReadFile with the offset in an OVERLAPPED; the handle being synchronous, it waits.
+// ReadAt calls ReadFile with the offset in an OVERLAPPED; it waits because the handle is synchronous.
 //
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-readfile
 func (h *handle) ReadAt(p []byte, offset int64) (int, error) {
@@ -63,7 +63,8 @@ func (h *handle) Flush() error {
 	return failure("FlushFileBuffers", h.object, windows.FlushFileBuffers(h.windows()))
 }
 
-// FinalPath calls GetFinalPathNameByHandleW. A too small buffer makes it return the length that it needs, NUL included.
+// FinalPath calls GetFinalPathNameByHandleW. With a buffer that is too small, this returns the needed length, NUL
+// included.
 //
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfinalpathnamebyhandlew
 func (h *handle) FinalPath(volumeName uint32) (string, error) {

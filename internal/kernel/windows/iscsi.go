@@ -12,9 +12,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// callISCSI makes one call of iscsidsc.dll, whose functions return their status.
+// callISCSI makes one call to iscsidsc.dll, whose functions return their status.
 func callISCSI(function, object string, call func() (status uint32)) error {
-	if winapi.FindISCSI(function) != nil { // a Windows without the initiator, or not Windows
+	if winapi.FindISCSI(function) != nil { // a Windows without the initiator, or Wine
 		return &kernel.Error{Function: function, Object: object, Code: win32.ERROR_CALL_NOT_IMPLEMENTED}
 	}
 	if code := win32.ISCSIStatus(call()); code != 0 {
@@ -23,7 +23,7 @@ func callISCSI(function, object string, call func() (status uint32)) error {
 	return nil
 }
 
-// grownISCSI makes a call that fills a buffer of n units, each of so many bytes.
+// grownISCSI is grown for a call to iscsidsc.dll.
 func grownISCSI(function, object string, unit int, call func(n *uint32, buffer *byte) (status uint32)) ([]byte, error) {
 	b, err := grown(unit, func(n *uint32, buffer []byte) error {
 		return callISCSI(function, object, func() uint32 { return call(n, start(buffer)) })

@@ -9,9 +9,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// TestReportLogins asks in rounds, as ISCSIPersistentLogins does.
+// TestReportLogins calls reportLogins in rounds, as ISCSIPersistentLogins does.
 func TestReportLogins(t *testing.T) {
-	const one = 2080 // bytes of one login
+	const one = 2080 // size of one login in bytes
 	type answer struct {
 		count, size, status uint32
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// characters is a pointer to UTF-16 units in a buffer of bytes.
+// characters returns a pointer to the UTF-16 units in a buffer of bytes.
 func characters(b *byte) *uint16 { return (*uint16)(unsafe.Pointer(b)) }
 
-// units are the UTF-16 units in a buffer of bytes.
+// units returns the UTF-16 units in a buffer of bytes.
 func units(b []byte) []uint16 {
 	if len(b) < 2 {
 		return nil
@@ -32,7 +32,7 @@ func (Kernel) ISCSISessionList() (kernel.ISCSISessions, error) {
 	b, err := grownISCSI("GetIScsiSessionListW", "", 1, func(n *uint32, buffer *byte) uint32 {
 		return winapi.GetIScsiSessionList(n, &count, buffer)
 	})
-	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) // where Windows wrote it; what it points to is in b
+	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) // the address that Windows wrote to; its pointers lead into b
 	return kernel.ISCSISessions{Buffer: b, Base: base, Count: int(count)}, err
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// TestISCSIQueries: with the initiator service running, its answers parse; without it, or without the DLL as under
+// TestISCSIQueries: if the initiator service is running, its answers parse; without it, or without the DLL as under
 // Wine, the failure has a code.
 func TestISCSIQueries(t *testing.T) {
 	k := Kernel{}
@@ -57,7 +57,7 @@ func TestISCSIQueries(t *testing.T) {
 	}
 }
 
-// TestISCSIUnknown: what does not exist is refused with a code, also when secrets are given.
+// TestISCSIUnknown: an unknown object is refused with a code, also in calls with secrets.
 func TestISCSIUnknown(t *testing.T) {
 	k := Kernel{}
 	_, loginErr := k.LoginISCSITarget(kernel.ISCSILogin{

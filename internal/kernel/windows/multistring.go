@@ -4,8 +4,8 @@ package windows
 
 import "slices"
 
-// multiString splits a MULTI_SZ into its strings, without their NULs: each ends in one, and the list in an empty string.
-// What follows that is ignored, and a list whose end is missing ends with the buffer.
+// multiString splits a MULTI_SZ into its strings, without their NULs: each string ends with a NUL, and the list with an
+// empty string. Anything after that is ignored; a list whose end is missing ends with the buffer.
 func multiString(s []uint16) [][]uint16 {
 	var all [][]uint16
 	for len(s) > 0 && s[0] != 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 )
 
-// serviceQueryRights is all that a query needs: protected services refuse more even to LocalSystem.
+// serviceQueryRights are the rights that a query needs; protected services refuse more even to LocalSystem.
 const serviceQueryRights = windows.SERVICE_QUERY_CONFIG | windows.SERVICE_QUERY_STATUS
 
 // QueryService calls QueryServiceConfigW and QueryServiceStatusEx.
@@ -50,12 +50,12 @@ func (Kernel) QueryService(name string) (kernel.Service, error) {
 // usualConfigBytes has room for the strings of most services. Each further round is a call to another process.
 const usualConfigBytes = 1 << 10
 
-// queryConfig gives QueryServiceConfigW the buffer that it asks for, which is 8 KiB at most.
+// queryConfig calls QueryServiceConfigW with a buffer of the size that it asks for, which is at most 8 KiB.
 func queryConfig(service windows.Handle, info *kernel.Service) error {
 	err := error(windows.ERROR_INSUFFICIENT_BUFFER)
 	size := uint32(usualConfigBytes)
 	for range growRounds {
-		// Of words, since the structure in it holds pointers.
+		// Words, because the structure in the buffer holds pointers.
 		buffer := make([]uint64, (size+7)/8)
 		config := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(&buffer[0]))
 		if err = windows.QueryServiceConfig(service, config, uint32(len(buffer)*8), &size); err == nil {
@@ -75,8 +75,8 @@ func queryConfig(service windows.Handle, info *kernel.Service) error {
 	return err
 }
 
-// openService opens a service through a connection to the local Service Control Manager that asks for no more than to
-// connect; the service's handle outlives it.
+// openService opens a service through a connection to the local Service Control Manager that only has the right to
+// connect; the service's handle outlives the connection.
 func openService(name string, rights uint32) (windows.Handle, error) {
 	const function = "OpenServiceW"
 	name16, err := wide(function, name)

@@ -49,8 +49,8 @@ func (Kernel) DependentServices(name string) ([]string, error) {
 	return names, failure("EnumDependentServicesW", name, err)
 }
 
-// enumDependents gives EnumDependentServicesW the buffer that it asks for. It holds structures of pointers into the
-// same buffer, hence words.
+// enumDependents calls EnumDependentServicesW with a buffer of the size that it asks for. The buffer is made of words
+// because it holds structures with pointers into the same buffer.
 func enumDependents(service windows.Handle) ([]string, error) {
 	err := error(windows.ERROR_MORE_DATA)
 	size := uint32(unsafe.Sizeof(windows.ENUM_SERVICE_STATUS{}))

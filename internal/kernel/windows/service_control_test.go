@@ -11,8 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// TestServiceControlFailures covers what can be shown without stopping a service of the test's machine: rights and
-// refusals.
+// This shows what can be shown without stopping a service of the test's own machine: rights and refusals.
 func TestServiceControlFailures(t *testing.T) {
 	for name, want := range map[string]win32.Errno{"no-such-service": win32.ERROR_SERVICE_DOES_NOT_EXIST, "": win32.ERROR_INVALID_NAME, "a\x00b": win32.ERROR_INVALID_NAME} {
 		check(t, Kernel{}.StartService(name), want)
@@ -24,7 +23,7 @@ func TestServiceControlFailures(t *testing.T) {
 }
 
 func TestDependentServices(t *testing.T) {
-	// Most services depend on the RPC service; on a machine where none that runs does, the list is empty.
+	// Most services depend on the RPC service; the list is empty on a machine where no running service does.
 	names, err := Kernel{}.DependentServices("RpcSs")
 	must(t, err)
 	t.Logf("%q", names)

@@ -16,7 +16,7 @@ import (
 )
 
 func TestQueryService(t *testing.T) {
-	// A service that runs on every Windows from start-up.
+	// A service that runs on every Windows from start-up on.
 	got, err := Kernel{}.QueryService("eventLOG")
 	must(t, err)
 	t.Logf("%+v", got)
@@ -39,7 +39,7 @@ func TestQueryServiceFailures(t *testing.T) {
 	}
 }
 
-// TestQueryServiceWithMuchConfiguration asks for a service whose configuration does not fit the usual buffer.
+// TestQueryServiceWithMuchConfiguration queries a service whose configuration does not fit in the usual buffer.
 func TestQueryServiceWithMuchConfiguration(t *testing.T) {
 	scm, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT|windows.SC_MANAGER_CREATE_SERVICE)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Where the SMB client is in WMI, and its mappings: SELECT RemotePath, Status … leaves out the instance's path, without
-// which Remove could not be called.
+// The SMB client's namespace and class in WMI. The query selects * because SELECT RemotePath, Status … leaves out the
+// instance's path, without which Remove cannot be called.
 const (
 	smbNamespace = `ROOT\Microsoft\Windows\Smb`
 	smbClass     = "MSFT_SmbGlobalMapping"
@@ -37,8 +37,8 @@ func (k Kernel) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 	return mappings, failure(smbClass, "", err)
 }
 
-// CreateSMBGlobalMapping calls MSFT_SmbGlobalMapping.Create. WMI takes the credential as a string, of which copies stay in
-// memory until it is used again.
+// CreateSMBGlobalMapping calls MSFT_SmbGlobalMapping.Create. WMI takes the credential as a string; copies of it stay in
+// memory until that memory is reused.
 //
 // https://learn.microsoft.com/previous-versions/windows/desktop/smb/create-msft-smbglobalmapping
 func (k Kernel) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret, requirePrivacy bool) error {
@@ -69,7 +69,7 @@ func (k Kernel) RemoveSMBGlobalMapping(remotePath string) error {
 	return failure(smbClass+".Remove", remotePath, err)
 }
 
-// smbResult is the error of a method of the SMB client, whose return values are Win32 codes, some as HRESULTs.
+// smbResult returns the error of a method of the SMB client, whose return values are Win32 codes, some as HRESULTs.
 func smbResult(returned uint32, err error) error {
 	if err != nil || returned == 0 {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Where the storage management API is in WMI. It has no other documented interface for formatting.
+// The storage management API in WMI. Windows has no other documented interface for formatting.
 const (
 	storageNamespace = `ROOT\Microsoft\Windows\Storage`
 	volumeClass      = "MSFT_Volume"
@@ -19,10 +19,10 @@ const (
 	settingClass     = "MSFT_StorageSetting"
 )
 
-// FormatVolume calls MSFT_Volume.Format, quick and forced, and returns when the volume is formatted. Left out, the other
-// parameters have their defaults: the cluster size by the volume's size, no compression. The provider answers from a cache
-// which may not have a new volume yet; then it is told to look, once, and looked at again whatever that gives. Format itself is
-// never called twice.
+// FormatVolume calls MSFT_Volume.Format, quick and forced, and returns when the volume is formatted. The other parameters
+// are left out and have their defaults: a cluster size that depends on the volume's size, no compression. The provider
+// answers from a cache that may not have a new volume yet; if so, it is told once to refresh the cache, and the volume is
+// looked for again whatever the result. Format itself is never called twice.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/storage/msft-volume
 // https://learn.microsoft.com/windows-hardware/drivers/storage/format-msft-volume

@@ -4,9 +4,9 @@ package windows
 
 import "github.com/kubernetes-csi/csi-proxy/internal/win32"
 
-// storageResult is the error of a method of the storage management API, nil for 0. Its return values are numbers of its
-// own, small ones those of CIM; the Win32 code that says the same stands for each that formatting may give. What is
-// missing here stays its number, unless that is small and would read as another Win32 code.
+// storageResult returns the error of a method of the storage management API, nil for 0. The return values are numbers of
+// that API; small ones are those of CIM. Each that formatting may return is translated to the Win32 code of the same
+// meaning. Any other keeps its number, unless that is small and would read as another Win32 code.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/storage/storage-management-api-common-return-codes
 func storageResult(returned uint32) error {
@@ -21,7 +21,7 @@ func storageResult(returned uint32) error {
 		return win32.ERROR_INVALID_PARAMETER
 	case 6, 4099: // in use, busy
 		return win32.ERROR_BUSY
-	case 4096: // a job was started, and nobody asked for one
+	case 4096: // a job was started, which was not asked for
 		return win32.ERROR_IO_PENDING
 	case 40000:
 		return win32.ERROR_DISK_FULL
@@ -31,7 +31,7 @@ func storageResult(returned uint32) error {
 		return win32.ERROR_NO_SYSTEM_RESOURCES
 	case 40004, 40007: // input or output, the device
 		return win32.ERROR_IO_DEVICE
-	case 40018: // the failover cluster has it
+	case 40018: // owned by the failover cluster
 		return win32.ERROR_DEVICE_IN_USE
 	case 41002, 43006: // disk, drive
 		return win32.ERROR_WRITE_PROTECT

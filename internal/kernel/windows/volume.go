@@ -39,7 +39,7 @@ func (Kernel) VolumeNames() ([]string, error) {
 	}
 }
 
-// VolumePathNames calls GetVolumePathNamesForVolumeNameW, with the length that it asks for.
+// VolumePathNames calls GetVolumePathNamesForVolumeNameW with a buffer of the length that it asks for.
 //
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getvolumepathnamesforvolumenamew
 func (Kernel) VolumePathNames(volumeName string) ([]string, error) {
@@ -107,8 +107,8 @@ func (Kernel) DeleteVolumeMountPoint(mountPoint string) error {
 	return failure(function, mountPoint, windows.DeleteVolumeMountPoint(path))
 }
 
-// plainPath takes the prefix from \\?\X:\…\ where Win32 reads the same path without it: the pages of the mount point
-// functions know the plain form only. A path that does not fit into MAX_PATH with its NUL keeps the prefix.
+// plainPath removes the prefix from \\?\X:\…\ if Win32 reads the same path without it: the pages of the mount point
+// functions document only the plain form. A path that does not fit in MAX_PATH with its NUL keeps the prefix.
 //
 // https://learn.microsoft.com/windows/win32/fileio/naming-a-file
 func plainPath(path string) string {
@@ -116,7 +116,7 @@ func plainPath(path string) string {
 	if !ok || len(plain) < 3 || plain[1:3] != `:\` || len(utf16.Encode([]rune(plain))) >= windows.MAX_PATH {
 		return path
 	}
-	// Names that only the prefix allows, such as one that ends with a dot, would become others.
+	// Names that only the prefix allows, such as one that ends with a dot, would turn into others.
 	if full, err := syscall.FullPath(plain); err != nil || full != plain {
 		return path
 	}
@@ -146,7 +146,7 @@ func (Kernel) DiskFreeSpace(root string) (total, free uint64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	var quota uint64 // what the caller may use: not asked for
+	var quota uint64 // the space that the caller may use; not needed
 	err = windows.GetDiskFreeSpaceEx(path, &quota, &total, &free)
 	return total, free, failure(function, root, err)
 }

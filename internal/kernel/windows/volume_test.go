@@ -13,7 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// No volume has this name: a GUID of version 4 that was made for this test.
+// No volume has this GUID of version 4, which was made for this test.
 const missingVolume = `\\?\Volume{e0b5fbd2-0000-4000-8000-00000000d15c}\`
 
 func TestVolumeOfC(t *testing.T) {
@@ -93,7 +93,7 @@ func TestVolumeFailures(t *testing.T) {
 	check(t, k.DeleteVolumeMountPoint("C:\\\x00"), win32.ERROR_INVALID_NAME)
 }
 
-// checkMissing accepts both codes for a missing volume: no page says which of them a volume's root gives.
+// checkMissing accepts both codes for a missing object: no page documents which of them a volume's root returns.
 func checkMissing(t *testing.T, err error) {
 	t.Helper()
 	if !errors.Is(err, win32.ERROR_FILE_NOT_FOUND) && !errors.Is(err, win32.ERROR_PATH_NOT_FOUND) {

@@ -18,13 +18,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// onWine reports whether the tests run under Wine: only Wine has this function.
+// onWine reports whether the test runs on Wine, which has a function that Windows lacks.
 func onWine() bool {
 	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }
 
-// TestWineGaps pins what Wine does not do, or does otherwise than Windows. When it fails, Wine has changed: if Wine now does
-// as Windows does, remove the row and test the function where the others are tested.
+// TestWineGaps pins the functions that Wine lacks or implements differently from Windows. When it fails, Wine has
+// changed: if it now behaves as Windows does, remove the row and test the function with the others.
 func TestWineGaps(t *testing.T) {
 	if !onWine() {
 		t.Skip("require Wine: this lists its differences from Windows")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machine is what the hostapi packages have in common: the client that their calls go through. Those of New go
-// to the machine that the process runs on, which all groups share.
+// Package machine is the common part of the hostapi packages: the client of their calls. Calls through New go to the
+// machine that the process runs on, which all groups share.
 package machine

@@ -9,11 +9,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/inprocess"
 )
 
-// The environment variables that a driver's manifest can set, as New takes no options. They are read once.
+// The environment variables that a driver's manifest can set, because New takes no options. They are read once.
 const (
-	// KubeletDirVariable names kubelet's directory, where that is not C:\var\lib\kubelet.
+	// KubeletDirVariable holds kubelet's directory, if that is not C:\var\lib\kubelet.
 	KubeletDirVariable = "CSI_PROXY_KUBELET_DIR"
-	// WorkingDirsVariable names further directories below which operations are allowed, with semicolons between.
+	// WorkingDirsVariable holds further directories below which operations are allowed, separated by semicolons.
 	WorkingDirsVariable = "CSI_PROXY_WORKING_DIRS"
 )
 

@@ -9,14 +9,14 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 )
 
-// Disk is the disks of a machine.
+// Disk gives access to the disks of a machine.
 type Disk struct {
 	hostAPI diskapi.HostAPI
 }
 
-// Interface is what Disk does.
+// Interface has the methods of Disk.
 type Interface interface {
-	// GetDiskState tells whether a disk is online.
+	// GetDiskState reports whether a disk is online.
 	GetDiskState(context.Context, *GetDiskStateRequest) (*GetDiskStateResponse, error)
 	// GetDiskStats returns the size of a disk.
 	GetDiskStats(context.Context, *GetDiskStatsRequest) (*GetDiskStatsResponse, error)
@@ -24,11 +24,11 @@ type Interface interface {
 	ListDiskIDs(context.Context, *ListDiskIDsRequest) (*ListDiskIDsResponse, error)
 	// ListDiskLocations returns the SCSI addresses of the disks that have one, by number.
 	ListDiskLocations(context.Context, *ListDiskLocationsRequest) (*ListDiskLocationsResponse, error)
-	// PartitionDisk makes a disk ready for one data volume. A disk that is gets left alone.
+	// PartitionDisk makes a disk ready for one data volume. A partitioned disk is left alone.
 	PartitionDisk(context.Context, *PartitionDiskRequest) (*PartitionDiskResponse, error)
-	// Rescan makes Windows look for disks that came, went or grew, and returns when it has.
+	// Rescan makes Windows look for disks that came, went or grew, and returns when Windows has done so.
 	Rescan(context.Context, *RescanRequest) (*RescanResponse, error)
-	// SetDiskState takes a disk online or offline. A disk that is in that state stays so.
+	// SetDiskState brings a disk online or takes it offline. A disk that is already in that state stays so.
 	SetDiskState(context.Context, *SetDiskStateRequest) (*SetDiskStateResponse, error)
 }
 
@@ -42,7 +42,7 @@ func New(hostAPI diskapi.HostAPI) (*Disk, error) {
 	return &Disk{hostAPI: hostAPI}, nil
 }
 
-// within is the machine for a call: our own takes the call's context along.
+// within returns the machine for a call; a HostAPI of ours takes the call's context.
 func (d *Disk) within(ctx context.Context) diskapi.HostAPI {
 	if own, ok := d.hostAPI.(diskapi.DiskAPI); ok {
 		return own.WithContext(ctx)
@@ -87,7 +87,7 @@ func (d *Disk) PartitionDisk(ctx context.Context, request *PartitionDiskRequest)
 	return &PartitionDiskResponse{}, nil
 }
 
-// Rescan makes Windows look for disks that came, went or grew, and returns when it has.
+// Rescan makes Windows look for disks that came, went or grew, and returns when Windows has done so.
 func (d *Disk) Rescan(ctx context.Context, _ *RescanRequest) (*RescanResponse, error) {
 	return &RescanResponse{}, d.within(ctx).Rescan()
 }
@@ -111,12 +111,12 @@ func (d *Disk) GetDiskStats(ctx context.Context, request *GetDiskStatsRequest) (
 	return &GetDiskStatsResponse{TotalBytes: total}, err
 }
 
-// SetDiskState takes a disk online or offline. A disk that is in that state stays so.
+// SetDiskState brings a disk online or takes it offline. A disk that is already in that state stays so.
 func (d *Disk) SetDiskState(ctx context.Context, request *SetDiskStateRequest) (*SetDiskStateResponse, error) {
 	return &SetDiskStateResponse{}, d.within(ctx).SetDiskState(request.DiskNumber, request.IsOnline)
 }
 
-// GetDiskState tells whether a disk is online.
+// GetDiskState reports whether a disk is online.
 func (d *Disk) GetDiskState(ctx context.Context, request *GetDiskStateRequest) (*GetDiskStateResponse, error) {
 	online, err := d.within(ctx).GetDiskState(request.DiskNumber)
 	return &GetDiskStateResponse{IsOnline: online}, err

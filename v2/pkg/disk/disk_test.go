@@ -94,7 +94,7 @@ func TestPartitionDiskDoesWhatIsLeftToDo(t *testing.T) {
 	}
 }
 
-// TestFakeIsCalled: the driver gets its machine's answers, and the machine gets the driver's questions.
+// TestFakeIsCalled: the driver's HostAPI receives the driver's calls, and its answers arrive.
 func TestFakeIsCalled(t *testing.T) {
 	f := &fake{}
 	d, ctx := newDisk(t, f), t.Context()
@@ -121,7 +121,7 @@ func TestFakeIsCalled(t *testing.T) {
 	}
 }
 
-// TestFakeOverOurs: a machine that is ours except for one method is the driver's, and is called step by step.
+// TestFakeOverOurs: a HostAPI that embeds ours and replaces one method counts as the driver's, and is called step by step.
 func TestFakeOverOurs(t *testing.T) {
 	f := &overridden{}
 	_, err := newDisk(t, f).PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 7})

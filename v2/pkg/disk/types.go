@@ -17,7 +17,7 @@ type DiskIDs struct {
 	SerialNumber string
 }
 
-// The requests and responses of the calls of the same names. A DiskNumber is Windows' number of the disk, which may
+// Requests and responses are named after their calls. A DiskNumber is Windows' number of the disk, which may
 // change when the node boots.
 type (
 	// ListDiskLocationsRequest has no fields.
@@ -60,7 +60,7 @@ type (
 		TotalBytes int64
 	}
 
-	// SetDiskStateRequest names the disk and the state that it is to have.
+	// SetDiskStateRequest names the disk and its new state.
 	SetDiskStateRequest struct {
 		DiskNumber uint32
 		IsOnline   bool

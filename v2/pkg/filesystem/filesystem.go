@@ -10,26 +10,26 @@ import (
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
 )
 
-// Filesystem is the directories and links of a machine.
+// Filesystem gives access to the directories and links of a machine.
 type Filesystem struct {
 	hostAPI filesystemapi.HostAPI
 }
 
-// Interface is what Filesystem does.
+// Interface has the methods of Filesystem.
 type Interface interface {
-	// CreateSymlink makes TargetPath a directory link to SourcePath. The same link there already is success.
+	// CreateSymlink makes TargetPath a directory link to SourcePath. If the same link exists, that is success.
 	CreateSymlink(context.Context, *CreateSymlinkRequest) (*CreateSymlinkResponse, error)
-	// IsSymlink tells whether there is a link or mounted volume at a path and what it leads to is there.
+	// IsSymlink reports whether a path is a link or mount point whose target exists.
 	IsSymlink(context.Context, *IsSymlinkRequest) (*IsSymlinkResponse, error)
-	// Mkdir makes a directory and its parents. One that exists is success.
+	// Mkdir makes a directory and its parents. An existing directory is success.
 	Mkdir(context.Context, *MkdirRequest) (*MkdirResponse, error)
-	// PathExists tells whether there is anything at a path; a link counts wherever it leads.
+	// PathExists reports whether anything is at a path; a link counts, wherever it leads.
 	PathExists(context.Context, *PathExistsRequest) (*PathExistsResponse, error)
-	// PathValid tells whether a path, or a share on the network, can be reached.
+	// PathValid reports whether a path, or a share on the network, can be reached.
 	PathValid(context.Context, *PathValidRequest) (*PathValidResponse, error)
-	// Rmdir removes a directory or link; by force also a directory's content, and it may be missing.
+	// Rmdir removes a directory or link. With force, it also removes the content, and the path may be missing.
 	Rmdir(context.Context, *RmdirRequest) (*RmdirResponse, error)
-	// RmdirContents removes what is in a directory, which stays.
+	// RmdirContents removes the content of a directory, which stays.
 	RmdirContents(context.Context, *RmdirContentsRequest) (*RmdirContentsResponse, error)
 }
 
@@ -43,7 +43,7 @@ func New(hostAPI filesystemapi.HostAPI) (*Filesystem, error) {
 	return &Filesystem{hostAPI: hostAPI}, nil
 }
 
-// within is the machine for a call on paths: our own takes the call's context along and checks the paths itself.
+// within returns the machine for a call on paths; a HostAPI of ours takes the call's context and checks the paths itself.
 func (f *Filesystem) within(ctx context.Context, method string, paths ...string) (filesystemapi.HostAPI, error) {
 	if own, ok := f.hostAPI.(filesystemapi.FilesystemAPI); ok {
 		return own.WithContext(ctx), nil
@@ -56,7 +56,7 @@ func (f *Filesystem) within(ctx context.Context, method string, paths ...string)
 	return f.hostAPI, nil
 }
 
-// PathExists tells whether there is anything at a path; a link counts wherever it leads.
+// PathExists reports whether anything is at a path; a link counts, wherever it leads.
 func (f *Filesystem) PathExists(ctx context.Context, request *PathExistsRequest) (*PathExistsResponse, error) {
 	host, err := f.within(ctx, "PathExists", request.Path)
 	if err != nil {
@@ -66,9 +66,9 @@ func (f *Filesystem) PathExists(ctx context.Context, request *PathExistsRequest)
 	return &PathExistsResponse{Exists: exists}, err
 }
 
-// PathValid tells whether a path, or a share on the network, can be reached: see the HostAPI's PathValid.
+// PathValid reports whether a path, or a share on the network, can be reached: see the HostAPI's PathValid.
 func (f *Filesystem) PathValid(ctx context.Context, request *PathValidRequest) (*PathValidResponse, error) {
-	host, err := f.within(ctx, "PathValid") // which takes paths on the network too
+	host, err := f.within(ctx, "PathValid") // which also takes paths on the network
 	if err != nil {
 		return &PathValidResponse{}, err
 	}
@@ -76,7 +76,7 @@ func (f *Filesystem) PathValid(ctx context.Context, request *PathValidRequest) (
 	return &PathValidResponse{Valid: valid}, err
 }
 
-// Mkdir makes a directory and its parents. One that exists is success.
+// Mkdir makes a directory and its parents. An existing directory is success.
 func (f *Filesystem) Mkdir(ctx context.Context, request *MkdirRequest) (*MkdirResponse, error) {
 	host, err := f.within(ctx, "Mkdir", request.Path)
 	if err == nil {
@@ -85,8 +85,8 @@ func (f *Filesystem) Mkdir(ctx context.Context, request *MkdirRequest) (*MkdirRe
 	return &MkdirResponse{}, err
 }
 
-// Rmdir removes an empty directory or a link. By force a directory goes with its content, which does not include what
-// links and mount points in it lead to, and one that is missing is success.
+// Rmdir removes an empty directory or a link. With force, it removes a directory with its content, but not the targets of
+// links and mount points in it, and a missing path is success.
 func (f *Filesystem) Rmdir(ctx context.Context, request *RmdirRequest) (*RmdirResponse, error) {
 	host, err := f.within(ctx, "Rmdir", request.Path)
 	if err == nil {
@@ -95,7 +95,7 @@ func (f *Filesystem) Rmdir(ctx context.Context, request *RmdirRequest) (*RmdirRe
 	return &RmdirResponse{}, err
 }
 
-// RmdirContents removes what is in a directory, which stays. Links and mount points in it are not followed.
+// RmdirContents removes the content of a directory, which stays. Links and mount points in it are not followed.
 func (f *Filesystem) RmdirContents(ctx context.Context, request *RmdirContentsRequest) (*RmdirContentsResponse, error) {
 	host, err := f.within(ctx, "RmdirContents", request.Path)
 	if err == nil {
@@ -104,7 +104,7 @@ func (f *Filesystem) RmdirContents(ctx context.Context, request *RmdirContentsRe
 	return &RmdirContentsResponse{}, err
 }
 
-// CreateSymlink makes TargetPath a directory link to SourcePath. The same link there already is success.
+// CreateSymlink makes TargetPath a directory link to SourcePath. If the same link exists, that is success.
 func (f *Filesystem) CreateSymlink(ctx context.Context, request *CreateSymlinkRequest) (*CreateSymlinkResponse, error) {
 	host, err := f.within(ctx, "CreateSymlink", request.SourcePath, request.TargetPath)
 	if err == nil {
@@ -113,7 +113,7 @@ func (f *Filesystem) CreateSymlink(ctx context.Context, request *CreateSymlinkRe
 	return &CreateSymlinkResponse{}, err
 }
 
-// IsSymlink tells whether there is a link or mounted volume at a path and what it leads to is there. A missing path is an
+// IsSymlink reports whether a path is a link or mount point whose target exists. A missing path is an
 // error.
 func (f *Filesystem) IsSymlink(ctx context.Context, request *IsSymlinkRequest) (*IsSymlinkResponse, error) {
 	host, err := f.within(ctx, "IsSymlink", strings.ReplaceAll(request.Path, "/", `\`)) // as the node takes it

@@ -34,7 +34,7 @@ func (f *fake) CreateSymlink(oldname, newname string) error {
 }
 func (f *fake) IsSymlink(path string) (bool, error) { return true, f.called("IsSymlink", path) }
 
-// TestFakeIsCalled: the driver gets its machine's answers, and the machine gets the driver's questions.
+// TestFakeIsCalled: the driver's HostAPI receives the driver's calls, and its answers arrive.
 func TestFakeIsCalled(t *testing.T) {
 	f := &fake{}
 	files, err := filesystem.New(f)
@@ -70,7 +70,7 @@ func TestFakeIsCalled(t *testing.T) {
 	}
 }
 
-// TestPathsAreChecked: a path that the node would refuse does not reach the driver's machine.
+// TestPathsAreChecked: a path that the node would refuse does not reach the driver's HostAPI.
 func TestPathsAreChecked(t *testing.T) {
 	f := &fake{}
 	files, err := filesystem.New(f)

@@ -2,7 +2,7 @@
 
 package filesystem
 
-// The requests and responses of the calls of the same names. A path is a Windows path on a drive; without one, \dir, it
+// Requests and responses are named after their calls. A path is a Windows path on a drive; without one, \dir, it
 // is on drive C.
 type (
 	// PathExistsRequest names the path.
@@ -10,17 +10,17 @@ type (
 		Path string
 	}
 
-	// PathExistsResponse tells whether there is anything.
+	// PathExistsResponse reports whether there is anything.
 	PathExistsResponse struct {
 		Exists bool
 	}
 
-	// PathValidRequest names the path, which may be one on the network.
+	// PathValidRequest names the path, which may be on the network.
 	PathValidRequest struct {
 		Path string
 	}
 
-	// PathValidResponse tells whether it can be reached.
+	// PathValidResponse reports whether it can be reached.
 	PathValidResponse struct {
 		Valid bool
 	}
@@ -67,7 +67,7 @@ type (
 		Path string
 	}
 
-	// IsSymlinkResponse tells whether a link or mount point is there, and leads somewhere.
+	// IsSymlinkResponse reports whether a link or mount point is there, and leads somewhere.
 	IsSymlinkResponse struct {
 		IsSymlink bool
 	}

@@ -13,16 +13,16 @@ import (
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi/hostapi"
 )
 
-// ISCSI is the iSCSI initiator of a machine.
+// ISCSI gives access to the iSCSI initiator of a machine.
 type ISCSI struct {
 	hostAPI iscsiapi.HostAPI
 }
 
-// Interface is what ISCSI does.
+// Interface has the methods of ISCSI.
 type Interface interface {
-	// AddTargetPortal registers a portal. One that is registered is success.
+	// AddTargetPortal registers a portal. A portal that is already registered is success.
 	AddTargetPortal(context.Context, *AddTargetPortalRequest) (*AddTargetPortalResponse, error)
-	// ConnectTarget logs in to a target. A session that there is already is success.
+	// ConnectTarget logs in to a target. An existing session is success.
 	ConnectTarget(context.Context, *ConnectTargetRequest) (*ConnectTargetResponse, error)
 	// DisconnectTarget logs out of a target. Without a session it is success.
 	DisconnectTarget(context.Context, *DisconnectTargetRequest) (*DisconnectTargetResponse, error)
@@ -32,7 +32,7 @@ type Interface interface {
 	GetTargetDisks(context.Context, *GetTargetDisksRequest) (*GetTargetDisksResponse, error)
 	// ListTargetPortals returns the registered portals.
 	ListTargetPortals(context.Context, *ListTargetPortalsRequest) (*ListTargetPortalsResponse, error)
-	// RemoveTargetPortal takes a portal from the registered ones. One that is not among them is success.
+	// RemoveTargetPortal forgets a registered portal. A portal that is not registered is success.
 	RemoveTargetPortal(context.Context, *RemoveTargetPortalRequest) (*RemoveTargetPortalResponse, error)
 	// SetMutualChapSecret sets the secret by which targets prove themselves to the node.
 	SetMutualChapSecret(context.Context, *SetMutualChapSecretRequest) (*SetMutualChapSecretResponse, error)
@@ -48,7 +48,7 @@ func New(hostAPI iscsiapi.HostAPI) (*ISCSI, error) {
 	return &ISCSI{hostAPI: hostAPI}, nil
 }
 
-// within is the machine for a call: our own takes the call's context along.
+// within returns the machine for a call; a HostAPI of ours takes the call's context.
 func (ic *ISCSI) within(ctx context.Context) iscsiapi.HostAPI {
 	if own, ok := ic.hostAPI.(iscsiapi.ISCSIAPI); ok {
 		return own.WithContext(ctx)
@@ -56,10 +56,10 @@ func (ic *ISCSI) within(ctx context.Context) iscsiapi.HostAPI {
 	return ic.hostAPI
 }
 
-// defaultPort is the port of a portal that names none.
+// defaultPort is the port of a portal without one.
 const defaultPort = 3260
 
-// portal is a portal as a HostAPI has it.
+// portal returns a portal in a HostAPI's form.
 func portal(method string, p *TargetPortal) (*iscsiapi.TargetPortal, error) {
 	if p == nil {
 		return nil, invalid(method, "the target portal is missing")
@@ -75,7 +75,7 @@ func invalid(method, message string) error {
 	return &csiproxy.Error{Group: "iscsi", Method: method, Code: codes.InvalidArgument, Reason: "INVALID_ARGUMENT", Message: message}
 }
 
-// AuthTypeToString is the name by which a HostAPI knows a kind of authentication.
+// AuthTypeToString returns a HostAPI's name for a kind of authentication.
 func AuthTypeToString(authType AuthenticationType) (string, error) {
 	switch authType {
 	case NONE:
@@ -85,10 +85,10 @@ func AuthTypeToString(authType AuthenticationType) (string, error) {
 	case MUTUAL_CHAP:
 		return "MUTUALCHAP", nil
 	}
-	return "", invalid("ConnectTarget", fmt.Sprintf("%d is no kind of authentication", authType))
+	return "", invalid("ConnectTarget", fmt.Sprintf("%d is not a kind of authentication", authType))
 }
 
-// AddTargetPortal registers a portal. One that is registered is success.
+// AddTargetPortal registers a portal. A portal that is already registered is success.
 func (ic *ISCSI) AddTargetPortal(ctx context.Context, request *AddTargetPortalRequest) (*AddTargetPortalResponse, error) {
 	p, err := portal("AddTargetPortal", request.TargetPortal)
 	if err == nil {
@@ -97,7 +97,7 @@ func (ic *ISCSI) AddTargetPortal(ctx context.Context, request *AddTargetPortalRe
 	return &AddTargetPortalResponse{}, err
 }
 
-// ConnectTarget logs in to a target. A session that there is already is success.
+// ConnectTarget logs in to a target. An existing session is success.
 func (ic *ISCSI) ConnectTarget(ctx context.Context, req *ConnectTargetRequest) (*ConnectTargetResponse, error) {
 	auth, err := AuthTypeToString(req.AuthType)
 	if err != nil {
@@ -152,7 +152,7 @@ func (ic *ISCSI) ListTargetPortals(ctx context.Context, _ *ListTargetPortalsRequ
 	return r, nil
 }
 
-// RemoveTargetPortal takes a portal from the registered ones. One that is not among them is success.
+// RemoveTargetPortal forgets a registered portal. A portal that is not registered is success.
 func (ic *ISCSI) RemoveTargetPortal(ctx context.Context, request *RemoveTargetPortalRequest) (*RemoveTargetPortalResponse, error) {
 	p, err := portal("RemoveTargetPortal", request.TargetPortal)
 	if err == nil {

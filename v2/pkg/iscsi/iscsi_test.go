@@ -60,7 +60,7 @@ func newISCSI(t *testing.T, f *fake) *iscsi.ISCSI {
 	return i
 }
 
-// TestFakeIsCalled: the driver gets its machine's answers, and the machine gets the driver's questions.
+// TestFakeIsCalled: the driver's HostAPI receives the driver's calls, and its answers arrive.
 func TestFakeIsCalled(t *testing.T) {
 	f := &fake{}
 	i, ctx := newISCSI(t, f), t.Context()
@@ -95,7 +95,7 @@ func TestFakeIsCalled(t *testing.T) {
 	}
 }
 
-// TestMissingPortal: a request without a portal is refused, and the driver's process lives.
+// TestMissingPortal: a request without a portal is refused, and the driver's process survives.
 func TestMissingPortal(t *testing.T) {
 	f := &fake{}
 	i, ctx := newISCSI(t, f), t.Context()

@@ -2,7 +2,7 @@
 
 package iscsi
 
-// AuthenticationType is how a login proves who it is.
+// AuthenticationType is how node and target prove their identity at a login.
 type AuthenticationType uint32
 
 // The kinds of authentication.
@@ -19,7 +19,7 @@ type TargetPortal struct {
 	TargetPort uint32
 }
 
-// The requests and responses of the calls of the same names. An IQN is the name of a target.
+// Requests and responses are named after their calls. An IQN is the name of a target.
 type (
 	// AddTargetPortalRequest names the portal.
 	AddTargetPortalRequest struct {

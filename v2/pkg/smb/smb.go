@@ -15,24 +15,24 @@ import (
 	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
 )
 
-// SMB is the SMB global mappings of a machine.
+// SMB gives access to the SMB global mappings of a machine.
 type SMB struct {
 	hostAPI smbapi.HostAPI
 	files   fs.Interface
 }
 
-// Interface is what SMB does.
+// Interface has the methods of SMB.
 type Interface interface {
 	// NewSMBGlobalMapping maps a share for the whole node and, unless LocalPath is empty, makes a link to it.
 	NewSMBGlobalMapping(context.Context, *NewSMBGlobalMappingRequest) (*NewSMBGlobalMappingResponse, error)
-	// RemoveSMBGlobalMapping unmaps a share. One that is not mapped is success.
+	// RemoveSMBGlobalMapping unmaps a share. A share that is not mapped is success.
 	RemoveSMBGlobalMapping(context.Context, *RemoveSMBGlobalMappingRequest) (*RemoveSMBGlobalMappingResponse, error)
 }
 
 var _ Interface = (*SMB)(nil)
 
-// New returns the SMB global mappings of a machine. Our own HostAPI tests by itself whether a share answers; of others,
-// fsClient's PathValid is asked, if it is not nil.
+// New returns the SMB global mappings of a machine. Our own HostAPI checks by itself whether a share answers; for any
+// other, fsClient's PathValid does so, unless fsClient is nil.
 func New(hostAPI smbapi.HostAPI, fsClient fs.Interface) (*SMB, error) {
 	if hostAPI == nil {
 		return nil, errors.New("smb.New needs a HostAPI")
@@ -41,8 +41,8 @@ func New(hostAPI smbapi.HostAPI, fsClient fs.Interface) (*SMB, error) {
 }
 
 // NewSMBGlobalMapping maps a share for the whole node and, unless LocalPath is empty, makes a directory link there to the
-// remote path. A mapping that works is left as it is, whatever the credentials, since pods may use it; one that does not
-// is made again.
+// remote path. A mapping that works is left as it is, whatever the credentials, because pods may use it; one that does
+// not work is replaced.
 func (s *SMB) NewSMBGlobalMapping(ctx context.Context, request *NewSMBGlobalMappingRequest) (*NewSMBGlobalMappingResponse, error) {
 	var err error
 	if own, ok := s.hostAPI.(smbapi.SMBAPI); ok {
@@ -74,7 +74,7 @@ func (s *SMB) mapAndLink(ctx context.Context, request *NewSMBGlobalMappingReques
 		if err != nil {
 			return err
 		}
-		if !answer.Valid { // as when the password was changed: it has to go before it can be made again
+		if !answer.Valid { // such as after a change of the password: it must be removed before it can be made again
 			if err := s.hostAPI.RemoveSMBGlobalMapping(share); err != nil {
 				return err
 			}
@@ -92,7 +92,8 @@ func (s *SMB) mapAndLink(ctx context.Context, request *NewSMBGlobalMappingReques
 	return s.hostAPI.NewSMBLink(remote, request.LocalPath)
 }
 
-// RemoveSMBGlobalMapping unmaps a share, whatever is open there. One that is not mapped is success. Links to it stay.
+// RemoveSMBGlobalMapping unmaps a share, even if files there are open. A share that is not mapped is success. Links to it
+// stay.
 func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, request *RemoveSMBGlobalMappingRequest) (*RemoveSMBGlobalMappingResponse, error) {
 	var err error
 	if own, ok := s.hostAPI.(smbapi.SMBAPI); ok {
@@ -106,7 +107,7 @@ func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, request *RemoveSMBGlob
 	return &RemoveSMBGlobalMappingResponse{}, err
 }
 
-// parse reads a remote path and returns it with backslashes, and its share in lower case, by which shares are mapped.
+// parse parses a remote path and returns it with backslashes, and its share in lower case, as it is mapped.
 func parse(method, text string) (remote, share string, err error) {
 	if text == "" {
 		return "", "", invalid(method, "INVALID_REMOTE_PATH", "remote path is empty")

@@ -18,7 +18,7 @@ import (
 
 // fake is a driver's own machine for its tests.
 type fake struct {
-	filesystem.Interface // of which only PathValid is called
+	filesystem.Interface // only PathValid is called
 	mapped, valid        bool
 	broken               string // the call that fails
 	calls                []string
@@ -114,7 +114,7 @@ func TestRemoveSMBGlobalMapping(t *testing.T) {
 	}
 }
 
-// TestWithoutFilesystem: a mapping is assumed to be good where its state cannot be checked.
+// TestWithoutFilesystem: a mapping counts as good if it cannot be checked.
 func TestWithoutFilesystem(t *testing.T) {
 	f := &fake{mapped: true}
 	shares, err := smb.New(f, nil)

@@ -2,7 +2,7 @@
 
 package smb
 
-// The requests and responses of the calls of the same names. A RemotePath is \\server\share or \\server\share\dir.
+// Requests and responses are named after their calls. A RemotePath is \\server\share or \\server\share\dir.
 type (
 	// NewSMBGlobalMappingRequest names the share, the link to make and the credentials.
 	NewSMBGlobalMappingRequest struct {

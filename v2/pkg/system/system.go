@@ -9,18 +9,18 @@ import (
 	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 )
 
-// System is the services and firmware of a machine.
+// System gives access to the services and firmware of a machine.
 type System struct {
 	hostAPI systemapi.HostAPI
 }
 
-// Interface is what System does.
+// Interface has the methods of System.
 type Interface interface {
-	// GetBIOSSerialNumber returns the serial number that the firmware tells.
+	// GetBIOSSerialNumber returns the serial number that the firmware reports.
 	GetBIOSSerialNumber(context.Context, *GetBIOSSerialNumberRequest) (*GetBIOSSerialNumberResponse, error)
-	// GetService returns what is known of a service.
+	// GetService returns the configuration and the state of a service.
 	GetService(context.Context, *GetServiceRequest) (*GetServiceResponse, error)
-	// StartService starts a service and waits until it runs.
+	// StartService starts a service and waits until it is running.
 	StartService(context.Context, *StartServiceRequest) (*StartServiceResponse, error)
 	// StopService stops a service and waits until it has stopped.
 	StopService(context.Context, *StopServiceRequest) (*StopServiceResponse, error)
@@ -36,7 +36,7 @@ func New(hostAPI systemapi.HostAPI) (*System, error) {
 	return &System{hostAPI: hostAPI}, nil
 }
 
-// within is the machine for a call: our own takes the call's context along.
+// within returns the machine for a call; a HostAPI of ours takes the call's context.
 func (s *System) within(ctx context.Context) systemapi.HostAPI {
 	if own, ok := s.hostAPI.(systemapi.SystemAPI); ok {
 		return own.WithContext(ctx)
@@ -44,13 +44,13 @@ func (s *System) within(ctx context.Context) systemapi.HostAPI {
 	return s.hostAPI
 }
 
-// GetBIOSSerialNumber returns the serial number that the firmware tells.
+// GetBIOSSerialNumber returns the serial number that the firmware reports.
 func (s *System) GetBIOSSerialNumber(ctx context.Context, _ *GetBIOSSerialNumberRequest) (*GetBIOSSerialNumberResponse, error) {
 	serial, err := s.within(ctx).GetBIOSSerialNumber()
 	return &GetBIOSSerialNumberResponse{SerialNumber: serial}, err
 }
 
-// GetService returns what is known of a service.
+// GetService returns the configuration and the state of a service.
 func (s *System) GetService(ctx context.Context, request *GetServiceRequest) (*GetServiceResponse, error) {
 	info, err := s.within(ctx).GetService(request.Name)
 	if err != nil {
@@ -59,12 +59,12 @@ func (s *System) GetService(ctx context.Context, request *GetServiceRequest) (*G
 	return &GetServiceResponse{DisplayName: info.DisplayName, StartType: Startype(info.StartType), Status: ServiceStatus(info.Status)}, nil
 }
 
-// StartService starts a service and waits until it runs, at most 30 seconds. One that runs is success.
+// StartService starts a service and waits up to 30 seconds until it is running. A running service is success.
 func (s *System) StartService(ctx context.Context, request *StartServiceRequest) (*StartServiceResponse, error) {
 	return &StartServiceResponse{}, s.within(ctx).StartService(request.Name)
 }
 
-// StopService stops a service and waits until it has stopped, at most 30 seconds. One that is stopped is success.
+// StopService stops a service and waits up to 30 seconds until it has stopped. A stopped service is success.
 func (s *System) StopService(ctx context.Context, request *StopServiceRequest) (*StopServiceResponse, error) {
 	return &StopServiceResponse{}, s.within(ctx).StopService(request.Name, request.Force)
 }

@@ -36,7 +36,7 @@ func (f *fake) GetService(name string) (*hostapi.ServiceInfo, error) {
 func (f *fake) StartService(name string) error            { return f.called("start", name) }
 func (f *fake) StopService(name string, force bool) error { return f.called("stop", name, force) }
 
-// TestFakeIsCalled: the driver gets its machine's answers, and the machine gets the driver's questions.
+// TestFakeIsCalled: the driver's HostAPI receives the driver's calls, and its answers arrive.
 func TestFakeIsCalled(t *testing.T) {
 	broken := errors.New("broken")
 	for _, f := range []*fake{{}, {err: broken}} {

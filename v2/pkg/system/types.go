@@ -17,10 +17,10 @@ const (
 	SERVICE_STATUS_PAUSED           ServiceStatus = 7
 )
 
-// Startype says when a service starts.
+// Startype is when a service starts.
 type Startype uint32
 
-// The start types: by the boot loader, with the system, when it is up, when asked to, never.
+// The start types: by the boot loader, with the kernel, with Windows, on request, never.
 const (
 	START_TYPE_BOOT      Startype = 0
 	START_TYPE_SYSTEM    Startype = 1
@@ -29,7 +29,7 @@ const (
 	START_TYPE_DISABLED  Startype = 4
 )
 
-// The requests and responses of the calls of the same names. A Name is that of a service, not the one displayed.
+// Requests and responses are named after their calls. A Name is that of a service, not the one displayed.
 type (
 	// GetBIOSSerialNumberRequest has no fields.
 	GetBIOSSerialNumberRequest struct{}
@@ -62,7 +62,7 @@ type (
 		Name string
 	}
 
-	// GetServiceResponse has what is known of the service.
+	// GetServiceResponse has the configuration and the state of the service.
 	GetServiceResponse struct {
 		DisplayName string
 		StartType   Startype

@@ -4,8 +4,8 @@
 //
 //	volumes, err := volume.New(hostapi.New())
 //
-// With hostapi.New or hostapi.Over, calls are those of the node, as through its agent. With any other HostAPI, as a
-// driver's test has, this package calls that one's methods.
+// With hostapi.New or hostapi.Over, calls behave as they do through the agent. With any other HostAPI, such as
+// that of a driver's test, this package calls the HostAPI's methods.
 //
-// A response is never nil: there are drivers that read it before the error.
+// A response is never nil, because some drivers read it before the error.
 package volume

@@ -2,7 +2,7 @@
 
 package volume
 
-// The requests and responses of the calls of the same names. A VolumeID is a volume name, \\?\Volume{GUID}\; a TargetPath
+// Requests and responses are named after their calls. A VolumeID is a volume name, \\?\Volume{GUID}\; a TargetPath
 // is the directory where a volume is, or is to be, mounted.
 type (
 	// ListVolumesOnDiskRequest names the disk, and the partition or 0 for all.
@@ -30,7 +30,7 @@ type (
 		VolumeID string
 	}
 
-	// IsVolumeFormattedResponse tells whether it has a file system.
+	// IsVolumeFormattedResponse reports whether it has a file system.
 	IsVolumeFormattedResponse struct {
 		Formatted bool
 	}

@@ -9,16 +9,16 @@ import (
 	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
 
-// Volume is the volumes of a machine.
+// Volume gives access to the volumes of a machine.
 type Volume struct {
 	hostAPI volumeapi.HostAPI
 }
 
-// Interface is what Volume does.
+// Interface has the methods of Volume.
 type Interface interface {
-	// FormatVolume gives a volume an NTFS file system. One that has it is left alone.
+	// FormatVolume makes an NTFS file system on a volume. A volume that has one is left alone.
 	FormatVolume(context.Context, *FormatVolumeRequest) (*FormatVolumeResponse, error)
-	// GetClosestVolumeIDFromTargetPath returns the volume that a path is in: mounted there, or at a directory above.
+	// GetClosestVolumeIDFromTargetPath returns the volume that holds a path: mounted there, or at a directory above.
 	GetClosestVolumeIDFromTargetPath(context.Context, *GetClosestVolumeIDFromTargetPathRequest) (*GetClosestVolumeIDFromTargetPathResponse, error)
 	// GetDiskNumberFromVolumeID returns the disk that a volume is on, mounted or not.
 	GetDiskNumberFromVolumeID(context.Context, *GetDiskNumberFromVolumeIDRequest) (*GetDiskNumberFromVolumeIDResponse, error)
@@ -26,18 +26,18 @@ type Interface interface {
 	GetVolumeIDFromTargetPath(context.Context, *GetVolumeIDFromTargetPathRequest) (*GetVolumeIDFromTargetPathResponse, error)
 	// GetVolumeStats returns the size of a volume and how much of it is used.
 	GetVolumeStats(context.Context, *GetVolumeStatsRequest) (*GetVolumeStatsResponse, error)
-	// IsVolumeFormatted tells whether a volume has a file system.
+	// IsVolumeFormatted reports whether a volume has a file system.
 	IsVolumeFormatted(context.Context, *IsVolumeFormattedRequest) (*IsVolumeFormattedResponse, error)
 	// ListVolumesOnDisk returns the volumes of a disk, or of one of its partitions; partition 0 means all. Data volumes
 	// come first.
 	ListVolumesOnDisk(context.Context, *ListVolumesOnDiskRequest) (*ListVolumesOnDiskResponse, error)
-	// MountVolume mounts a volume at a directory. The same volume there is success, another one an error.
+	// MountVolume mounts a volume at a directory. The same volume there is success; another one is an error.
 	MountVolume(context.Context, *MountVolumeRequest) (*MountVolumeResponse, error)
 	// ResizeVolume makes a volume and its file system larger. It is never made smaller.
 	ResizeVolume(context.Context, *ResizeVolumeRequest) (*ResizeVolumeResponse, error)
-	// UnmountVolume writes what is cached and takes a volume from a directory, which stays. Nothing there is success.
+	// UnmountVolume flushes a volume and unmounts it from a directory, which stays. If nothing is mounted there, that is success.
 	UnmountVolume(context.Context, *UnmountVolumeRequest) (*UnmountVolumeResponse, error)
-	// WriteVolumeCache writes what is cached of a volume.
+	// WriteVolumeCache writes the cached data of a volume to its disk.
 	WriteVolumeCache(context.Context, *WriteVolumeCacheRequest) (*WriteVolumeCacheResponse, error)
 }
 
@@ -51,7 +51,7 @@ func New(hostAPI volumeapi.HostAPI) (*Volume, error) {
 	return &Volume{hostAPI: hostAPI}, nil
 }
 
-// within is the machine for a call: our own takes the call's context along.
+// within returns the machine for a call; a HostAPI of ours takes the call's context.
 func (v *Volume) within(ctx context.Context) volumeapi.HostAPI {
 	if own, ok := v.hostAPI.(volumeapi.VolumeAPI); ok {
 		return own.WithContext(ctx)
@@ -66,28 +66,28 @@ func (v *Volume) ListVolumesOnDisk(ctx context.Context, request *ListVolumesOnDi
 	return &ListVolumesOnDiskResponse{VolumeIDs: volumes}, err
 }
 
-// MountVolume mounts a volume at a directory. The same volume there is success, another one an error.
+// MountVolume mounts a volume at a directory. The same volume there is success; another one is an error.
 func (v *Volume) MountVolume(ctx context.Context, request *MountVolumeRequest) (*MountVolumeResponse, error) {
 	return &MountVolumeResponse{}, v.within(ctx).MountVolume(request.VolumeID, request.TargetPath)
 }
 
-// UnmountVolume writes what is cached and takes a volume from a directory, which stays. Nothing there is success.
+// UnmountVolume flushes a volume and unmounts it from a directory, which stays. If nothing is mounted there, that is success.
 func (v *Volume) UnmountVolume(ctx context.Context, request *UnmountVolumeRequest) (*UnmountVolumeResponse, error) {
 	return &UnmountVolumeResponse{}, v.within(ctx).UnmountVolume(request.VolumeID, request.TargetPath)
 }
 
-// IsVolumeFormatted tells whether a volume has a file system.
+// IsVolumeFormatted reports whether a volume has a file system.
 func (v *Volume) IsVolumeFormatted(ctx context.Context, request *IsVolumeFormattedRequest) (*IsVolumeFormattedResponse, error) {
 	formatted, err := v.within(ctx).IsVolumeFormatted(request.VolumeID)
 	return &IsVolumeFormattedResponse{Formatted: formatted}, err
 }
 
-// FormatVolume gives a volume an NTFS file system. One that has it is left alone.
+// FormatVolume makes an NTFS file system on a volume. A volume that has one is left alone.
 func (v *Volume) FormatVolume(ctx context.Context, request *FormatVolumeRequest) (*FormatVolumeResponse, error) {
 	return &FormatVolumeResponse{}, v.within(ctx).FormatVolume(request.VolumeID)
 }
 
-// WriteVolumeCache writes what is cached of a volume.
+// WriteVolumeCache writes the cached data of a volume to its disk.
 func (v *Volume) WriteVolumeCache(ctx context.Context, request *WriteVolumeCacheRequest) (*WriteVolumeCacheResponse, error) {
 	return &WriteVolumeCacheResponse{}, v.within(ctx).WriteVolumeCache(request.VolumeID)
 }
@@ -115,7 +115,7 @@ func (v *Volume) GetVolumeIDFromTargetPath(ctx context.Context, request *GetVolu
 	return &GetVolumeIDFromTargetPathResponse{VolumeID: id}, err
 }
 
-// GetClosestVolumeIDFromTargetPath returns the volume that a path is in: mounted there, or at a directory above.
+// GetClosestVolumeIDFromTargetPath returns the volume that holds a path: mounted there, or at a directory above.
 func (v *Volume) GetClosestVolumeIDFromTargetPath(ctx context.Context, request *GetClosestVolumeIDFromTargetPathRequest) (*GetClosestVolumeIDFromTargetPathResponse, error) {
 	id, err := v.within(ctx).GetClosestVolumeIDFromTargetPath(request.TargetPath)
 	return &GetClosestVolumeIDFromTargetPathResponse{VolumeID: id}, err

@@ -43,7 +43,7 @@ func (f *fake) GetClosestVolumeIDFromTargetPath(path string) (string, error) {
 	return "w", f.called("closest", path)
 }
 
-// TestFakeIsCalled: the driver gets its machine's answers, and the machine gets the driver's questions.
+// TestFakeIsCalled: the driver's HostAPI receives the driver's calls, and its answers arrive.
 func TestFakeIsCalled(t *testing.T) {
 	f := &fake{}
 	v, err := volume.New(f)
@@ -77,7 +77,7 @@ func TestFakeIsCalled(t *testing.T) {
 	}
 }
 
-// TestFailure: the driver gets its machine's error unchanged, and the answer too: some drivers read that first.
+// TestFailure: the error of the driver's HostAPI arrives unchanged, with an answer, because some drivers read that first.
 func TestFailure(t *testing.T) {
 	f := &fake{err: errors.New("broken")}
 	v, err := volume.New(f)
@@ -91,7 +91,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// calls returns a call of each method.
+// calls holds a call to each method.
 func calls(t *testing.T, v *volume.Volume) []func() (any, error) {
 	t.Helper()
 	ctx := t.Context()

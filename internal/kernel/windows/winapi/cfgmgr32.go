@@ -7,7 +7,7 @@ package winapi
 // CM_REENUMERATE_SYNCHRONOUS makes CMReenumerateDevNode return when the enumeration is done.
 const CM_REENUMERATE_SYNCHRONOUS = 0x00000001
 
-// CMLocateDevNode gives the device node of a device instance id; with a nil id, that of the root of the device tree.
+// CMLocateDevNode finds the device node of a device instance id; with a nil id, the root of the device tree.
 // It returns the status itself, a CONFIGRET.
 //
 //	CMAPI CONFIGRET CM_Locate_DevNodeW(
@@ -20,7 +20,7 @@ const CM_REENUMERATE_SYNCHRONOUS = 0x00000001
 //
 //sys	CMLocateDevNode(devInst *windows.DEVINST, deviceID *uint16, flags uint32) (ret windows.CONFIGRET) = cfgmgr32.CM_Locate_DevNodeW
 
-// CMReenumerateDevNode enumerates the devices below a node anew. It returns the status itself, a CONFIGRET.
+// CMReenumerateDevNode enumerates the devices below a node again. It returns the status itself, a CONFIGRET.
 //
 //	CMAPI CONFIGRET CM_Reenumerate_DevNode(
 //	  [in] DEVINST dnDevInst,

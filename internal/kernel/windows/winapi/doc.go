@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package winapi binds the Windows functions that golang.org/x/sys/windows lacks, one file a DLL. The bodies are
+// Package winapi binds the Windows functions that golang.org/x/sys/windows lacks, one file for each DLL. The bodies are
 // generated from the //sys lines. Off Windows it is empty.
 package winapi
 

@@ -28,7 +28,7 @@ type ISCSILoginOptions struct {
 	Password             *byte
 }
 
-// What C compilers make of the structure.
+// The layout that C compilers give the structure.
 var (
 	_ [64]byte = [unsafe.Sizeof(ISCSILoginOptions{})]byte{}
 	_ [12]byte = [unsafe.Offsetof(ISCSILoginOptions{}.AuthType)]byte{}
@@ -46,7 +46,7 @@ type ISCSIUniqueID struct {
 	AdapterSpecific uint64
 }
 
-// FindISCSI tells whether this Windows has a function of iscsidsc.dll; calling one that it has not would panic.
+// FindISCSI returns an error if this Windows lacks a function of iscsidsc.dll; calling that function would panic.
 func FindISCSI(function string) error { return modiscsidsc.NewProc(function).Find() }
 
 // AddIScsiSendTargetPortal registers a portal for discovery.

@@ -15,9 +15,9 @@ import (
 	tests "github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
 )
 
-// TestStructs compares the structures that are handed to Windows with those of C compilers, on x64 and arm64
-// alike: testdata/structs.txt, which internal/win32/testdata/abi/make.sh writes. The fields are matched by their order;
-// a field without a name is padding, and a union in C is one field here.
+// TestStructs compares the structures that are passed to Windows with the layout that C compilers give them, the same on
+// x64 and arm64: testdata/structs.txt, which internal/win32/testdata/abi/make.sh writes. Fields correspond by their
+// order; a field without a name is padding, and a C union is one field.
 func TestStructs(t *testing.T) {
 	text, err := os.ReadFile("testdata/structs.txt")
 	if err != nil {

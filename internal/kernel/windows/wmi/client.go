@@ -21,8 +21,8 @@ const (
 	rpcImpersonate           = 3               // RPC_C_IMP_LEVEL_IMPERSONATE
 )
 
-// Client calls WMI on this machine. Calls are made on a few threads that are started when they are needed and never end:
-// COM belongs to threads, and setting it up for every call is slow. The zero value is ready.
+// Client calls WMI on this machine. It makes its calls on a few threads that start when needed and never end: COM is set
+// up per thread, and doing so for every call is slow. The zero value is ready for use.
 type Client struct {
 	start   sync.Once
 	jobs    chan func(*session)
@@ -30,7 +30,7 @@ type Client struct {
 	threads int
 }
 
-// do runs f on one of the threads and waits for its end: a call of COM cannot be given up.
+// do runs f on one of the threads and waits for its end: a COM call cannot be abandoned.
 func (c *Client) do(f func(*session) error) error {
 	if c == nil {
 		return win32.ERROR_NOT_READY
@@ -63,9 +63,9 @@ func (c *Client) addThread() {
 	}
 }
 
-// serve is one thread.
+// serve runs calls on one thread.
 func (c *Client) serve() {
-	runtime.LockOSThread() // never unlocked: what COM keeps for the thread must not meet other goroutines
+	runtime.LockOSThread() // never unlocked: other goroutines must not see the thread's COM state
 	s := &session{services: make(map[string]*ole.IDispatch)}
 	s.unusable = initialize()
 	for job := range c.jobs {
@@ -73,8 +73,8 @@ func (c *Client) serve() {
 	}
 }
 
-// initialize joins the process's multithreaded apartment. That it has been joined, or that security was set up already,
-// is no error.
+// initialize joins the process's multithreaded apartment. An apartment that is already joined, or security that is
+// already set up, is not an error.
 func initialize() error {
 	const alreadyJoined, securityTooLate = 0x00000001, 0x80010119 // S_FALSE, RPC_E_TOO_LATE
 	if err := ole.CoInitializeEx(0, ole.COINIT_MULTITHREADED); err != nil && result(err) != alreadyJoined {

@@ -18,7 +18,7 @@ const cimv2 = `ROOT\CIMV2`
 
 func TestEach(t *testing.T) {
 	c := &Client{}
-	for range 100 { // more often than an apartment a call would bear
+	for range 100 { // too often if each call had an apartment of its own
 		var names []string
 		err := c.Each(cimv2, "SELECT * FROM Win32_OperatingSystem", func(i Instance) (bool, error) {
 			name, err := i.String("Caption")
@@ -109,7 +109,7 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
-// The registry provider has static methods with in parameters, and reports Win32 codes in their return values.
+// The registry provider has static methods with in parameters, which return Win32 codes.
 func TestCallClass(t *testing.T) {
 	const (
 		namespace = `ROOT\DEFAULT`

@@ -7,8 +7,8 @@ import "github.com/kubernetes-csi/csi-proxy/internal/win32"
 // wbemNotFound is WBEM_E_NOT_FOUND.
 const wbemNotFound = 0x80041002
 
-// Code is the Win32 code of an HRESULT, which may be one of WMI's. Values that stand for no Win32 code stay what they are,
-// and so does a method's return value where the provider returns Win32 codes.
+// Code returns the Win32 code of an HRESULT, which may be one of WMI's. Values that have no Win32 code stay unchanged, and
+// so does the return value of a method whose provider returns Win32 codes.
 // https://learn.microsoft.com/windows/win32/wmisdk/wmi-error-constants
 func Code(result uint32) win32.Errno {
 	const (
@@ -47,7 +47,7 @@ func Code(result uint32) win32.Errno {
 	return win32.Errno(result)
 }
 
-// disconnected tells whether a result says that the connection to WMI is of no more use, while a new one may be.
+// disconnected reports whether a result means that the connection to WMI is dead but a new one may work.
 // https://learn.microsoft.com/windows/win32/com/com-error-codes-1
 func disconnected(result uint32) bool {
 	switch result {

@@ -10,15 +10,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Parameters are the in parameters of a method by name; a value is a string, a bool or an int32. Those that are left out
-// have their defaults.
+// Parameters are the in parameters of a method by name; a value is a string, a bool or an int32. Missing parameters have
+// their defaults.
 type Parameters map[string]any
 
 // Instance is one instance of a class while Each visits it.
 type Instance struct{ object *ole.IDispatch }
 
-// Each visits what a query, a constant in WQL, finds in a namespace, each instance once, until visit says that it is done
-// or fails. When the connection dies before the first visit, the query is repeated on a new one; after it, never.
+// Each visits every instance that a query finds in a namespace, once, until visit reports that it is done or fails. The
+// query is a constant in WQL. If the connection dies before the first visit, the query is repeated on a new one; after
+// the first visit, never.
 func (c *Client) Each(namespace, wql string, visit func(Instance) (done bool, err error)) error {
 	return c.do(func(s *session) error {
 		visited := false
@@ -40,8 +41,8 @@ func (c *Client) Each(namespace, wql string, visit func(Instance) (done bool, er
 	})
 }
 
-// each goes through an SWbemObjectSet. Errors of a query mostly come up here, since WMI answers ExecQuery before it has
-// looked: a class that is missing, a right that is.
+// each iterates over an SWbemObjectSet. Most errors of a query appear here, because WMI answers ExecQuery before it has
+// looked: a missing class, a missing right.
 // https://learn.microsoft.com/windows/win32/api/oaidl/nf-oaidl-ienumvariant-next
 func each(set *ole.IDispatch, visit func(*ole.VARIANT) (bool, error)) error {
 	const end = 0x00000001 // S_FALSE
@@ -79,7 +80,7 @@ func each(set *ole.IDispatch, visit func(*ole.VARIANT) (bool, error)) error {
 	}
 }
 
-// String reads a property that is a string, "" when it is null.
+// String returns a string property, "" if it is null.
 func (i Instance) String(property string) (string, error) {
 	v, err := i.object.GetProperty(property)
 	if err != nil {
@@ -89,7 +90,7 @@ func (i Instance) String(property string) (string, error) {
 	return v.ToString(), nil
 }
 
-// Uint32 reads a property that is a number of up to 32 bits, which arrives as VT_I4 or smaller; 0 when it is null.
+// Uint32 returns a property that is a number of up to 32 bits, which arrives as VT_I4 or smaller; 0 if it is null.
 func (i Instance) Uint32(property string) (uint32, error) {
 	v, err := i.object.GetProperty(property)
 	if err != nil {
@@ -99,20 +100,20 @@ func (i Instance) Uint32(property string) (uint32, error) {
 	return number(v)
 }
 
-// Call invokes a method of the instance and gives its return value.
+// Call invokes a method of the instance and returns its return value.
 func (i Instance) Call(method string, in Parameters) (returned uint32, err error) {
 	return call(i.object, method, in, func() {})
 }
 
-// CallClass invokes a static method of a class and gives its return value. When the connection dies before the method is
-// invoked, that is done on a new one; the method itself is never invoked twice.
+// CallClass invokes a static method of a class and returns its return value. If the connection dies before the
+// invocation, a new one is used; the method itself is never invoked twice.
 func (c *Client) CallClass(namespace, class, method string, in Parameters) (returned uint32, err error) {
 	err = c.do(func(s *session) error {
 		invoked := false
 		return s.inNamespace(namespace, func() bool { return !invoked }, func(services *ole.IDispatch) error {
 			v, err := services.CallMethod("Get", class)
 			if result(err) == wbemNotFound {
-				return win32.ERROR_NOT_SUPPORTED // the class itself: a Windows without the feature
+				return win32.ERROR_NOT_SUPPORTED // the class itself is missing: a Windows without the feature
 			}
 			if err != nil {
 				return err
@@ -125,15 +126,15 @@ func (c *Client) CallClass(namespace, class, method string, in Parameters) (retu
 	return returned, err
 }
 
-// call is SWbemObject.ExecMethod_; an instance of the method's InParameters carries the in parameters, if there are any. It
-// says when it comes to the invocation.
+// call is SWbemObject.ExecMethod_; an instance of the method's InParameters carries the in parameters, if there are any.
+// It calls invoking just before the invocation.
 // https://learn.microsoft.com/windows/win32/wmisdk/swbemobject-execmethod-
 func call(object *ole.IDispatch, method string, in Parameters, invoking func()) (returned uint32, err error) {
 	if object == nil {
 		return 0, win32.ERROR_INVALID_DATA
 	}
 	arguments := []any{method}
-	if len(in) > 0 { // a method without any has no InParameters to make them from
+	if len(in) > 0 { // a method without parameters has no InParameters
 		parameters, err := inParameters(object, method)
 		if err != nil {
 			return 0, err
@@ -207,7 +208,7 @@ func callOn(v *ole.VARIANT, method string, arguments ...any) (*ole.VARIANT, erro
 	return object.CallMethod(method, arguments...)
 }
 
-// number is 0 for null. Another type than a number's is an error, as 0 often means success.
+// number returns 0 for null. A value that is not a number is an error, because 0 often means success.
 func number(v *ole.VARIANT) (uint32, error) {
 	switch v.VT {
 	case ole.VT_I1, ole.VT_UI1, ole.VT_I2, ole.VT_UI2, ole.VT_I4, ole.VT_UI4, ole.VT_INT, ole.VT_UINT:
@@ -218,5 +219,5 @@ func number(v *ole.VARIANT) (uint32, error) {
 	return 0, win32.ERROR_INVALID_DATA
 }
 
-// release lets go of what a VARIANT refers to, of which it is the only owner. That cannot fail for a VARIANT that is good.
+// release releases the object of a VARIANT, which is its only owner. That cannot fail for a valid VARIANT.
 func release(v *ole.VARIANT) { _ = v.Clear() }

@@ -13,14 +13,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// session is what one thread has of COM.
+// session is the COM state of one thread.
 type session struct {
 	unusable error                     // why the thread has no COM
 	services map[string]*ole.IDispatch // SWbemServices by namespace
 }
 
 // inNamespace runs f with a connection to a namespace. A cached connection that has died is replaced; f is repeated
-// only when it still may be.
+// only if repeatable allows it.
 func (s *session) inNamespace(namespace string, repeatable func() bool, f func(services *ole.IDispatch) error) error {
 	services, fresh, err := s.connect(namespace)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *session) inNamespace(namespace string, repeatable func() bool, f func(s
 	return failure(err)
 }
 
-// connect gives the connection to a namespace (SWbemLocator.ConnectServer).
+// connect returns the connection to a namespace (SWbemLocator.ConnectServer).
 // https://learn.microsoft.com/windows/win32/wmisdk/swbemlocator-connectserver
 func (s *session) connect(namespace string) (services *ole.IDispatch, fresh bool, err error) {
 	if s.unusable != nil {
@@ -64,7 +64,7 @@ func (s *session) connect(namespace string) (services *ole.IDispatch, fresh bool
 	if err != nil {
 		return nil, false, err
 	}
-	services = v.ToIDispatch() // the VARIANT's reference is the cache's from here on
+	services = v.ToIDispatch() // from here on, the cache owns the VARIANT's reference
 	if services == nil {
 		return nil, false, win32.ERROR_INVALID_DATA
 	}
@@ -72,7 +72,7 @@ func (s *session) connect(namespace string) (services *ole.IDispatch, fresh bool
 	return services, true, nil
 }
 
-// result is the HRESULT of an error of go-ole, 0 when it is none.
+// result returns the HRESULT of an error of go-ole, 0 for any other error.
 func result(err error) uint32 {
 	var e *ole.OleError
 	if !errors.As(err, &e) {
@@ -86,7 +86,7 @@ func result(err error) uint32 {
 	return uint32(e.Code())
 }
 
-// failure is the Win32 code of an error. What the provider says in words is left out: it may quote what it was given.
+// failure returns the Win32 code of an error. The provider's text is left out, because it may quote its input.
 func failure(err error) error {
 	var known win32.Errno
 	switch {

@@ -2,7 +2,7 @@
 
 //go:build ignore
 
-// Command extract prints what layout.c says, out of the object file that a compiler made of it.
+// Command extract prints the values of layout.c, which it reads from a compiled object file.
 package main
 
 import (
@@ -70,7 +70,7 @@ func run(object string) error {
 	return nil
 }
 
-// data is the content of the symbol's section from the symbol on. Pointers would be zero: nothing is relocated.
+// data returns the content of the symbol's section from the symbol on. Pointers in it are zero: nothing is relocated.
 func data(file *pe.File, symbol string) ([]byte, error) {
 	for _, s := range file.Symbols {
 		if s.Name != symbol || s.SectionNumber <= 0 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * iSCSI: mingw-w64's iscsidsc.h has other layouts than Microsoft's, and there is no iscsierr.h. What is declared here
- * follows the documentation's field lists, with natural alignment; structures have the documented names with X_ ahead.
- * Pointers are numbers here: what they point to is found by its address in the caller's buffer.
+ * iSCSI: the layouts in mingw-w64's iscsidsc.h differ from Microsoft's, and there is no iscsierr.h. The declarations here
+ * follow the documentation's field lists, with natural alignment; structures have the documented names prefixed with X_.
+ * Pointers are numbers here: their objects are found by their address in the caller's buffer.
  */
 
 /* ISCSI_STATUS_QUALIFIERS (iscsierr.h) */
@@ -157,7 +157,7 @@ const X_ISCSI_TARGET_PORTAL_INFOW golden_iscsi_target_portals[2] = {
     {.InitiatorPortNumber = ISCSI_ANY_INITIATOR_PORT, .Address = L"array.example", .Socket = 3260},
 };
 
-#define SESSIONS_BASE 0x00007FF612340000 /* where the caller's buffer lies */
+#define SESSIONS_BASE 0x00007FF612340000 /* the address of the caller's buffer */
 
 typedef struct {
     X_ISCSI_SESSION_INFOW Sessions[2];

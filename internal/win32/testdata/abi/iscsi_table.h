@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of iscsi.h goes into the table.
+ * The part of iscsi.h that goes into the table.
  */
 
 NUMBER(ISDSC_OPERATION_NOT_ALL_SUCCESS),

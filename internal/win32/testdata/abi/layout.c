@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a C compiler for Windows makes of the structures and constants in package win32.
+ * The layout that a C compiler for Windows gives the structures and constants in package win32.
  *
  * Nothing here runs. The program is compiled to an object file, and extract.go reads from that object the table
  * `golden` and the objects that it names, and prints them as text. make.sh does both.

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes testdata/golden/layout.txt, and the list of the structures that package winapi's tests look at, from layout.c with
-# two compilers, for x64 and for arm64, which must agree.
+# Makes testdata/golden/layout.txt, and the list of the structures for package winapi's tests, from layout.c with two
+# compilers, for x64 and for arm64, which must agree.
 #   make.sh           write the files
 #   make.sh --check   write nothing; fail if a file is not what would be written
-# Needs the Debian packages gcc-mingw-w64-x86-64 and clang. MINGW_INCLUDE: where the mingw-w64 headers are.
+# Needs the Debian packages gcc-mingw-w64-x86-64 and clang. MINGW_INCLUDE: the directory of the mingw-w64 headers.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -34,7 +34,7 @@ func (d DiskAPI) ListDiskIDs() (map[uint32]DiskIDs, error) {
 	return all, nil
 }
 
-// GetDiskNumberWithID returns the number of the disk whose page 83 identifier, as ListDiskIDs has it, is exactly that.
+// GetDiskNumberWithID returns the number of the disk with exactly this page 83 identifier, as ListDiskIDs returns it.
 func (d DiskAPI) GetDiskNumberWithID(page83ID string) (uint32, error) {
 	all, err := d.ListDiskIDs()
 	if err != nil {
@@ -48,7 +48,7 @@ func (d DiskAPI) GetDiskNumberWithID(page83ID string) (uint32, error) {
 	return 0, fmt.Errorf("no disk of this node has the page 83 identifier %q", page83ID)
 }
 
-// Rescan makes Windows look for disks that came, went or grew, and returns when it has.
+// Rescan makes Windows look for disks that came, went or grew, and returns when Windows has done so.
 func (d DiskAPI) Rescan() error {
 	_, err := call(d, diskv1.DiskClient.Rescan, &diskv1.RescanRequest{})
 	return err
@@ -60,13 +60,13 @@ func (d DiskAPI) GetDiskStats(diskNumber uint32) (int64, error) {
 	return r.GetTotalBytes(), err
 }
 
-// SetDiskState takes a disk online or offline. A disk that is in that state stays so.
+// SetDiskState brings a disk online or takes it offline. A disk that is already in that state stays so.
 func (d DiskAPI) SetDiskState(diskNumber uint32, isOnline bool) error {
 	_, err := call(d, diskv1.DiskClient.SetDiskState, &diskv1.SetDiskStateRequest{DiskNumber: diskNumber, IsOnline: isOnline})
 	return err
 }
 
-// GetDiskState tells whether a disk is online.
+// GetDiskState reports whether a disk is online.
 func (d DiskAPI) GetDiskState(diskNumber uint32) (bool, error) {
 	r, err := call(d, diskv1.DiskClient.GetDiskState, &diskv1.GetDiskStateRequest{DiskNumber: diskNumber})
 	return r.GetIsOnline(), err

@@ -12,27 +12,27 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
-// HostAPI is the disks of a machine. Disks are numbered as Windows does.
+// HostAPI gives access to the disks of a machine. Disk numbers are those of Windows.
 type HostAPI interface {
 	// ListDiskLocations returns the SCSI addresses of the disks that have one.
 	ListDiskLocations() (map[uint32]DiskLocation, error)
-	// IsDiskInitialized tells whether a disk has a partition table.
+	// IsDiskInitialized reports whether a disk has a partition table.
 	IsDiskInitialized(diskNumber uint32) (bool, error)
 	// InitializeDisk gives a blank disk a partition table.
 	InitializeDisk(diskNumber uint32) error
-	// BasicPartitionsExist tells whether a disk has a partition for data.
+	// BasicPartitionsExist reports whether a disk has a partition for data.
 	BasicPartitionsExist(diskNumber uint32) (bool, error)
 	// CreateBasicPartition makes one partition for data over the free space of a disk.
 	CreateBasicPartition(diskNumber uint32) error
-	// Rescan makes Windows look for disks that came, went or grew, and returns when it has.
+	// Rescan makes Windows look for disks that came, went or grew, and returns when Windows has done so.
 	Rescan() error
 	// ListDiskIDs returns the identities of all disks.
 	ListDiskIDs() (map[uint32]DiskIDs, error)
 	// GetDiskStats returns the size of a disk in bytes.
 	GetDiskStats(diskNumber uint32) (int64, error)
-	// SetDiskState takes a disk online or offline.
+	// SetDiskState brings a disk online or takes it offline.
 	SetDiskState(diskNumber uint32, isOnline bool) error
-	// GetDiskState tells whether a disk is online.
+	// GetDiskState reports whether a disk is online.
 	GetDiskState(diskNumber uint32) (bool, error)
 }
 
@@ -57,16 +57,16 @@ type DiskAPI struct {
 	at machine.Place
 }
 
-// New is the machine that the process runs on, which has to be a Windows node. All calls fail off Windows.
+// New returns the machine that the process runs on, which must be a Windows node. Off Windows, all calls fail.
 func New() DiskAPI { return DiskAPI{} }
 
-// Over is the node of a client: an emulated one, one that inprocess.Open opened with options, or the agent's.
+// Over returns the node of a client: an emulated node, one that inprocess.Open opened with options, or the agent's.
 func Over(client *csiproxy.Client) DiskAPI { return DiskAPI{machine.At(client)} }
 
-// WithContext is the same machine for calls that end with a context.
+// WithContext returns the same machine for calls that end with a context.
 func (d DiskAPI) WithContext(ctx context.Context) DiskAPI { return DiskAPI{d.at.Within(ctx)} }
 
-// call makes a call of the API's disk group.
+// call makes a call to the API's disk group.
 func call[Q, R any](d DiskAPI, method func(diskv1.DiskClient, context.Context, *Q, ...grpc.CallOption) (*R, error), request *Q) (*R, error) {
 	ctx, client, err := d.at.Client()
 	if err != nil {

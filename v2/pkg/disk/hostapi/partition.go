@@ -11,10 +11,10 @@ import (
 )
 
 // The node partitions a disk in one operation, under one lock. The steps of the interface are that operation too, so
-// that a driver that makes them by itself gets there, and nothing is ever partitioned over.
+// that a driver that takes them one by one succeeds, and no disk is ever overwritten.
 
 // PartitionDisk makes a disk ready for one data volume: a partition table, and one partition over the free space. A disk
-// with a partition is left alone, and one that holds anything else is refused. A blank one is brought online.
+// with a partition is left alone, and one that holds anything else is refused. A blank disk is brought online.
 func (d DiskAPI) PartitionDisk(diskNumber uint32) error {
 	_, err := call(d, diskv1.DiskClient.PartitionDisk, &diskv1.PartitionDiskRequest{DiskNumber: diskNumber})
 	return err
@@ -32,21 +32,19 @@ const (
 	reasonNoData = "NO_DATA_PARTITION"
 )
 
-// IsDiskInitialized tells whether a disk has a partition table. While the disk is offline that is not known, and an
-// error.
+// IsDiskInitialized reports whether a disk has a partition table. For an offline disk that is unknown, and an error.
 func (d DiskAPI) IsDiskInitialized(diskNumber uint32) (bool, error) {
 	reason, err := d.noVolumes(diskNumber)
 	return err == nil && reason != reasonRaw, err
 }
 
-// BasicPartitionsExist tells whether a disk has a data partition. While the disk is offline that is not known, and an
-// error.
+// BasicPartitionsExist reports whether a disk has a data partition. For an offline disk that is unknown, and an error.
 func (d DiskAPI) BasicPartitionsExist(diskNumber uint32) (bool, error) {
 	reason, err := d.noVolumes(diskNumber)
 	return err == nil && reason == "", err
 }
 
-// noVolumes tells why a disk has no volumes: it is raw, or has no data partition; "" when it has some.
+// noVolumes returns the reason why a disk has no volumes: it is raw, or has no data partition; "" if it has volumes.
 func (d DiskAPI) noVolumes(diskNumber uint32) (reason string, err error) {
 	ctx, client, err := d.at.Client()
 	if err != nil {

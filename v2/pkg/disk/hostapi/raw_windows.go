@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// The methods of this file take handles and device paths of the machine that the process runs on, which other systems
-// than Windows do not have.
+// The methods of this file take handles and device paths of the machine that the process runs on; these exist only on
+// Windows.
 
 // GetDiskNumber returns the number of the disk that a handle is open on.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_storage_get_device_number
@@ -26,7 +26,7 @@ func (DiskAPI) GetDiskNumber(disk syscall.Handle) (uint32, error) {
 	return number.DeviceNumber, err
 }
 
-// GetDiskPage83ID returns the page 83 identifier, as ListDiskIDs has it, of the disk that a handle is open on.
+// GetDiskPage83ID returns the page 83 identifier, as in ListDiskIDs, of the disk that a handle is open on.
 func (d DiskAPI) GetDiskPage83ID(disk syscall.Handle) (string, error) {
 	number, err := d.GetDiskNumber(disk)
 	if err != nil {

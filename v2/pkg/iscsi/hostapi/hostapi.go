@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
-// HostAPI is the iSCSI initiator of a machine.
+// HostAPI gives access to the iSCSI initiator of a machine.
 type HostAPI interface {
 	// AddTargetPortal registers a portal.
 	AddTargetPortal(portal *TargetPortal) error
@@ -22,7 +22,7 @@ type HostAPI interface {
 	DiscoverTargetPortal(portal *TargetPortal) ([]string, error)
 	// ListTargetPortals returns the registered portals.
 	ListTargetPortals() ([]TargetPortal, error)
-	// RemoveTargetPortal takes a portal from the registered ones.
+	// RemoveTargetPortal forgets a registered portal.
 	RemoveTargetPortal(portal *TargetPortal) error
 	// ConnectTarget logs in to a target. The kinds of authentication are NONE, ONEWAYCHAP and MUTUALCHAP.
 	ConnectTarget(portal *TargetPortal, iqn string, authType string,
@@ -48,16 +48,16 @@ type ISCSIAPI struct {
 	at machine.Place
 }
 
-// New is the machine that the process runs on, which has to be a Windows node. All calls fail off Windows.
+// New returns the machine that the process runs on, which must be a Windows node. Off Windows, all calls fail.
 func New() HostAPI { return ISCSIAPI{} }
 
-// Over is the node of a client: an emulated one, one that inprocess.Open opened with options, or the agent's.
+// Over returns the node of a client: an emulated node, one that inprocess.Open opened with options, or the agent's.
 func Over(client *csiproxy.Client) ISCSIAPI { return ISCSIAPI{machine.At(client)} }
 
-// WithContext is the same machine for calls that end with a context.
+// WithContext returns the same machine for calls that end with a context.
 func (i ISCSIAPI) WithContext(ctx context.Context) ISCSIAPI { return ISCSIAPI{i.at.Within(ctx)} }
 
-// call makes a call of the API's iscsi group.
+// call makes a call to the API's iscsi group.
 func call[Q, R any](i ISCSIAPI, method func(iscsiv1alpha2.IscsiClient, context.Context, *Q, ...grpc.CallOption) (*R, error), request *Q) (*R, error) {
 	ctx, client, err := i.at.Client()
 	if err != nil {
@@ -66,7 +66,7 @@ func call[Q, R any](i ISCSIAPI, method func(iscsiv1alpha2.IscsiClient, context.C
 	return method(client.ISCSI, ctx, request)
 }
 
-// wire is the portal as the API has it; the node refuses one that is missing.
+// wire returns the portal in the API's form; the node refuses a missing portal.
 func (p *TargetPortal) wire() *iscsiv1alpha2.TargetPortal {
 	if p == nil {
 		return nil
@@ -74,7 +74,7 @@ func (p *TargetPortal) wire() *iscsiv1alpha2.TargetPortal {
 	return &iscsiv1alpha2.TargetPortal{TargetAddress: p.Address, TargetPort: p.Port}
 }
 
-// authType is the kind of authentication of a name.
+// authType returns the kind of authentication for a name.
 func authType(name string) (iscsiv1alpha2.AuthenticationType, error) {
 	switch name {
 	case "NONE":
@@ -86,6 +86,6 @@ func authType(name string) (iscsiv1alpha2.AuthenticationType, error) {
 	}
 	return 0, &csiproxy.Error{
 		Group: "iscsi", Method: "ConnectTarget", Code: codes.InvalidArgument, Reason: "INVALID_AUTHENTICATION",
-		Message: fmt.Sprintf("%q is no kind of authentication; NONE, ONEWAYCHAP and MUTUALCHAP are", name),
+		Message: fmt.Sprintf("%q is not a kind of authentication; use NONE, ONEWAYCHAP or MUTUALCHAP", name),
 	}
 }

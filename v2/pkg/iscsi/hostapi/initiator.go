@@ -4,7 +4,7 @@ package hostapi
 
 import iscsiv1alpha2 "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 
-// AddTargetPortal registers a portal. One that is registered is success.
+// AddTargetPortal registers a portal. A portal that is already registered is success.
 func (i ISCSIAPI) AddTargetPortal(portal *TargetPortal) error {
 	_, err := call(i, iscsiv1alpha2.IscsiClient.AddTargetPortal, &iscsiv1alpha2.AddTargetPortalRequest{TargetPortal: portal.wire()})
 	return err
@@ -29,13 +29,13 @@ func (i ISCSIAPI) ListTargetPortals() ([]TargetPortal, error) {
 	return portals, nil
 }
 
-// RemoveTargetPortal takes a portal from the registered ones. One that is not among them is success.
+// RemoveTargetPortal forgets a registered portal. A portal that is not registered is success.
 func (i ISCSIAPI) RemoveTargetPortal(portal *TargetPortal) error {
 	_, err := call(i, iscsiv1alpha2.IscsiClient.RemoveTargetPortal, &iscsiv1alpha2.RemoveTargetPortalRequest{TargetPortal: portal.wire()})
 	return err
 }
 
-// ConnectTarget logs in to a target. A session that there is already is success. The kinds of authentication are NONE,
+// ConnectTarget logs in to a target. An existing session is success. The kinds of authentication are NONE,
 // ONEWAYCHAP and MUTUALCHAP.
 func (i ISCSIAPI) ConnectTarget(portal *TargetPortal, iqn string, auth string, chapUser string, chapSecret string) error {
 	kind, err := authType(auth)

@@ -12,19 +12,19 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
-// HostAPI is the services and firmware of a machine.
+// HostAPI gives access to the services and firmware of a machine.
 type HostAPI interface {
-	// GetBIOSSerialNumber returns the serial number that the firmware tells.
+	// GetBIOSSerialNumber returns the serial number that the firmware reports.
 	GetBIOSSerialNumber() (string, error)
-	// GetService returns what is known of a service.
+	// GetService returns the configuration and the state of a service.
 	GetService(name string) (*ServiceInfo, error)
-	// StartService starts a service and waits until it runs.
+	// StartService starts a service and waits until it is running.
 	StartService(name string) error
-	// StopService stops a service and waits until it has stopped; by force also those that depend on it.
+	// StopService stops a service and waits until it has stopped; with force, also those that depend on it.
 	StopService(name string, force bool) error
 }
 
-// ServiceInfo is what is known of a service. The numbers are those of package system's Startype and ServiceStatus.
+// ServiceInfo is the configuration and the state of a service. The numbers are those of package system's Startype and ServiceStatus.
 type ServiceInfo struct {
 	DisplayName string `json:"DisplayName"`
 	StartType   uint32 `json:"StartType"`
@@ -37,16 +37,16 @@ type SystemAPI struct {
 	at machine.Place
 }
 
-// New is the machine that the process runs on, which has to be a Windows node. All calls fail off Windows.
+// New returns the machine that the process runs on, which must be a Windows node. Off Windows, all calls fail.
 func New() HostAPI { return SystemAPI{} }
 
-// Over is the node of a client: an emulated one, one that inprocess.Open opened with options, or the agent's.
+// Over returns the node of a client: an emulated node, one that inprocess.Open opened with options, or the agent's.
 func Over(client *csiproxy.Client) SystemAPI { return SystemAPI{machine.At(client)} }
 
-// WithContext is the same machine for calls that end with a context.
+// WithContext returns the same machine for calls that end with a context.
 func (s SystemAPI) WithContext(ctx context.Context) SystemAPI { return SystemAPI{s.at.Within(ctx)} }
 
-// call makes a call of the API's system group.
+// call makes a call to the API's system group.
 func call[Q, R any](s SystemAPI, method func(systemv1alpha1.SystemClient, context.Context, *Q, ...grpc.CallOption) (*R, error), request *Q) (*R, error) {
 	ctx, client, err := s.at.Client()
 	if err != nil {
@@ -55,13 +55,13 @@ func call[Q, R any](s SystemAPI, method func(systemv1alpha1.SystemClient, contex
 	return method(client.System, ctx, request)
 }
 
-// GetBIOSSerialNumber returns the serial number that the firmware tells.
+// GetBIOSSerialNumber returns the serial number that the firmware reports.
 func (s SystemAPI) GetBIOSSerialNumber() (string, error) {
 	r, err := call(s, systemv1alpha1.SystemClient.GetBIOSSerialNumber, &systemv1alpha1.GetBIOSSerialNumberRequest{})
 	return r.GetSerialNumber(), err
 }
 
-// GetService returns what is known of a service.
+// GetService returns the configuration and the state of a service.
 func (s SystemAPI) GetService(name string) (*ServiceInfo, error) {
 	r, err := call(s, systemv1alpha1.SystemClient.GetService, &systemv1alpha1.GetServiceRequest{Name: name})
 	if err != nil {
@@ -70,13 +70,13 @@ func (s SystemAPI) GetService(name string) (*ServiceInfo, error) {
 	return &ServiceInfo{DisplayName: r.GetDisplayName(), StartType: uint32(r.GetStartType()), Status: uint32(r.GetStatus())}, nil
 }
 
-// StartService starts a service and waits until it runs, at most 30 seconds. One that runs is success.
+// StartService starts a service and waits up to 30 seconds until it is running. A running service is success.
 func (s SystemAPI) StartService(name string) error {
 	_, err := call(s, systemv1alpha1.SystemClient.StartService, &systemv1alpha1.StartServiceRequest{Name: name})
 	return err
 }
 
-// StopService stops a service and waits until it has stopped, at most 30 seconds. One that is stopped is success. By
+// StopService stops a service and waits up to 30 seconds until it has stopped. A stopped service is success. With
 // force, running services that depend on it are stopped first; otherwise they are an error.
 func (s SystemAPI) StopService(name string, force bool) error {
 	_, err := call(s, systemv1alpha1.SystemClient.StopService, &systemv1alpha1.StopServiceRequest{Name: name, Force: force})

@@ -13,17 +13,17 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
-// HostAPI is the volumes of a machine. A volume's id is its volume name, \\?\Volume{GUID}\.
+// HostAPI gives access to the volumes of a machine. A volume's id is its volume name, \\?\Volume{GUID}\.
 type HostAPI interface {
 	// ListVolumesOnDisk returns the volumes of a disk, or of one of its partitions; partition 0 means all.
 	ListVolumesOnDisk(diskNumber uint32, partitionNumber uint32) (volumeIDs []string, err error)
 	// MountVolume mounts a volume at a directory.
 	MountVolume(volumeID, targetPath string) error
-	// UnmountVolume writes what is cached and takes a volume from a directory.
+	// UnmountVolume flushes a volume and unmounts it from a directory.
 	UnmountVolume(volumeID, targetPath string) error
-	// IsVolumeFormatted tells whether a volume has a file system.
+	// IsVolumeFormatted reports whether a volume has a file system.
 	IsVolumeFormatted(volumeID string) (bool, error)
-	// FormatVolume gives a volume an NTFS file system.
+	// FormatVolume makes an NTFS file system on a volume.
 	FormatVolume(volumeID string) error
 	// ResizeVolume makes a volume larger, to a size in bytes; 0 means as large as its disk allows.
 	ResizeVolume(volumeID string, sizeBytes int64) error
@@ -33,9 +33,9 @@ type HostAPI interface {
 	GetDiskNumberFromVolumeID(volumeID string) (uint32, error)
 	// GetVolumeIDFromTargetPath returns the volume that is mounted at a directory, or where links lead to.
 	GetVolumeIDFromTargetPath(targetPath string) (string, error)
-	// WriteVolumeCache writes what is cached of a volume.
+	// WriteVolumeCache writes the cached data of a volume to its disk.
 	WriteVolumeCache(volumeID string) error
-	// GetClosestVolumeIDFromTargetPath returns the volume that a path is in.
+	// GetClosestVolumeIDFromTargetPath returns the volume that holds a path.
 	GetClosestVolumeIDFromTargetPath(targetPath string) (string, error)
 }
 
@@ -48,16 +48,16 @@ type VolumeAPI struct {
 	at machine.Place
 }
 
-// New is the machine that the process runs on, which has to be a Windows node. All calls fail off Windows.
+// New returns the machine that the process runs on, which must be a Windows node. Off Windows, all calls fail.
 func New() HostAPI { return VolumeAPI{} }
 
-// Over is the node of a client: an emulated one, one that inprocess.Open opened with options, or the agent's.
+// Over returns the node of a client: an emulated node, one that inprocess.Open opened with options, or the agent's.
 func Over(client *csiproxy.Client) VolumeAPI { return VolumeAPI{machine.At(client)} }
 
-// WithContext is the same machine for calls that end with a context.
+// WithContext returns the same machine for calls that end with a context.
 func (v VolumeAPI) WithContext(ctx context.Context) VolumeAPI { return VolumeAPI{v.at.Within(ctx)} }
 
-// call makes a call of the API's volume group.
+// call makes a call to the API's volume group.
 func call[Q, R any](v VolumeAPI, method func(volumev2alpha1.VolumeClient, context.Context, *Q, ...grpc.CallOption) (*R, error), request *Q) (*R, error) {
 	ctx, client, err := v.at.Client()
 	if err != nil {

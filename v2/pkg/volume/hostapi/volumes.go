@@ -11,35 +11,35 @@ func (v VolumeAPI) ListVolumesOnDisk(diskNumber uint32, partitionNumber uint32) 
 	return r.GetVolumeIds(), err
 }
 
-// MountVolume mounts a volume at a directory, which is made when it is missing. The same volume there is success;
+// MountVolume mounts a volume at a directory, which it makes if it is missing. The same volume there is success;
 // another one, a link or a directory with content is an error.
 func (v VolumeAPI) MountVolume(volumeID, targetPath string) error {
 	_, err := call(v, volumev2alpha1.VolumeClient.MountVolume, &volumev2alpha1.MountVolumeRequest{VolumeId: volumeID, TargetPath: targetPath})
 	return err
 }
 
-// UnmountVolume writes what is cached and takes a volume from a directory, which stays. Nothing there is success,
-// another volume an error.
+// UnmountVolume flushes a volume and unmounts it from a directory, which stays. If nothing is mounted there, that is
+// success; another volume is an error.
 func (v VolumeAPI) UnmountVolume(volumeID, targetPath string) error {
 	_, err := call(v, volumev2alpha1.VolumeClient.UnmountVolume, &volumev2alpha1.UnmountVolumeRequest{VolumeId: volumeID, TargetPath: targetPath})
 	return err
 }
 
-// IsVolumeFormatted tells whether Windows recognises a file system on a volume.
+// IsVolumeFormatted reports whether Windows recognises a file system on a volume.
 func (v VolumeAPI) IsVolumeFormatted(volumeID string) (bool, error) {
 	r, err := call(v, volumev2alpha1.VolumeClient.IsVolumeFormatted, &volumev2alpha1.IsVolumeFormattedRequest{VolumeId: volumeID})
 	return r.GetFormatted(), err
 }
 
-// FormatVolume gives a blank volume an NTFS file system. One that has it is left alone, and one that holds anything else
-// is refused.
+// FormatVolume makes an NTFS file system on a blank volume. A volume that has one is left alone, and one that holds
+// anything else is refused.
 func (v VolumeAPI) FormatVolume(volumeID string) error {
 	_, err := call(v, volumev2alpha1.VolumeClient.FormatVolume, &volumev2alpha1.FormatVolumeRequest{VolumeId: volumeID})
 	return err
 }
 
-// ResizeVolume makes a volume and its file system larger, to a size in bytes; 0 means as large as its disk allows. A
-// volume is never made smaller: it stays as it is.
+// ResizeVolume grows a volume and its file system to a size in bytes; 0 means as large as its disk allows. It never
+// makes a volume smaller.
 func (v VolumeAPI) ResizeVolume(volumeID string, sizeBytes int64) error {
 	_, err := call(v, volumev2alpha1.VolumeClient.ResizeVolume, &volumev2alpha1.ResizeVolumeRequest{VolumeId: volumeID, SizeBytes: sizeBytes})
 	return err
@@ -57,20 +57,20 @@ func (v VolumeAPI) GetDiskNumberFromVolumeID(volumeID string) (uint32, error) {
 	return r.GetDiskNumber(), err
 }
 
-// GetVolumeIDFromTargetPath returns the volume that is mounted at a directory, or at the one that links lead to. It is
-// csiproxy.ErrNotMounted when none is.
+// GetVolumeIDFromTargetPath returns the volume that is mounted at a directory, or at the one that links lead to. If none
+// is, the error is csiproxy.ErrNotMounted.
 func (v VolumeAPI) GetVolumeIDFromTargetPath(targetPath string) (string, error) {
 	r, err := call(v, volumev2alpha1.VolumeClient.GetVolumeIDFromTargetPath, &volumev2alpha1.GetVolumeIDFromTargetPathRequest{TargetPath: targetPath})
 	return r.GetVolumeId(), err
 }
 
-// WriteVolumeCache writes what is cached of a volume.
+// WriteVolumeCache writes the cached data of a volume to its disk.
 func (v VolumeAPI) WriteVolumeCache(volumeID string) error {
 	_, err := call(v, volumev2alpha1.VolumeClient.WriteVolumeCache, &volumev2alpha1.WriteVolumeCacheRequest{VolumeId: volumeID})
 	return err
 }
 
-// GetClosestVolumeIDFromTargetPath returns the volume that a path is in: mounted there, or at a directory above.
+// GetClosestVolumeIDFromTargetPath returns the volume that holds a path: mounted there, or at a directory above.
 func (v VolumeAPI) GetClosestVolumeIDFromTargetPath(targetPath string) (string, error) {
 	r, err := call(v, volumev2alpha1.VolumeClient.GetClosestVolumeIDFromTargetPath, &volumev2alpha1.GetClosestVolumeIDFromTargetPathRequest{TargetPath: targetPath})
 	return r.GetVolumeId(), err
