@@ -29,8 +29,8 @@ import (
 
 //go:generate env GOWORK=off go -C ../../client/versions/testdata/addition tool -modfile=../../../../tools/buf/go.mod buf generate
 
-// TestAddedVersionIsServed serves the version v9 of docs/adding-a-version.md on a socket: its rows are all that the
-// agent needs.
+// TestAddedVersionIsServed serves the version v9 of docs/adding-a-version.md on a socket: the agent needs nothing but its
+// rows.
 func TestAddedVersionIsServed(t *testing.T) {
 	var got hub.SetDiskStateRequest
 	methods := []server.Method{
@@ -58,11 +58,11 @@ func TestAddedVersionIsServed(t *testing.T) {
 		t.Errorf("SetAttachState: %v", err)
 	}
 	if diff := cmp.Diff(&got, &hub.SetDiskStateRequest{DiskNumber: 7, IsOnline: true}, protocmp.Transform()); diff != "" {
-		t.Errorf("what came to the hub (-got +want):\n%s", diff)
+		t.Errorf("the hub's requests (-got +want):\n%s", diff)
 	}
 	_, err = client.SetAttachState(t.Context(), &v9.SetAttachStateRequest{DiskID: "seven"})
 	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), `diskID "seven"`) {
-		t.Errorf("SetAttachState of no number: got %v, want InvalidArgument that names it", err)
+		t.Errorf("SetAttachState without a number: got %v, want InvalidArgument that names the field", err)
 	}
 	if _, err := hub.NewDiskClient(conn).GetDiskStats(t.Context(), &hub.GetDiskStatsRequest{}); status.Code(err) != codes.Unimplemented {
 		t.Errorf("the hub's own method: got %v, want Unimplemented at the endpoint of v9", err)
@@ -78,7 +78,7 @@ func diskGroup(t *testing.T) versions.Group {
 	return groups[slices.IndexFunc(groups, func(g versions.Group) bool { return g.Name == "disk" })]
 }
 
-// mappingOf is the mapping of a released method, which serves every version with the same messages.
+// mappingOf returns the mapping of a released method, which serves every version with the same messages.
 func mappingOf(t *testing.T, g versions.Group, version, method string) *versions.Mapping {
 	t.Helper()
 	routes := g.Of(version)

@@ -60,7 +60,7 @@ func iscsiMethods(iscsi *node.ISCSI) []server.Method {
 	}
 }
 
-// portal is the portal of a request. A missing one is the zero value, which the node refuses.
+// portal returns the portal of a request. A missing one is the zero value, which the node refuses.
 func portal(r interface{ GetTargetPortal() *api.TargetPortal }) node.TargetPortal {
 	p := r.GetTargetPortal()
 	return node.TargetPortal{Address: p.GetTargetAddress(), Port: p.GetTargetPort()}

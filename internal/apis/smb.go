@@ -15,7 +15,7 @@ func smbMethods(shares *node.SMB) []server.Method {
 	return []server.Method{
 		server.Unary("NewSmbGlobalMapping", server.LimitWrite, func(ctx context.Context, r *api.NewSmbGlobalMappingRequest) (*api.NewSmbGlobalMappingResponse, error) {
 			password := node.Secret(r.GetPassword())
-			r.Password = "" // the request itself cannot be wiped; let it at least not live on
+			r.Password = "" // its memory cannot be wiped, but nothing refers to it any more
 			err := shares.NewSMBGlobalMapping(ctx, r.GetRemotePath(), r.GetLocalPath(), r.GetUsername(), password)
 			return &api.NewSmbGlobalMappingResponse{}, err
 		}),

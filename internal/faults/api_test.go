@@ -186,7 +186,7 @@ func TestDelayText(t *testing.T) {
 	}
 }
 
-// The delays are spread between their ends, none is outside.
+// The delays are spread between their ends, and none lies outside.
 func TestDelaysAreSpread(t *testing.T) {
 	const calls = 2000
 	for text, share := range map[string]map[time.Duration]float64{ // which part is not longer
@@ -201,7 +201,7 @@ func TestDelaysAreSpread(t *testing.T) {
 			add(t, s, faults.Fault{Method: "*", Delay: delay})
 			counts := map[time.Duration]int{}
 			for range calls {
-				begin := time.Now() // the bubble's clock: it goes on by the delay and nothing else
+				begin := time.Now() // the bubble's clock: only the delay moves it
 				around(t.Context(), s, rescan, nil)
 				for limit := range share {
 					if time.Since(begin) <= limit {
@@ -229,7 +229,7 @@ func FuzzParseDelay(f *testing.F) {
 		}
 		s := apiSet(nil)
 		if _, _, err := s.Add(faults.Fault{Method: "*", Delay: d}); err != nil {
-			t.Errorf("%q is read as a delay that cannot be: %v", text, err)
+			t.Errorf("%q is read as an impossible delay: %v", text, err)
 		}
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holdName makes renaming the file fail until release is called. Root may rename in a read-only directory, so that the
-// directory is an append-only one where that can be.
+// holdName makes renaming the file fail until release is called. Root may rename in a read-only directory, so the
+// directory is made append-only where that is possible.
 func holdName(t *testing.T, path string) (release func()) {
 	t.Helper()
 	dir := filepath.Dir(path)

@@ -32,7 +32,7 @@ func (s *subject) set(f func()) {
 	f()
 }
 
-// serve serves the health of the subject, and returns what gets a path.
+// serve serves the health of the subject, and returns a function that gets a path.
 func (s *subject) serve(t *testing.T) func(path string) (code int, text string) {
 	t.Helper()
 	logger := funcr.New(func(_, line string) { s.set(func() { s.log = append(s.log, line) }) }, funcr.Options{})
@@ -98,7 +98,7 @@ func TestHealth(t *testing.T) {
 	})
 }
 
-// A node that was never there is not ready either, and its scrape comes.
+// A node that was never there is not ready either, and can still be scraped.
 func TestNoNode(t *testing.T) {
 	s := &subject{}
 	get := s.serve(t)

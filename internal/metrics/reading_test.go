@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// However many ask, one reads; what it read counts for a while, a failure too.
+// However many ask, one reads. The value is reused for a while, even if it is a failure.
 func TestReadingIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads, failure := 0, error(nil)
@@ -31,7 +31,7 @@ func TestReadingIsShared(t *testing.T) {
 		all.Wait()
 		time.Sleep(4 * time.Second)
 		if value, _, _ := r.get(t.Context()); value != 1 {
-			t.Errorf("what is fresh was read again: %d", value)
+			t.Errorf("a fresh value was read again: %d", value)
 		}
 		time.Sleep(time.Second)
 		failure = errors.New("no")
@@ -43,8 +43,8 @@ func TestReadingIsShared(t *testing.T) {
 	})
 }
 
-// A read that hangs costs one caller the patience and later ones nothing, no second one is begun beside it, and when it
-// ends everybody has what it read.
+// A read that hangs costs one caller the patience and later ones nothing. No second read begins beside it, and when it
+// ends everybody gets its value.
 func TestReadingThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads, proceed := 0, make(chan struct{})
@@ -56,7 +56,7 @@ func TestReadingThatHangs(t *testing.T) {
 		hasty, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, late, _ := r.get(hasty); !late {
-			t.Error("who hung up got an answer")
+			t.Error("a caller that hung up got an answer")
 		}
 		for i, want := range []time.Duration{time.Second, 0, 0} {
 			begin := time.Now()
