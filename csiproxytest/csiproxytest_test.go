@@ -44,7 +44,7 @@ func (r *recorder) Errorf(format string, args ...any) { r.failed = true; r.Logf(
 func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...); panic(r) }
 func (r *recorder) Fatal(args ...any)                 { r.Fatalf("%s", fmt.Sprint(args...)) }
 
-// run runs what is a test's function and returns its log.
+// run runs a test function and returns its log.
 func run(t *testing.T, test func(t testing.TB)) (log string, failed bool) {
 	t.Helper()
 	r := &recorder{TB: t}
@@ -91,7 +91,7 @@ func TestFailedTestShowsTheJournal(t *testing.T) {
 	}
 }
 
-// Where an old version has other messages than the newest, the journal has those that were sent.
+// If an old version has other messages than the newest, the journal has those that were sent.
 func TestJournalHasOldRequests(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	files := csiproxytest.Client(t, n, oldgroup.NewClientWithPipePath)
@@ -99,7 +99,7 @@ func TestJournalHasOldRequests(t *testing.T) {
 	if status.Code(err) != codes.NotFound {
 		t.Fatalf("got %v, want NotFound", err)
 	}
-	// The call is written down before it is answered, so it is there.
+	// The call is recorded before it is answered, so it is there.
 	if want, got := `"context":"POD"`, n.JournalText(); !strings.Contains(got, want) {
 		t.Errorf("no %s in\n%s", want, got)
 	}
@@ -206,7 +206,7 @@ func TestSetenv(t *testing.T) {
 		t.Error(err)
 	}
 	if !slices.ContainsFunc(n.Tree().GetDisks(), func(d *admin.Disk) bool { return d.GetSizeBytes() == 7<<30 }) {
-		t.Errorf("the node is not the scenario's: %v", n.Tree())
+		t.Errorf("the node is not that of the scenario: %v", n.Tree())
 	}
 }
 
