@@ -17,7 +17,7 @@ import (
 
 const (
 	probePatience = 750 * time.Millisecond // how long a health check waits for Windows: kubelet waits a second
-	probeFresh    = 5 * time.Second        // how long an answer is reused, so that a storm of checks does not become one of kernel calls
+	probeFresh    = 5 * time.Second        // how long an answer is reused: a storm of checks asks Windows no more often
 )
 
 // health is the health of the agent, for probes and as metrics.

@@ -11,7 +11,7 @@ import (
 
 var errDied = errors.New("the process died here")
 
-// mortal gives the hook that lets a process live for so many changes; every later one fails.
+// mortal is a hook that lets the process live for a number of changes; every later one fails.
 type mortal struct{ left int }
 
 func (m *mortal) before(string) error {
@@ -73,7 +73,7 @@ func TestEveryChangeSurvivesDeathAtEveryStep(t *testing.T) {
 	}
 }
 
-// One step that fails, while the process lives on, leaves the node whole as well: also before the next start.
+// One step that fails, while the process lives on, leaves the node intact as well, even before the next start.
 func TestEveryChangeSurvivesAFailedStep(t *testing.T) {
 	for _, c := range crashCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,9 +91,9 @@ func TestEveryChangeSurvivesAFailedStep(t *testing.T) {
 				err := c.change(n)
 				done = failing > 0
 				if !done && err == nil {
-					t.Fatalf("step %d failed, and nobody said so", steps)
+					t.Fatalf("step %d failed, and the change reported success", steps)
 				}
-				// A record of a mount point, or an image, that could not be put away is at the next start.
+				// A record of a mount point, or an image, that could not be removed is removed at the next start.
 				if c.name != "unmount" && c.name != "detach" {
 					c.check(t, n)
 				}
@@ -112,7 +112,7 @@ func TestEveryChangeSurvivesAFailedStep(t *testing.T) {
 	}
 }
 
-// checkImages lets sgdisk look at every disk that has a GPT.
+// checkImages makes sgdisk check every disk that has a GPT.
 func checkImages(t *testing.T, n *Node) {
 	t.Helper()
 	for _, d := range n.diskList() {

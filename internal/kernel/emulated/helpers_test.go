@@ -13,7 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// openNode starts a node that ends with the test.
+// openNode opens a node that is closed when the test ends.
 func openNode(t *testing.T, dir string, o Options) *Node {
 	t.Helper()
 	o.NoSync = true
@@ -34,7 +34,7 @@ func newNode(t *testing.T, edit func(*Switches)) *Node {
 	return openNode(t, t.TempDir(), Options{Switches: &s})
 }
 
-// wantCode checks that an error is a kernel.Error with the code; 0 wants no error.
+// wantCode checks that an error is a kernel.Error with the code; 0: no error.
 func wantCode(t *testing.T, what string, err error, want win32.Errno) {
 	t.Helper()
 	if want == 0 {
@@ -102,14 +102,14 @@ func formatted(t *testing.T, n *Node, disk string) string {
 
 const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
 
-// how is an OpenHow that shares everything.
+// how returns an OpenHow that shares everything.
 func how(access, disposition, options uint32) kernel.OpenHow {
 	return kernel.OpenHow{Access: access, Share: shareAll, Disposition: disposition, Options: options}
 }
 
 const anyRight = win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES | win32.FILE_WRITE_ATTRIBUTES | win32.DELETE
 
-// mkdir makes a directory, parents included, and returns its path with \\?\ ahead.
+// mkdir makes a directory with its parents, and returns its path with the prefix \\?\.
 func mkdir(t *testing.T, n *Node, path string) string {
 	t.Helper()
 	at := `\\?\` + path[:3]
@@ -133,7 +133,7 @@ func openFile(t *testing.T, n *Node, path string, h kernel.OpenHow) kernel.Handl
 	return f
 }
 
-// link makes a directory a reparse point.
+// link turns a directory into a reparse point.
 func link(t *testing.T, n *Node, path string, r win32.ReparsePoint) {
 	t.Helper()
 	f := openFile(t, n, mkdir(t, n, path), how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))

@@ -66,7 +66,7 @@ func TestLongOutageTakesTheDisks(t *testing.T) {
 	}
 }
 
-// What the clock brings by itself is there when somebody looks, without anybody setting it.
+// An outage that the clock ends by itself has its effect when somebody looks, without SetClock.
 func TestOutageEndsByItself(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{})
 	discovered(t, n)

@@ -68,7 +68,7 @@ func devicesNow(t *testing.T, n *Node, session win32.ISCSIUniqueID) []win32.ISCS
 	return devices
 }
 
-// sessionAndDisk tells whether there is a session, and checks that there is a disk if and only if there is one.
+// sessionAndDisk reports whether there is a session, and checks that there is a disk if and only if there is one.
 func sessionAndDisk(t *testing.T, n *Node) bool {
 	t.Helper()
 	sessions := sessionsNow(t, n)
@@ -172,7 +172,7 @@ func TestISCSIBusyDisk(t *testing.T) {
 	must(t, n.DeleteVolumeMountPoint(crashDir+`\`))
 	busy("an open file")
 	must(t, f.Close())
-	must(t, n.SetVolumeMountPoint(`X:\`, name)) // that alone keeps nothing
+	must(t, n.SetVolumeMountPoint(`X:\`, name)) // a letter alone does not keep the session
 	must(t, n.LogoutISCSITarget(id))
 
 	// The volume and its files are there at the next login, under the letter that it had.
@@ -182,7 +182,7 @@ func TestISCSIBusyDisk(t *testing.T) {
 	}
 }
 
-// TestISCSIKeeps: the death of the process ends no session, a reboot ends all of them but not what is registered.
+// TestISCSIKeeps: the death of the process ends no session; a reboot ends all of them, but portals stay registered.
 func TestISCSIKeeps(t *testing.T) {
 	dir := t.TempDir()
 	n := openNode(t, dir, Options{})

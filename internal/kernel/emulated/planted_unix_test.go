@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// What is open stays what it is when the host moves it and puts a link in its place.
+// A handle stays on its directory when somebody on the host moves it and puts a link in its place.
 func TestDirectoryHandleIsNotRedirected(t *testing.T) {
 	n := newNode(t, nil)
 	mkdir(t, n, `C:\d\in`)
@@ -79,7 +79,7 @@ func TestPlantedHostFiles(t *testing.T) {
 		_, err = n.HostPath(`C:\d\` + name + `\secret`)
 		wantCode(t, "host path below "+name, err, win32.ERROR_CANT_ACCESS_FILE)
 	}
-	// All of them can be deleted, and what they point to stays.
+	// All of them can be deleted, and their targets stay.
 	for _, name := range []string{"out", "inside", "forged", "a\uf03ab"} {
 		h := openFile(t, n, `\\?\C:\d\`+name, how(anyRight, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
 		if name == "a\uf03ab" {

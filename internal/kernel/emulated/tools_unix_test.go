@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// sgdisk lets Debian's gdisk judge the tables of an image. Its exit code says nothing.
+// sgdisk makes Debian's gdisk check the tables of an image. Its exit code means nothing.
 func sgdisk(t *testing.T, image string) {
 	t.Helper()
 	tool, err := exec.LookPath("sgdisk")
@@ -34,7 +34,7 @@ func TestToolsAgree(t *testing.T) {
 		n := openNode(t, t.TempDir(), Options{Scenario: s})
 		formatted(t, n, oneDrive)
 		v := firstData(n)
-		if sectorSize == 512 { // sgdisk takes image files to have sectors of 512 bytes
+		if sectorSize == 512 { // sgdisk assumes sectors of 512 bytes in image files
 			sgdisk(t, v.disk.image.path())
 			system := n.disks[0]
 			sgdisk(t, system.image.path())

@@ -4,5 +4,5 @@ package emulated
 
 import "testing"
 
-// sgdisk has no counterpart on Windows: the images are judged on other hosts, where they are the same.
+// sgdisk has no counterpart on Windows: the images are checked on other hosts, where they are the same.
 func sgdisk(*testing.T, string) {}

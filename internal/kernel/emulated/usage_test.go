@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// What files a volume has is counted anew each time, as drivers write them without telling the node.
+// The files of a volume are counted again each time, as drivers write them without the node's knowledge.
 func TestUsageOfAVolume(t *testing.T) {
 	n := newNode(t, nil)
 	v := formatted(t, n, oneDrive)
@@ -33,7 +33,7 @@ func TestUsageOfAVolume(t *testing.T) {
 	files := map[string]int64{"one": 1, "whole": cluster, "more": cluster + 1, "none": 0}
 	deep := strings.Repeat("d/", 20)
 	must(t, os.MkdirAll(filepath.Join(top, deep), 0o700))
-	for i := range 300 { // more than one reading of the directory gives
+	for i := range 300 { // more than one read of the directory returns
 		files[fmt.Sprintf("%s%03d-%s", deep, i, strings.Repeat("x", 60))] = 10
 	}
 	want := empty
