@@ -11,7 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// iscsiMethods are the methods of iscsi v1alpha2, the group's hub.
+// iscsiMethods returns the methods of iscsi v1alpha2, the group's hub.
 func iscsiMethods(iscsi *node.ISCSI) []server.Method {
 	return []server.Method{
 		server.Unary("AddTargetPortal", server.LimitLong, func(ctx context.Context, r *api.AddTargetPortalRequest) (*api.AddTargetPortalResponse, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// smbMethods are the methods of smb v1, the group's hub.
+// smbMethods returns the methods of smb v1, the group's hub.
 func smbMethods(shares *node.SMB) []server.Method {
 	return []server.Method{
 		server.Unary("NewSmbGlobalMapping", server.LimitWrite, func(ctx context.Context, r *api.NewSmbGlobalMappingRequest) (*api.NewSmbGlobalMappingResponse, error) {

@@ -67,8 +67,8 @@ var (
 	ErrNoCrash = errors.New("the agent is part of another process and cannot crash alone")
 )
 
-// Check returns an ErrInvalid that says what is wrong with the fault: one that could never take effect would let a test
-// pass for no reason.
+// Check returns an ErrInvalid that names the mistake in a fault: one that could never take effect would let a test pass
+// for no reason.
 func (f Fault) Check() error {
 	problem := f.problem()
 	if problem == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// A Record is called when a call begins and returns the CallRecord that takes down the rest; nil: the call is not recorded.
+// A Record is called when a call begins and returns the CallRecord for the rest of it; nil: the call is not recorded.
 type Record func(RecordedCall) CallRecord
 
 // RecordedCall is a call that begins.

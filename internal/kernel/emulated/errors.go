@@ -27,7 +27,7 @@ func (e *InUseError) Error() string {
 // DamagedStateError means that a file of the state directory cannot be used. Nothing was changed.
 type DamagedStateError struct {
 	File    string
-	Problem string // what is wrong with it
+	Problem string // the reason
 	Advice  string // what a person can do
 }
 
