@@ -12,13 +12,13 @@ import (
 //
 //	disks := csiproxytest.Client(t, node, diskv1beta3.NewClientWithPipePath)
 //
-// The function is NewClientWithPipePath of a package of this project's client module, whose path says which group and
-// version it is for.
+// The function is NewClientWithPipePath of a package of this project's client module; the package's path gives the group
+// and version.
 func Client[T interface{ Close() error }](t testing.TB, n *Node, newClient func(pipePath string) (T, error)) T {
 	t.Helper()
 	group, version := groupOf(reflect.TypeFor[T]())
 	if group == "" {
-		t.Fatalf("%v is no client of an API group", reflect.TypeFor[T]())
+		t.Fatalf("%v is not a client of an API group", reflect.TypeFor[T]())
 	}
 	client, err := newClient(n.Socket(group, version))
 	if err != nil {
@@ -28,7 +28,7 @@ func Client[T interface{ Close() error }](t testing.TB, n *Node, newClient func(
 	return client
 }
 
-// groupOf is the group and version of a pointer to a client: its package is …/groups/GROUP/VERSION.
+// groupOf returns the group and version of a pointer to a client: its package is …/groups/GROUP/VERSION.
 func groupOf(client reflect.Type) (group, version string) {
 	if client.Kind() != reflect.Pointer {
 		return "", ""

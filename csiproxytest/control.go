@@ -10,9 +10,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// A Disk describes a disk that is attached.
+// A Disk describes a disk to attach.
 type Disk struct {
-	// SizeBytes is its size: at least 4 MiB, and whole sectors of 512 bytes.
+	// SizeBytes is its size: at least 4 MiB, in whole sectors of 512 bytes.
 	SizeBytes int64
 	// SerialNumber is what the disk reports, in ASCII; empty: none.
 	SerialNumber string
@@ -20,20 +20,20 @@ type Disk struct {
 	Page83 string
 	// NVMe makes it an NVMe disk instead of a SCSI one.
 	NVMe bool
-	// Adapter, Bus and Target are the SCSI address without the LUN, which is the lowest free one.
+	// Adapter, Bus and Target are the SCSI address without the LUN, for which the lowest free one is taken.
 	Adapter, Bus, Target uint8
-	// Offline lets the disk arrive offline.
+	// Offline makes the disk arrive offline.
 	Offline bool
-	// ReadOnly lets the disk arrive read-only.
+	// ReadOnly makes the disk arrive read-only.
 	ReadOnly bool
-	// Formatted gives the disk a GPT with one NTFS volume, as of a disk that has been in use; at least 64 MiB.
+	// Formatted gives the disk a GPT with one NTFS volume, like a disk that has been in use. Its size is at least 64 MiB.
 	Formatted bool
-	// ImagePath is a file with the disk's content, as DetachDisk leaves it; it is moved into the node. With it, SizeBytes
-	// may be 0. Empty: the disk is blank.
+	// ImagePath is a file with the disk's content, as DetachDisk leaves it; it is moved into the node, and SizeBytes may
+	// be 0. Empty: the disk is blank.
 	ImagePath string
 }
 
-// AttachDisk attaches a disk, as a cloud does before a driver stages a volume. It takes the lowest free number and is
+// AttachDisk attaches a disk, as a cloud does before a driver stages a volume. The disk gets the lowest free number and is
 // visible at once.
 func (n *Node) AttachDisk(d Disk) (number uint32) {
 	n.t.Helper()
@@ -56,8 +56,8 @@ func (n *Node) AttachDisk(d Disk) (number uint32) {
 	return number
 }
 
-// DetachDisk pulls a disk out, whatever uses it. The image with its content can be attached again, also at another node:
-// partitions and file systems are in it, files stay with the node.
+// DetachDisk pulls a disk out, whatever uses it. The image with its content can be attached again, even to another node:
+// it has the disk's partitions and file systems, but their files stay with the node.
 func (n *Node) DetachDisk(number uint32) (imagePath string) {
 	n.t.Helper()
 	imagePath, err := n.agent.Emulated().DetachDisk(number)
@@ -83,15 +83,15 @@ func (n *Node) SetDiskReadOnly(number uint32, readOnly bool) {
 	n.must("setting a disk's state", n.agent.Emulated().SetDiskReadOnly(number, readOnly))
 }
 
-// Reboot restarts the node: running calls are cut off, and what does not survive a reboot is gone. When it returns the
-// agent serves again, and clients that were connected go on.
+// Reboot restarts the node: running calls are cut off, and state that does not survive a reboot is gone. When it returns,
+// the agent serves again, and connected clients can go on.
 func (n *Node) Reboot() {
 	n.t.Helper()
 	n.must("rebooting", n.agent.Restart(context.Background()))
 }
 
-// HostPath is where a Windows path of the node is on this machine, links and mount points followed as by a process on
-// the node; the last component may be missing. A later mount or unmount makes it another place.
+// HostPath returns the path on this machine of a Windows path of the node. Links and mount points are followed as by a
+// process on the node; the last component may be missing. The result changes with later mounts and unmounts.
 func (n *Node) HostPath(windowsPath string) string {
 	n.t.Helper()
 	hostPath, err := n.agent.Emulated().HostPath(windowsPath)
@@ -99,13 +99,13 @@ func (n *Node) HostPath(windowsPath string) string {
 	return hostPath
 }
 
-// WriteFile writes a file of the node as a workload would.
+// WriteFile writes a file on the node, as a workload would.
 func (n *Node) WriteFile(windowsPath, content string) {
 	n.t.Helper()
 	n.must("writing "+windowsPath, os.WriteFile(n.HostPath(windowsPath), []byte(content), 0o600))
 }
 
-// ReadFile reads a file of the node as a workload would.
+// ReadFile reads a file on the node, as a workload would.
 func (n *Node) ReadFile(windowsPath string) string {
 	n.t.Helper()
 	content, err := os.ReadFile(n.HostPath(windowsPath))
@@ -113,7 +113,7 @@ func (n *Node) ReadFile(windowsPath string) string {
 	return string(content)
 }
 
-// Readlink is the target of a link or mount point, which is not followed.
+// Readlink returns the target of a link or mount point.
 func (n *Node) Readlink(windowsPath string) string {
 	n.t.Helper()
 	target, err := n.agent.Emulated().Readlink(windowsPath)

@@ -7,9 +7,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// Client is one client of all groups, as csiproxy.New makes it for an agent and inprocess.Open for a HostProcess
-// container: a driver that takes such a client is tested with this one, whichever it uses. It is closed when the test
-// ends.
+// Client returns one client of all groups, as csiproxy.New makes it for an agent and inprocess.Open for a HostProcess
+// container, for a driver that takes such a client from either. It is closed when the test ends.
 func (n *Node) Client() *csiproxy.Client {
 	client := csiproxy.New(csiproxy.Options{
 		PipePath: func(group string, version apiversion.Version) string { return n.Socket(group, version.String()) },
@@ -18,6 +17,6 @@ func (n *Node) Client() *csiproxy.Client {
 	return client
 }
 
-// InProcess returns a client that calls the node without sockets, as a driver in a HostProcess container calls the machine
-// that it runs on: for tests of what goes through package inprocess otherwise.
+// InProcess returns a client that calls the node without sockets, for tests of a driver that uses package inprocess in a
+// HostProcess container.
 func (n *Node) InProcess() *csiproxy.Client { return csiproxy.Over(n.agent.Local()) }

@@ -91,7 +91,7 @@ func TestFailedTestShowsTheJournal(t *testing.T) {
 	}
 }
 
-// Where an old version's messages differ from the newest's, the journal has those that were sent.
+// If an old version has other messages than the newest, the journal has those that were sent.
 func TestJournalHasOldRequests(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	files := csiproxytest.Client(t, n, oldgroup.NewClientWithPipePath)
@@ -206,7 +206,7 @@ func TestSetenv(t *testing.T) {
 		t.Error(err)
 	}
 	if !slices.ContainsFunc(n.Tree().GetDisks(), func(d *admin.Disk) bool { return d.GetSizeBytes() == 7<<30 }) {
-		t.Errorf("the node is not the scenario's: %v", n.Tree())
+		t.Errorf("the node is not that of the scenario: %v", n.Tree())
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// DiskDigest returns a digest of what is on a disk: it is the same as before when no byte of the disk has changed.
+// DiskDigest returns a digest of a disk's content, which stays the same while no byte of the disk changes.
 func (n *Node) DiskDigest(number uint32) string {
 	n.t.Helper()
 	image, err := n.agent.Emulated().DiskImage(number)
@@ -18,8 +18,8 @@ func (n *Node) DiskDigest(number uint32) string {
 	return Digest(n.t, image)
 }
 
-// Digest returns a digest of a file, such as the image of a detached disk. It covers the bytes that are not zero and
-// their offsets, so it does not matter which zeros are written and which are holes.
+// Digest returns a digest of a file, such as the image of a detached disk. It covers nonzero bytes and their offsets, so
+// written zeros and holes are the same.
 func Digest(t testing.TB, path string) string {
 	t.Helper()
 	f, err := os.Open(path)

@@ -26,7 +26,7 @@ func TestDiskDigest(t *testing.T) {
 	if partitioned == blank {
 		t.Error("partitioning does not show")
 	}
-	partition() // once more does nothing
+	partition() // a second time does nothing
 	if n.DiskDigest(1) != partitioned || n.DiskDigest(2) != other {
 		t.Error("a disk that nobody wrote to has another digest")
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
-// mount is the driver's code: it makes a volume on a new disk and mounts it.
+// mount is the driver's code: it creates a volume on a new disk and mounts it.
 func mount(ctx context.Context, disks diskv1.DiskClient, volumes volumev1.VolumeClient, disk uint32, target string) error {
 	if _, err := disks.PartitionDisk(ctx, &diskv1.PartitionDiskRequest{DiskNumber: disk}); err != nil {
 		return err
@@ -38,7 +38,7 @@ func testMount(t *testing.T) {
 	const target = csiproxytest.KubeletDir + `\plugins\my.driver\globalmount`
 	number := node.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "vol-1"})
 
-	// The first try fails half-way, as the node is not ready for a mount.
+	// The first attempt fails halfway, because the node is not ready for a mount.
 	node.Fail(csiproxytest.Calls{Function: "SetVolumeMountPoint", Times: 1}, "ERROR_NOT_READY")
 	if err := mount(t.Context(), disks, volumes, number, target); err == nil {
 		t.Error("got no error")

@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// eachExtent reads a file without its holes, in pieces.
+// eachExtent reads a file piece by piece, without its holes.
 func eachExtent(f *os.File, each func(offset int64, data []byte)) error {
 	const seekData, seekHole = 3, 4 // lseek(2)
 	buffer := make([]byte, 256<<10)
 	for at := int64(0); ; {
 		start, err := f.Seek(at, seekData)
 		if errors.Is(err, syscall.ENXIO) {
-			return nil // nothing but a hole from here on
+			return nil // only a hole from here on
 		}
 		if err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// eachExtent reads a whole file, in pieces.
+// eachExtent reads a whole file piece by piece.
 func eachExtent(f *os.File, each func(offset int64, data []byte)) error {
 	data := make([]byte, 1<<20)
 	for at := int64(0); ; {

@@ -11,76 +11,76 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Calls selects calls to disturb: of a kernel function, or of API methods. Journal shows which there are.
+// Calls selects calls to disturb: of a kernel function, or of API methods. Node.Journal shows such calls.
 type Calls struct {
 	// Function is a kernel function: "SetVolumeMountPoint", "DeviceIoControl".
 	Function string
 	// ControlCode selects calls of DeviceIoControl by name or number: "IOCTL_DISK_CREATE_DISK". Empty: all.
 	ControlCode string
-	// Object selects kernel calls whose object has this text in it, in any case: "physicaldrive3". Empty: all.
+	// Object selects kernel calls whose object contains this text, in any case: "physicaldrive3". Empty: all.
 	Object string
 	// Method selects API calls instead: "disk/ListDiskIDs" in all versions, "disk/v1beta3/ListDiskIDs" in one, "volume",
 	// "*/MountVolume", "*".
 	Method string
 	// Skip is how many such calls pass first.
 	Skip int
-	// Times is how many are disturbed then; 0: all.
+	// Times is how many are then disturbed; 0: all.
 	Times int
 }
 
-// Fail lets kernel calls fail before they take effect. The code is a Win32 error, by name or number: "ERROR_NOT_READY",
-// "21". Calling end ends it early; it ends with the node anyway.
+// Fail makes kernel calls fail before they take effect. The code is a Win32 error, by name or number: "ERROR_NOT_READY",
+// "21". The disturbance ends with the node, or earlier by calling end.
 func (n *Node) Fail(calls Calls, code string) (end func()) {
 	n.t.Helper()
 	end, _ = n.disturb(calls, faults.Fault{Error: n.errno(code)})
 	return end
 }
 
-// FailAfter lets kernel calls take effect and fail nevertheless.
+// FailAfter makes kernel calls take effect and then fail.
 func (n *Node) FailAfter(calls Calls, code string) (end func()) {
 	n.t.Helper()
 	end, _ = n.disturb(calls, faults.Fault{Error: n.errno(code), After: true})
 	return end
 }
 
-// FailRPC lets API calls fail with a gRPC status before they take effect.
+// FailRPC makes API calls fail with a gRPC status before they take effect.
 func (n *Node) FailRPC(calls Calls, code codes.Code, message string) (end func()) {
 	n.t.Helper()
 	end, _ = n.disturb(calls, faults.Fault{Status: faults.APIError{Code: code, Message: message}})
 	return end
 }
 
-// FailRPCAfter lets API calls take effect and fail nevertheless.
+// FailRPCAfter makes API calls take effect and then fail.
 func (n *Node) FailRPCAfter(calls Calls, code codes.Code, message string) (end func()) {
 	n.t.Helper()
 	end, _ = n.disturb(calls, faults.Fault{Status: faults.APIError{Code: code, Message: message}, After: true})
 	return end
 }
 
-// Cut lets API calls lose their connection before they take effect: the driver gets UNAVAILABLE.
+// Cut closes the connection of API calls before they take effect: the driver gets UNAVAILABLE.
 func (n *Node) Cut(calls Calls) (end func()) {
 	n.t.Helper()
 	end, _ = n.disturb(calls, faults.Fault{Cut: true})
 	return end
 }
 
-// CutAfter lets API calls take effect and their answers be lost with the connection: the driver gets UNAVAILABLE and cannot
-// know that its call succeeded.
+// CutAfter closes the connection of API calls after they took effect: the driver gets UNAVAILABLE and cannot know that its
+// call succeeded.
 func (n *Node) CutAfter(calls Calls) (end func()) {
 	n.t.Helper()
 	end, _ = n.disturb(calls, faults.Fault{Cut: true, After: true})
 	return end
 }
 
-// Delay lets calls wait before they take effect, for a duration by chance between two ends.
+// Delay makes calls wait before they take effect, for a random duration between least and most.
 func (n *Node) Delay(calls Calls, least, most time.Duration) (end func()) {
 	n.t.Helper()
 	end, _ = n.disturb(calls, faults.Fault{Delay: faults.Delay{Min: least, Max: most}})
 	return end
 }
 
-// Hang lets calls wait until release is called, the node reboots or the test ends; an API call waits no longer than its
-// caller, and takes no effect then. The channel reached is closed when the first call waits.
+// Hang makes calls wait until release is called, the node reboots or the test ends. An API call whose caller gives up
+// stops waiting and takes no effect. The channel reached is closed when the first call waits.
 func (n *Node) Hang(calls Calls) (reached <-chan struct{}, release func()) {
 	n.t.Helper()
 	release, reached = n.disturb(calls, faults.Fault{Hang: true})

@@ -20,7 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
-// This file is the driver that the guide for driver authors tests, docs/emulated-node.md, and its tests.
+// This file is the example driver of docs/emulated-node.md, the guide for driver authors, and its tests.
 
 // nodePlugin is the node service of a driver that finds its disks by their serial numbers.
 type nodePlugin struct {
@@ -42,7 +42,7 @@ func (p *nodePlugin) findDisk(ctx context.Context, serial string) (uint32, error
 	return 0, errors.New("no disk has the serial number " + serial)
 }
 
-// Stage mounts the volume, which it formats when it is new. It may be called again after it failed at any point.
+// Stage mounts the volume, and formats a new one first. It may be called again after any failure.
 func (p *nodePlugin) Stage(ctx context.Context, serial, staging string) error {
 	number, err := p.findDisk(ctx, serial)
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *nodePlugin) Unstage(ctx context.Context, staging string) error {
 
 const staging = csiproxytest.KubeletDir + `\plugins\kubernetes.io\csi\my.driver\globalmount`
 
-// newPlugin returns the plugin with clients of the versions that it is written for.
+// newPlugin returns a plugin with clients of the versions that it is written for.
 func newPlugin(t *testing.T, node *csiproxytest.Node) *nodePlugin {
 	t.Helper()
 	return &nodePlugin{
@@ -125,7 +125,7 @@ func TestStageRecovers(t *testing.T) {
 			plugin := newPlugin(t, node)
 			node.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, SerialNumber: "vol-1"})
 
-			// The call has its effect, and the driver is told that it failed.
+			// The call takes effect, and the driver is told that it failed.
 			node.FailAfter(csiproxytest.Calls{Function: function, Times: 1}, "ERROR_NOT_READY")
 			if err := plugin.Stage(t.Context(), "vol-1", staging); err == nil {
 				t.Error("the failure was not noticed")

@@ -15,33 +15,33 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// reportLimit is how long the report of a failed test may take: the node may hang, perhaps just because the test wanted it.
+// reportLimit is how long the report of a failed test may take: the node may hang, perhaps because the test asked for it.
 const reportLimit = 10 * time.Second
 
-// Journal is what the agent did last, some thousand entries: the API calls and, before each of them, the kernel calls
+// Journal returns the agent's last calls, some thousand entries: the API calls and, before each of them, the kernel calls
 // that were made for it and have its request id. Secrets are masked. Calls that have not ended come last.
 func (n *Node) Journal() []*admin.JournalEntry {
 	n.t.Helper()
 	return n.Find(Query{})
 }
 
-// Query says which part of the journal is wanted. Its zero value wants all.
+// Query selects a part of the journal. The zero value selects all of it.
 type Query struct {
-	// After wants what came after a sequence number, as Newest gave it before.
+	// After selects entries after a sequence number, which Newest returned before.
 	After uint64
-	// Method wants API calls, and the kernel calls that were made for them: a mask as in Calls.
+	// Method selects API calls, and the kernel calls that were made for them: a mask as in Calls.
 	Method string
-	// Function wants the calls of a kernel function.
+	// Function selects calls of a kernel function.
 	Function string
-	// Object wants calls that name this text, in any case: a path, a volume's id, a serial number.
+	// Object selects calls that contain this text, in any case: a path, a volume's id, a serial number.
 	Object string
-	// RequestID wants one API call with its kernel calls.
+	// RequestID selects one API call with its kernel calls.
 	RequestID string
-	// Failed wants calls that failed.
+	// Failed selects calls that failed.
 	Failed bool
 }
 
-// Find is the part of Journal that a query wants.
+// Find returns the part of Journal that a query selects.
 func (n *Node) Find(q Query) []*admin.JournalEntry {
 	n.t.Helper()
 	found, err := n.agent.Journal().Find(journal.Query{
@@ -51,7 +51,7 @@ func (n *Node) Find(q Query) []*admin.JournalEntry {
 	return journal.Messages(slices.Concat(found.Entries, found.Running))
 }
 
-// Newest is the sequence number of the newest entry of the journal: what comes later is found with Query.After.
+// Newest returns the sequence number of the journal's newest entry. Query.After finds later ones.
 func (n *Node) Newest() uint64 {
 	n.t.Helper()
 	found, err := n.agent.Journal().Find(journal.Query{Limit: 1})
@@ -59,7 +59,7 @@ func (n *Node) Newest() uint64 {
 	return found.Newest
 }
 
-// JournalText is the journal as lines for a person.
+// JournalText returns the journal as lines for people.
 func (n *Node) JournalText() string {
 	var text strings.Builder
 	for _, e := range n.Journal() {
@@ -68,7 +68,7 @@ func (n *Node) JournalText() string {
 	return text.String()
 }
 
-// Tree is the node's storage: disks with their partitions, volumes and mount points.
+// Tree returns the node's storage: disks with their partitions, volumes and mount points.
 func (n *Node) Tree() *admin.GetTreeResponse {
 	n.t.Helper()
 	tree, err := adminserver.Tree(context.Background(), n.agent)
@@ -76,7 +76,7 @@ func (n *Node) Tree() *admin.GetTreeResponse {
 	return tree
 }
 
-// report is what helps to understand a failed test.
+// report returns what helps to understand a failed test.
 func (n *Node) report() string {
 	text := n.JournalText() // first: the tree adds to it
 	n.agent.Faults().Release()

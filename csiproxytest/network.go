@@ -4,13 +4,13 @@ package csiproxytest
 
 import "github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 
-// SetSMBPassword changes the password of an account of the file servers, which refuse sessions with another one at once.
+// SetSMBPassword changes the password of an account of the file servers. They refuse any other password at once.
 func (n *Node) SetSMBPassword(user, password string) {
 	n.t.Helper()
 	n.must("setting a password", n.agent.Emulated().SetSMBPassword(user, password))
 }
 
-// StopSMBServer stops a file server with whatever is open there.
+// StopSMBServer stops a file server, whatever is open there.
 func (n *Node) StopSMBServer(name string) {
 	n.t.Helper()
 	n.must("stopping a file server", n.agent.Emulated().StopSMBServer(name))
@@ -22,40 +22,40 @@ func (n *Node) StartSMBServer(name string) {
 	n.must("starting a file server", n.agent.Emulated().StartSMBServer(name))
 }
 
-// DropSMBSessions lets a file server close the node's sessions: what is open there is lost, and mappings are disconnected
-// until something uses them again.
+// DropSMBSessions makes a file server close the node's sessions: open files are lost, and mappings are disconnected until
+// they are used again.
 func (n *Node) DropSMBSessions(server string) {
 	n.t.Helper()
 	n.must("dropping sessions", n.agent.Emulated().DropSMBSessions(server))
 }
 
-// AddSMBShare adds a share to a file server, which is made when it is missing. Of no users, all accounts may use it. The
-// share that is there already gets these users.
+// AddSMBShare adds a share to a file server, and the server if it is missing. Without users, all accounts may use the
+// share. An existing share gets these users.
 func (n *Node) AddSMBShare(server, share string, users ...string) {
 	n.t.Helper()
 	n.must("adding a share", n.agent.Emulated().AddSMBShare(server, share, users))
 }
 
-// RemoveSMBShare takes a share away with whatever is open there. Its files are kept for a share of the same name.
+// RemoveSMBShare removes a share, whatever is open there. Its files are kept for a share of the same name.
 func (n *Node) RemoveSMBShare(server, share string) {
 	n.t.Helper()
 	n.must("removing a share", n.agent.Emulated().RemoveSMBShare(server, share))
 }
 
-// AddSMBUser adds an account that all file servers know, by its name alone and as DOMAIN\name of each domain.
+// AddSMBUser adds an account to all file servers, known by its name alone and as DOMAIN\name in each domain.
 func (n *Node) AddSMBUser(user, password string, domains ...string) {
 	n.t.Helper()
 	n.must("adding an account", n.agent.Emulated().AddSMBUser(emulated.SMBUserSpec{Name: user, Domains: domains, Password: password}))
 }
 
-// RemoveSMBUser takes an account away: servers refuse its sessions at once.
+// RemoveSMBUser removes an account: servers refuse its sessions at once.
 func (n *Node) RemoveSMBUser(user string) {
 	n.t.Helper()
 	n.must("removing an account", n.agent.Emulated().RemoveSMBUser(user))
 }
 
-// DisconnectISCSIPortal cuts a portal off: discovery and logins fail, and the disks of its sessions disappear when it
-// was away for a minute of the node's clock, see AdvanceClock. Port 0 is 3260.
+// DisconnectISCSIPortal cuts a portal off: discovery and logins fail, and the disks of its sessions disappear after a
+// minute of the node's clock, see AdvanceClock. Port 0 is 3260.
 func (n *Node) DisconnectISCSIPortal(address string, port uint16) {
 	n.t.Helper()
 	n.must("disconnecting a portal", n.setPortal(address, port, false))

@@ -24,31 +24,31 @@ import (
 // KubeletDir is kubelet's directory on the node, below which the agent works.
 const KubeletDir = agent.KubeletDir
 
-// stopLimit is how long a test waits at its end for what it left running on the node.
+// stopLimit is how long a test waits at its end for operations that it left running on the node.
 const stopLimit = time.Minute
 
-// Options change a node from the default one. The zero value is usable.
+// Options configure a node. The zero value is usable.
 type Options struct {
-	// StateDir is where the node lives, made when it is missing: a node that a test before left there goes on. Its path
+	// StateDir is the node's directory, made if it is missing. A node that an earlier test left there goes on. Its path
 	// must be short, at most about 60 bytes, as the sockets are in it. Empty: a temporary directory.
 	StateDir string
-	// Scenario is what a new node is made of: the path of a scenario file, or the name of a profile, as the agent's flag
-	// -scenario takes it. Empty: the default node.
+	// Scenario describes a new node: the path of a scenario file, or the name of a profile, as in the agent's flag
+	// -scenario. Empty: the default node.
 	Scenario string
 	// WorkingDirs are Windows directories below which the agent works, besides KubeletDir.
 	WorkingDirs []string
-	// PlainSMB does not ask for encryption on SMB global mappings.
+	// PlainSMB turns off the requirement of encryption on SMB global mappings.
 	PlainSMB bool
-	// PlainPipes, on Windows, serves at the pipes that clients know, which Setenv needs there: a machine can have one such
+	// PlainPipes, on Windows, serves at the pipes that clients open by default, as Setenv needs: a machine can have one such
 	// node at a time, and none beside an agent. Otherwise a node's pipes have names of their own. Elsewhere it does nothing.
 	PlainPipes bool
 }
 
 // A Node is a running agent on an emulated Windows node: by default one with a system disk (0), a blank online disk (1)
-// of 10 GiB and a blank offline one (2) of 20 GiB, file servers with an account, and an iSCSI portal. Its methods fail the
-// test when they cannot do what they are for, so they are called from the test's own goroutine.
+// of 10 GiB and a blank offline one (2) of 20 GiB, file servers with an account, and an iSCSI portal. Its methods end the
+// test when they fail, so they must be called from the test's own goroutine.
 type Node struct {
-	// Clients of the newest versions. They live as long as the node, also through Reboot.
+	// Clients of the newest versions. They live as long as the node, even through Reboot.
 	Disk       *disk.Client
 	Filesystem *filesystem.Client
 	ISCSI      *iscsi.Client
@@ -68,7 +68,7 @@ func Start(t testing.TB, o Options) *Node {
 	if o.StateDir == "" {
 		o.StateDir = tempDir(t)
 	}
-	options := emulated.Options{NoSync: true} // a test does not pull the plug of the host
+	options := emulated.Options{NoSync: true} // no test cuts the host's power
 	if o.Scenario != "" {
 		scenario, err := emulated.LoadScenario(o.Scenario)
 		if err != nil {
@@ -88,7 +88,7 @@ func Start(t testing.TB, o Options) *Node {
 	return n
 }
 
-// tempDir is a temporary directory with a path short enough for unix sockets, whatever the test is called.
+// tempDir makes a temporary directory with a path short enough for unix sockets, whatever the test's name.
 func tempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has the test's name in it
@@ -110,7 +110,7 @@ func (n *Node) stop() {
 	}
 }
 
-// pipePrefix is what makes a node's pipes its own.
+// pipePrefix returns a prefix that makes a node's pipes its own.
 func pipePrefix(o Options) string {
 	if o.PlainPipes {
 		return ""
@@ -118,17 +118,17 @@ func pipePrefix(o Options) string {
 	return "csiproxytest-" + rand.Text() + "-"
 }
 
-// SocketDir is the directory of the agent's sockets; empty on Windows.
+// SocketDir returns the directory of the agent's sockets; empty on Windows.
 func (n *Node) SocketDir() string { return n.agent.SocketDir() }
 
-// Socket is the path of the socket of an API group's version, of "disk", "v1"; on Windows, of the pipe.
+// Socket returns the path of the socket, on Windows of the pipe, of an API group's version: "disk", "v1".
 func (n *Node) Socket(group, version string) string {
 	return n.agent.Path("csi-proxy-" + group + "-" + version)
 }
 
-// Setenv lets clients that are opened without a path, in this process and in those that it starts, find the node until
-// the test ends. As an environment belongs to the whole process, a parallel test cannot use it. On Windows such clients
-// know one set of names: the node must have been started with Options.PlainPipes.
+// Setenv makes clients that are opened without a path, in this process and its children, find the node until the test
+// ends. The environment belongs to the whole process, so a parallel test cannot use it. On Windows such clients know only
+// one set of names: the node must have been started with Options.PlainPipes.
 func (n *Node) Setenv() {
 	n.t.Helper()
 	if runtime.GOOS == "windows" && !n.plain {

@@ -15,8 +15,8 @@ import (
 )
 
 // Over returns the node of an agent that a test started itself, with a configuration that Options do not offer, and stops
-// it when the test and its subtests end. The agent is of a package that only this repository can import: a driver's test
-// calls Start.
+// it when the test and its subtests end. Only this repository can import the agent's package: a driver's test calls
+// Start.
 func Over(t testing.TB, a *agent.Agent) *Node {
 	t.Helper()
 	n := &Node{t: t, agent: a}
@@ -25,8 +25,8 @@ func Over(t testing.TB, a *agent.Agent) *Node {
 	return n
 }
 
-// Reconnect gives the node new clients, as a driver has them that starts again after a reboot. The first call of a client
-// that was connected before one may find its connection lost: UNAVAILABLE, like any call that a reboot cuts off.
+// Reconnect gives the node new clients, like those of a driver that starts again after a reboot. The first call of a
+// client that was connected before a reboot may fail with UNAVAILABLE, like any call that a reboot cuts off.
 func (n *Node) Reconnect() {
 	n.t.Helper()
 	n.Disk = Client(n.t, n, disk.NewClientWithPipePath)

@@ -21,15 +21,15 @@ const (
 	ServicePaused       = ServiceState(win32.SERVICE_PAUSED)
 )
 
-// SetServiceState gives a service a state at once, as when it fails or somebody else on the node works on it. A pending
-// one goes on from there. Dependencies are not looked at.
+// SetServiceState puts a service into a state at once, as when it fails or somebody else on the node changes it. From a
+// pending state it goes on. Dependencies are ignored.
 func (n *Node) SetServiceState(name string, state ServiceState) {
 	n.t.Helper()
 	to := uint32(state)
 	n.must("setting a service", n.agent.Emulated().SetService(name, emulated.ServiceChange{State: &to}))
 }
 
-// ServiceStart says when a service starts, as Windows numbers it.
+// ServiceStart is when a service starts, as Windows numbers it.
 type ServiceStart uint32
 
 // The start types.
@@ -46,21 +46,21 @@ func (n *Node) SetServiceStart(name string, start ServiceStart) {
 	n.must("setting a service", n.agent.Emulated().SetService(name, emulated.ServiceChange{StartType: &to}))
 }
 
-// SetServicePendingTime makes a service slow: from now on it takes at least that long to start and to stop, by the node's
-// clock. While the clock stands, it does not get there.
+// SetServicePendingTime makes a service slow: from now on it takes at least this long to start and to stop, by the node's
+// clock. While the clock is stopped, it stays pending.
 func (n *Node) SetServicePendingTime(name string, pending time.Duration) {
 	n.t.Helper()
 	n.must("setting a service", n.agent.Emulated().SetService(name, emulated.ServiceChange{PendingTime: &pending}))
 }
 
-// SetSwitch answers one of the questions that the documentation of Windows leaves open, by its name in scenario files:
-// SetSwitch("msr", "delayed"). A driver should work with all answers; Switches has them.
+// SetSwitch sets the node's answer to a question that the documentation of Windows leaves open, by its name in scenario
+// files: SetSwitch("msr", "delayed"). A driver should work with all answers.
 func (n *Node) SetSwitch(name, answer string) {
 	n.t.Helper()
 	n.must("setting a switch", n.agent.Emulated().SetSwitch(name, answer))
 }
 
-// Switches are the answers that the node gives, by name.
+// Switches returns the node's current answers, by name.
 func (n *Node) Switches() map[string]string {
 	n.t.Helper()
 	list, err := n.agent.Emulated().Switches()
@@ -72,7 +72,7 @@ func (n *Node) Switches() map[string]string {
 	return answers
 }
 
-// Now is the time of the node. Services that start or stop, iSCSI portals that are cut off and the times of files that
+// Now returns the node's time. Services that start or stop, iSCSI portals that are cut off and the times of files that
 // the agent makes go by it; deadlines of calls do not.
 func (n *Node) Now() time.Time {
 	now, _ := n.agent.Emulated().Clock()
@@ -82,20 +82,20 @@ func (n *Node) Now() time.Time {
 // SetClock sets the node's clock.
 func (n *Node) SetClock(to time.Time) { n.t.Helper(); n.setClock(emulated.ClockChange{To: to}) }
 
-// AdvanceClock lets time pass on the node; what it brings has happened when it returns.
+// AdvanceClock lets time pass on the node. Everything due by then has happened when it returns.
 func (n *Node) AdvanceClock(by time.Duration) {
 	n.t.Helper()
 	n.setClock(emulated.ClockChange{Advance: by})
 }
 
-// StopClock lets the node's clock stand, but for AdvanceClock and SetClock: a test decides when something is over.
+// StopClock stops the node's clock, except for AdvanceClock and SetClock: the test decides when something is over.
 func (n *Node) StopClock() {
 	n.t.Helper()
 	stopped := true
 	n.setClock(emulated.ClockChange{Stopped: &stopped})
 }
 
-// StartClock lets the node's clock go again.
+// StartClock starts the node's clock again.
 func (n *Node) StartClock() {
 	n.t.Helper()
 	stopped := false

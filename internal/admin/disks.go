@@ -13,7 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// diskMethods control the disks of an emulated node and find its files on the host.
+// diskMethods returns the methods that control the disks of an emulated node and find its files on the host.
 func diskMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
 		server.Unary("AttachDisk", server.LimitWrite, func(_ context.Context, r *api.AttachDiskRequest) (*api.AttachDiskResponse, error) {
@@ -48,7 +48,7 @@ func diskMethods(n *emulated.Node) []server.Method {
 	}
 }
 
-// diskSpec is the disk that a request describes.
+// diskSpec returns the disk that a request describes.
 func diskSpec(r *api.AttachDiskRequest) (emulated.DiskSpec, error) {
 	spec := emulated.DiskSpec{
 		SizeBytes: emulated.Size(r.GetSizeBytes()), SerialNumber: r.GetSerialNumber(), LUNAuto: r.Lun == nil,

@@ -10,29 +10,29 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// journalEntries is what the journal keeps: some hundred API calls with their kernel calls.
+// journalEntries is the size of the journal: some hundred API calls with their kernel calls.
 const journalEntries = 4096
 
-// An Emulation is an emulated node with what watches and disturbs its calls. The zero value stands for a real node, which
-// has neither, so that its calls pay nothing.
+// An Emulation is an emulated node with the journal and the faults of its calls. The zero value stands for a real node,
+// which has neither, so that they cost its calls nothing.
 type Emulation struct {
 	Node    *emulated.Node
 	Journal *journal.Journal
 	Faults  *faults.Set
 }
 
-// Watch sets up the journal and the faults of an emulated node. Crash ends the process, for faults that ask for it; nil: they
-// are refused.
+// Watch sets up the journal and the faults of an emulated node. Crash ends the process for faults that ask for it; if it
+// is nil, they are refused.
 func Watch(n *emulated.Node, crash func()) Emulation {
 	return Emulation{Node: n, Journal: journal.New(journalEntries, server.RequestID), Faults: faults.New(crash)}
 }
 
-// Interceptor stands around every kernel call, and around another interceptor, which may be nil.
+// Interceptor returns an interceptor of all kernel calls, around another one, which may be nil.
 func (e Emulation) Interceptor(inner kernel.Interceptor) kernel.Interceptor {
 	return kernel.Chain(e.Journal.Intercept, inner, e.Faults.Intercept)
 }
 
-// Serve lets faults be added for the methods of endpoints that are about to be served.
+// Serve allows faults for the methods of endpoints that are about to be served.
 func (e Emulation) Serve(endpoints []server.Endpoint) {
 	var paths []string
 	for _, endpoint := range endpoints {
@@ -41,7 +41,7 @@ func (e Emulation) Serve(endpoints []server.Endpoint) {
 	e.Faults.Serve(paths)
 }
 
-// Close ends what waits for the journal or hangs by a fault.
+// Close ends the calls that wait for the journal or that a fault holds.
 func (e Emulation) Close() {
 	e.Journal.Close()
 	e.Faults.Abort()

@@ -14,9 +14,9 @@ import (
 // EndpointName is the name of the endpoint's socket or pipe.
 const EndpointName = "csiproxy-admin"
 
-// An Agent is what the endpoint shows and restarts.
+// An Agent is the agent that the endpoint shows and restarts.
 type Agent interface {
-	// API returns what serves the storage API; nil while the node reboots or the agent stops.
+	// API returns the server of the storage API; nil while the node reboots or the agent stops.
 	API() *server.Server
 	// Node returns the node's operations. It fails while API returns nil.
 	Node() (*node.Node, error)
@@ -24,7 +24,7 @@ type Agent interface {
 	Restart(ctx context.Context) error
 }
 
-// Endpoint returns the endpoint of an agent: the service Admin, and EmulatedNode unless the Emulation is the zero value.
+// Endpoint returns the admin endpoint of an agent: the service Admin, and EmulatedNode unless the Emulation is zero.
 func Endpoint(a Agent, e Emulation) server.Endpoint {
 	services := []server.Service{{
 		Name: api.Admin_ServiceDesc.ServiceName,

@@ -17,7 +17,7 @@ func invalid(format string, args ...any) error {
 	return &node.Error{Class: node.InvalidArgument, Reason: "INVALID_ARGUMENT", Message: fmt.Sprintf(format, args...)}
 }
 
-// controlError classifies an error of the emulated node's control.
+// controlError classifies an error of controlling the emulated node.
 func controlError(err error) error {
 	if err == nil {
 		return nil

@@ -51,7 +51,7 @@ func (e Emulation) removeFault(_ context.Context, r *api.RemoveFaultRequest) (*a
 	return &api.RemoveFaultResponse{}, nil
 }
 
-// faultOf returns the fault that a message describes; Fault.Check finds what else is wrong with it.
+// faultOf returns the fault that a message describes; Fault.Check validates the rest.
 func faultOf(m *api.Fault) (f faults.Fault, err error) {
 	f = faults.Fault{
 		Function: m.GetFunction(), Code: m.GetControlCode(), Object: m.GetObject(), Method: m.GetMethod(),
@@ -63,7 +63,7 @@ func faultOf(m *api.Fault) (f faults.Fault, err error) {
 	case *api.Fault_Status:
 		code := effect.Status.GetCode()
 		if code < 0 {
-			code = math.MaxInt32 // no code either; Check says so
+			code = math.MaxInt32 // not a code either, as Check says
 		}
 		f.Status = faults.APIError{Code: codes.Code(code), Message: effect.Status.GetMessage(), Reason: effect.Status.GetReason()}
 		f.After = effect.Status.GetAfter()
@@ -88,7 +88,7 @@ func delayOf(m *api.Delay) (d faults.Delay, err error) {
 	return faults.Delay{Min: m.GetMin().AsDuration(), Max: m.GetMax().AsDuration()}, nil
 }
 
-// faultMessage is a fault as the admin API sends it.
+// faultMessage returns a fault as the admin API sends it.
 func faultMessage(f faults.Fault) *api.Fault {
 	m := &api.Fault{
 		Function: f.Function, ControlCode: f.Code, Object: f.Object, Method: f.Method,

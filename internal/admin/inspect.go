@@ -13,7 +13,7 @@ import (
 )
 
 // inspectPatience is how long each part of an inspection may take. The inspection is for nodes on which something hangs:
-// one part that does must not hide the others.
+// a part that hangs must not hide the others.
 const inspectPatience = 5 * time.Second
 
 // inspect answers Inspect.

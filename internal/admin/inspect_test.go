@@ -52,7 +52,7 @@ func inspect(t *testing.T, n *testnode.Node) *admin.InspectResponse {
 	return r
 }
 
-// settled inspects once nothing is under way: a caller has its answer a moment before the operation is over.
+// settled inspects the node when no operation is running: a caller gets its answer a moment before the operation is over.
 func settled(t *testing.T, n *testnode.Node) *admin.InspectResponse {
 	t.Helper()
 	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -64,7 +64,7 @@ func settled(t *testing.T, n *testnode.Node) *admin.InspectResponse {
 	return r
 }
 
-// TestInspectFindsWhatLeadsNowhere: mount points, links and shares are reported when their target goes, and not before.
+// TestInspectFindsWhatLeadsNowhere: mount points, links and shares are found once their targets are gone, and not before.
 func TestInspectFindsWhatLeadsNowhere(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	id := stage(t, n, pods+`\uid\volumes\kubernetes.io~csi\pv\mount`)
@@ -102,7 +102,7 @@ func same(t *testing.T, when string, got, want *admin.InspectResponse) {
 	}
 }
 
-// TestInspectTellsConnections: sessions and mappings are listed with their condition.
+// TestInspectTellsConnections: sessions and mappings are shown with their state.
 func TestInspectTellsConnections(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	portal := &iscsiapi.TargetPortal{TargetAddress: "192.0.2.10"}
@@ -115,7 +115,7 @@ func TestInspectTellsConnections(t *testing.T) {
 	same(t, "logged in", settled(t, n), &admin.InspectResponse{IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.emulated:open", Connected: true}}})
 }
 
-// TestInspectWhileWindowsHangs: an operation that hangs is listed by name, and so is one that waits for it.
+// TestInspectWhileWindowsHangs: an operation that hangs is shown by its name, and so is one that waits for it.
 func TestInspectWhileWindowsHangs(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	id := stage(t, n, pods+`\first`)

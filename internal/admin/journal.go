@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	journalPart     = 500              // what one answer has at most
+	journalPart     = 500              // the most entries of one answer
 	journalPatience = 30 * time.Second // how long ListJournal waits
 )
 
-// Record writes API calls down in the journal, but not those that ask for it: whoever follows it would never come to an end.
+// Record records API calls in the journal, except those that read it: following it would never end.
 func (e Emulation) Record(c server.RecordedCall) server.CallRecord {
 	if c.Method == api.Admin_ListJournal_FullMethodName {
 		return nil
@@ -27,7 +27,7 @@ func (e Emulation) Record(c server.RecordedCall) server.CallRecord {
 
 func (e Emulation) listJournal(ctx context.Context, r *api.ListJournalRequest) (*api.ListJournalResponse, error) {
 	if e.Journal == nil {
-		return nil, &node.Error{Class: node.FailedPrecondition, Reason: "NO_JOURNAL", Message: "the agent keeps a journal of an emulated node only"}
+		return nil, &node.Error{Class: node.FailedPrecondition, Reason: "NO_JOURNAL", Message: "only an agent with an emulated node keeps a journal"}
 	}
 	limit := int(min(r.GetLimit(), journalPart))
 	if limit == 0 {

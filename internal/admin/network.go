@@ -11,7 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// networkMethods control the file servers and the storage system that an emulated node reaches.
+// networkMethods returns the methods that control the file servers and the iSCSI storage of an emulated node.
 func networkMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
 		server.Unary("SetSMBPassword", server.LimitWrite, func(_ context.Context, r *api.SetSMBPasswordRequest) (*api.SetSMBPasswordResponse, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// systemMethods control the services, the switches and the clock of an emulated node.
+// systemMethods returns the methods that control the services, the switches and the clock of an emulated node.
 func systemMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
 		server.Unary("ListServices", server.LimitRead, func(context.Context, *api.ListServicesRequest) (*api.ListServicesResponse, error) {
@@ -59,7 +59,7 @@ func systemMethods(n *emulated.Node) []server.Method {
 	}
 }
 
-// serviceChange is the change that a request asks for.
+// serviceChange returns the change that a request asks for.
 func serviceChange(r *api.SetServiceRequest) (c emulated.ServiceChange, err error) {
 	if r.GetState() != api.ServiceState_SERVICE_STATE_UNSPECIFIED {
 		c.State = new(uint32(r.GetState()))
@@ -72,7 +72,7 @@ func serviceChange(r *api.SetServiceRequest) (c emulated.ServiceChange, err erro
 	}
 	if d := r.GetPendingTime(); d != nil {
 		if err := d.CheckValid(); err != nil {
-			return c, invalid("the pending time is no duration: %v", err)
+			return c, invalid("the pending time is not a valid duration: %v", err)
 		}
 		c.PendingTime = new(d.AsDuration())
 	}

@@ -22,7 +22,7 @@ func Tree(ctx context.Context, a Agent) (*api.GetTreeResponse, error) {
 	return treeMessage(tree), nil
 }
 
-// treeMessage is a node's tree as the admin API sends it.
+// treeMessage returns a node's tree as the admin API sends it.
 func treeMessage(tree *node.Tree) *api.GetTreeResponse {
 	message := &api.GetTreeResponse{}
 	for _, d := range tree.Disks {

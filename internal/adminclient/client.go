@@ -20,11 +20,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 )
 
-// pipe is the admin endpoint under its Windows name, which off Windows stands for a socket.
+// pipe is the Windows name of the admin endpoint, which stands for a socket on other systems.
 const pipe = `\\.\pipe\csiproxy-admin`
 
-// A Client calls the two services of one agent's admin endpoint. An agent that works on a real node does not have
-// EmulatedNode.
+// A Client calls the two services of one agent's admin endpoint. An agent on a real node does not have EmulatedNode.
 type Client struct {
 	admin.AdminClient
 	admin.EmulatedNodeClient
@@ -33,7 +32,7 @@ type Client struct {
 }
 
 // Dial connects to the agent of this machine: on Windows at its pipe, elsewhere in a socket directory; empty: the one in
-// CSI_PROXY_SOCKET_DIR. It fails within two seconds when none answers, with an error that names the endpoint and says
+// CSI_PROXY_SOCKET_DIR. If no agent answers, it fails within two seconds with an error that names the endpoint and says
 // what to do.
 func Dial(ctx context.Context, socketDir string) (*Client, error) {
 	if err := CheckPlace(socketDir); err != nil {
@@ -42,8 +41,8 @@ func Dial(ctx context.Context, socketDir string) (*Client, error) {
 	return open(ctx, pipe, dial.Options{SocketDir: socketDir})
 }
 
-// CheckPlace returns an error unless it is known where to look for the agent: on Windows always, elsewhere in a socket
-// directory, given or in CSI_PROXY_SOCKET_DIR.
+// CheckPlace returns an error unless Dial knows where to find the agent: on Windows it always does, elsewhere it needs a
+// socket directory, given or in CSI_PROXY_SOCKET_DIR.
 func CheckPlace(socketDir string) error {
 	switch {
 	case runtime.GOOS == "windows" && socketDir != "":
@@ -55,7 +54,7 @@ func CheckPlace(socketDir string) error {
 	return nil
 }
 
-// DialPath connects to the agent whose admin endpoint has a path: that of a socket, or a pipe's.
+// DialPath connects to the agent whose admin endpoint has the given path, of a socket or a pipe.
 func DialPath(ctx context.Context, path string) (*Client, error) {
 	return open(ctx, path, dial.Options{})
 }
@@ -68,7 +67,7 @@ func open(ctx context.Context, target string, o dial.Options) (*Client, error) {
 	return &Client{AdminClient: admin.NewAdminClient(conn), EmulatedNodeClient: admin.NewEmulatedNodeClient(conn), conn: conn}, nil
 }
 
-// unreachable returns a failed connection's error with what it means to an administrator.
+// unreachable explains the error of a failed connection to an administrator.
 func unreachable(err error) error {
 	orElse, admitted := ", or give the --socket-dir of the one that runs", "the user that runs the agent"
 	if runtime.GOOS == "windows" {
@@ -87,23 +86,22 @@ func unreachable(err error) error {
 	}
 }
 
-// Error is an error as a person should read it, over the one that a program should look at: a *dial.Error, or one that
-// gRPC's status package understands.
+// Error wraps an error for programs, a *dial.Error or one that gRPC's status package understands, in a text for people.
 type Error struct {
 	Text string
 	Err  error
 }
 
-// Error is the text.
+// Error returns the text.
 func (e *Error) Error() string { return e.Text }
 
-// Unwrap gives what went wrong.
+// Unwrap returns the wrapped error.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Explain is an error of a call as a person should read it: the agent's message without gRPC's framing.
+// Explain returns a call's error with a text for people: the agent's message without gRPC's framing.
 func Explain(err error) error {
 	s, ok := status.FromError(err)
 	if !ok || err == nil {

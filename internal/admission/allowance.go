@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// How many log lines the calls of one client may cause: a burst, and so many a second in the long run. A driver's
-// failures stay below; a client that fails on purpose cannot fill the log.
+// How many log lines the calls of one client may cause: a burst, and a number per second in the long run. A driver's
+// failures stay below it; a client that fails on purpose cannot fill the log.
 const (
 	lineBurst = 200
 	lineEvery = 100 * time.Millisecond
 )
 
-// allowance is what is left of a client's lines.
+// allowance is the number of lines that a client may still cause.
 type allowance struct {
 	mu      sync.Mutex
-	full    time.Time // when the burst is whole again; in the past: it is
+	full    time.Time // when the burst is restored in full; in the past: it is now
 	leftOut int
 }
 
-// take reports whether a line may be written, and how many were left out since the last that was.
+// take reports whether a line may be written, and how many were left out since the last one.
 func (a *allowance) take() (ok bool, leftOut int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,32 +12,32 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// Clients are the books on the processes that have connections to the endpoints of one server, or calls that run on it.
+// Clients keeps track of the processes that have connections to the endpoints of one server, or running calls on it.
 type Clients struct {
 	limits  Limits
 	logger  klog.Logger
 	metrics *Metrics
 
 	mu      sync.Mutex
-	closed  bool               // no connection is admitted any more
+	closed  bool               // no more connections are admitted
 	known   map[uint32]*Client // by process number
 	conns   map[*Conn]struct{}
 	streams int
 	running int       // calls
-	lines   []*Client // that have calls waiting, the next first
+	lines   []*Client // with waiting calls, the next one first
 }
 
-// New returns books without entries. Metrics may be nil.
+// New returns Clients without entries. The metrics may be nil.
 func New(l Limits, logger klog.Logger, m *Metrics) *Clients {
 	if m == nil {
-		m = NewMetrics() // which nobody collects
+		m = NewMetrics() // never collected
 	}
 	return &Clients{limits: l.complete(), logger: logger, metrics: m, known: map[uint32]*Client{}, conns: map[*Conn]struct{}{}}
 }
 
-// A Client is one process: what it has open, and what it has running.
+// A Client is one process, with its connections, streams and calls.
 type Client struct {
-	peer  transport.Peer // as it was when it came
+	peer  transport.Peer // as of its first connection
 	all   *Clients
 	log   allowance
 	conns []*Conn
@@ -53,9 +53,9 @@ func (c *Client) Peer() transport.Peer { return c.peer }
 // MayLog reports whether a line about the client's calls may be written, and how many were left out since the last one.
 func (c *Client) MayLog() (ok bool, leftOut int) { return c.log.take() }
 
-// admit takes a new connection into the books; it returns nil when they are closed. When the connection is one too many, a
-// connection of the client that has most is dropped: its oldest one on which nothing ever came, as drivers' probes leave
-// them behind, otherwise its newest. So a client can push out nobody who has fewer connections than it has itself.
+// admit registers a new connection; it returns nil after Close. When the connection is one too many, the client that has
+// most loses one: its oldest one on which nothing ever arrived, as drivers' probes leave them behind, otherwise its newest.
+// So a client can push out nobody who has fewer connections than itself.
 func (cs *Clients) admit(accepted net.Conn) *Conn {
 	cs.mu.Lock()
 	if cs.closed {
@@ -87,8 +87,8 @@ func (cs *Clients) admit(accepted net.Conn) *Conn {
 	return c
 }
 
-// of returns the client that a peer is. A process is told by its number alone: the rest need not be the same, nor readable,
-// each time that it connects. Where the system gives no number, every connection is a client of its own.
+// of returns the client of a peer. A process is identified by its number alone: the rest may change or be unreadable each
+// time that it connects. Where the system gives no number, every connection is a client of its own.
 func (cs *Clients) of(peer transport.Peer) *Client {
 	if known := cs.known[peer.PID]; known != nil {
 		return known
@@ -100,7 +100,7 @@ func (cs *Clients) of(peer transport.Peer) *Client {
 	return c
 }
 
-// heaviest is the client with the most connections; of several, the newcomer if it is one.
+// heaviest returns the client with the most connections; among several, the newcomer if it is one of them.
 func (cs *Clients) heaviest(newcomer *Client) *Client {
 	most := newcomer
 	for _, c := range cs.known {
@@ -111,7 +111,7 @@ func (cs *Clients) heaviest(newcomer *Client) *Client {
 	return most
 }
 
-// leastMissed is the connection whose loss costs a client least.
+// leastMissed returns the connection whose loss costs a client least.
 func (c *Client) leastMissed() *Conn {
 	if i := slices.IndexFunc(c.conns, (*Conn).silent); i >= 0 {
 		return c.conns[i]
@@ -122,7 +122,7 @@ func (c *Client) leastMissed() *Conn {
 // silent reports whether the client has sent nothing yet.
 func (c *Conn) silent() bool { return !c.spoke.Load() }
 
-// leave takes a closed connection out of the books; later calls do nothing.
+// leave removes a closed connection; later calls do nothing.
 func (c *Client) leave(closed *Conn) {
 	cs := c.all
 	cs.mu.Lock()
@@ -136,16 +136,16 @@ func (c *Client) leave(closed *Conn) {
 	c.forget()
 }
 
-// forget ends the books of a client that has nothing open and nothing running. One that has closed its connections stays in
-// them until its streams and its operations on the node are over: it may come back for more.
+// forget removes a client that has nothing open and nothing running. A client that has closed its connections is kept
+// until its streams and its operations on the node are over: it may come back for more.
 func (c *Client) forget() {
 	if len(c.conns) == 0 && c.streams == 0 && c.running == 0 && c.all.known[c.peer.PID] == c {
 		delete(c.all.known, c.peer.PID)
 	}
 }
 
-// Close admits no more connections and drops those on which nothing ever came. Clients probe an endpoint by connecting, and
-// some never send a byte nor close; a gRPC server waits for the first bytes of each of them before it stops.
+// Close admits no more connections and drops those on which nothing ever arrived. Clients probe an endpoint by connecting,
+// and some neither send a byte nor close; a gRPC server waits for the first bytes of each of them before it stops.
 func (cs *Clients) Close() {
 	cs.mu.Lock()
 	cs.closed = true

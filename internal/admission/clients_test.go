@@ -18,7 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// crowd holds connections of several processes, by the process's text.
+// crowd is connections of several processes, by Peer.String.
 type crowd struct {
 	t  *testing.T
 	cs *Clients
@@ -48,7 +48,7 @@ func user(pid uint32) transport.Peer {
 	return transport.Peer{PID: pid, UID: &root}
 }
 
-// open returns which of the connections are open: "+" for each that is, "-" for each that was dropped.
+// open shows the connections of each process: "+" for each open one, "-" for each that was dropped.
 func (c *crowd) open() map[string]string {
 	marks := map[string]string{}
 	for name, conns := range c.of {
@@ -70,8 +70,8 @@ func TestConnectionsOfOneProcess(t *testing.T) {
 	c := newCrowd(t, Limits{ClientConnections: 4, Connections: 100})
 	c.connect(user(1), 2, true)
 	c.connect(user(1), 2, false) // probes that nobody closed
-	c.connect(user(1), 2, true)  // push those out
-	c.connect(user(1), 1, true)  // and is one too many itself
+	c.connect(user(1), 2, true)  // push out the probes
+	c.connect(user(1), 1, true)  // is one too many and dropped itself
 	c.connect(user(2), 3, false)
 	want := map[string]string{"pid 1 uid 0": "++--++-", "pid 2 uid 0": "+++"}
 	if d := cmp.Diff(want, c.open()); d != "" {
@@ -91,7 +91,7 @@ func TestConnectionsOfOneProcess(t *testing.T) {
 	}
 }
 
-// When no more connections can be open, the process with the most loses one; a newcomer with few is let in.
+// When no more connections can be open, the process that has most loses one; a newcomer with few is let in.
 func TestConnectionsOfAllProcesses(t *testing.T) {
 	c := newCrowd(t, Limits{ClientConnections: 100, Connections: 10})
 	c.connect(user(1), 2, true)
@@ -107,7 +107,7 @@ func TestConnectionsOfAllProcesses(t *testing.T) {
 	}
 }
 
-// Where the system does not name the process, connections do not count together.
+// Where the system does not name the process, every connection counts alone.
 func TestConnectionsOfUnknownProcesses(t *testing.T) {
 	c := newCrowd(t, Limits{ClientConnections: 1, Connections: 100})
 	c.connect(transport.Peer{}, 3, true)
@@ -116,21 +116,21 @@ func TestConnectionsOfUnknownProcesses(t *testing.T) {
 	}
 }
 
-// A process is identified by its number alone, as the system may report other details at one time and not at another.
+// A process is identified by its number, whatever else the system tells about it at one time and not at another.
 func TestConnectionsOfAProcessWhoseNameChanges(t *testing.T) {
 	c, other := newCrowd(t, Limits{ClientConnections: 2, Connections: 100}), 1000
 	c.connect(transport.Peer{PID: 7}, 1, true)
 	c.connect(transport.Peer{PID: 7, Image: `C:\a driver.exe`}, 2, true)
 	c.connect(transport.Peer{PID: 7, UID: &other}, 1, true)
 	c.connect(transport.Peer{PID: 71}, 2, true)
-	c.connect(user(0), 3, true) // not shown to the agent: nothing says that they are the same process
+	c.connect(user(0), 3, true) // outside the agent's PID namespace: nothing tells whether they are one
 	want := map[string]string{"pid 7": "+", `pid 7 C:\a driver.exe`: "+-", "pid 7 uid 1000": "-", "pid 71": "++", "pid 0 uid 0": "+++"}
 	if d := cmp.Diff(want, c.open()); d != "" {
 		t.Errorf("connections (-want +got):\n%s", d)
 	}
 }
 
-// A process that closes its connections keeps the places of its streams until they are over.
+// A process that closes its connections keeps the slots of its streams until they are over.
 func TestProcessThatComesBackForStreams(t *testing.T) {
 	c := newCrowd(t, Limits{ClientStreams: 1})
 	c.connect(user(1), 1, true)
@@ -173,7 +173,7 @@ func TestStreamsOfAllProcesses(t *testing.T) {
 	}
 }
 
-// A process that closes its connections while its calls still run finds its places taken when it comes back.
+// A process that closes its connections while its operations still run finds its slots taken when it comes back.
 func TestProcessThatComesBack(t *testing.T) {
 	c := newCrowd(t, Limits{})
 	c.connect(user(1), 1, true)

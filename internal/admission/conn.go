@@ -11,13 +11,13 @@ import (
 type Conn struct {
 	net.Conn
 	client *Client
-	spoke  atomic.Bool // the client has sent something
+	spoke  atomic.Bool // the client has sent a byte
 }
 
 // Client returns the client at the other end.
 func (c *Conn) Client() *Client { return c.client }
 
-// AuthType makes a connection the AuthInfo of the calls that come by it.
+// AuthType makes a connection the AuthInfo of its calls.
 func (*Conn) AuthType() string { return "process" }
 
 func (c *Conn) Read(p []byte) (int, error) {
@@ -28,13 +28,13 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection and takes it out of the books.
+// Close closes the connection and removes it from the Clients.
 func (c *Conn) Close() error {
 	c.client.leave(c)
 	return c.Conn.Close()
 }
 
-// Listen returns a listener whose connections are in the books: each that it accepts is a *Conn.
+// Listen returns a listener that admits l's connections: each that it accepts is a *Conn.
 func (cs *Clients) Listen(l net.Listener) net.Listener { return &listener{l, cs} }
 
 type listener struct {

@@ -28,7 +28,7 @@ func (l *pipeListener) Accept() (net.Conn, error) {
 func (l *pipeListener) Close() error   { close(l.closed); return nil }
 func (l *pipeListener) Addr() net.Addr { return nil }
 
-// TestAClientThatComesWhileTheServerStops: it is served or dropped, and no longer counted when it is gone.
+// TestAClientThatComesWhileTheServerStops: it is served or dropped, and forgotten when it is gone.
 func TestAClientThatComesWhileTheServerStops(t *testing.T) {
 	for range 20_000 {
 		cs := New(Limits{}, klog.Background(), nil)
@@ -49,7 +49,7 @@ func TestAClientThatComesWhileTheServerStops(t *testing.T) {
 		both.Wait()
 		_ = theirs.Close()
 		if len(cs.conns) != 0 {
-			t.Fatalf("%d connections are counted, and none is open", len(cs.conns))
+			t.Fatalf("%d connections are registered, and none is open", len(cs.conns))
 		}
 	}
 }

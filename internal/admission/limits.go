@@ -7,35 +7,35 @@ import (
 	"time"
 )
 
-// Limits bound what the clients of one server cost together, whichever of its endpoints they use. A client is a process;
-// where the system does not tell processes apart, each connection is one. A zero is the default.
+// Limits bound what the clients of one server cost, whichever of its endpoints they use. A client is a process; where the
+// system does not tell processes apart, each connection is one. A zero field is the default.
 type Limits struct {
-	// Calls is how many calls run at a time; the others wait for their turn. A call whose caller gave up counts until its
+	// Calls is how many calls run at a time; others wait for their turn. A call whose caller gave up counts until its
 	// operation on the node is over.
 	Calls int
-	// ClientCalls is how many of them are one client's.
+	// ClientCalls is how many of them one client may have.
 	ClientCalls int
-	// ClientWaiting is how many more of one client's wait; what comes then is refused at once.
+	// ClientWaiting is how many more calls of one client may wait; further ones are refused at once.
 	ClientWaiting int
-	// Connections is how many connections are open.
+	// Connections is how many connections may be open.
 	Connections int
-	// ClientConnections is how many of them are one client's.
+	// ClientConnections is how many of them one client may have.
 	ClientConnections int
-	// Streams is how many streams are open that are no calls of the endpoints' own services: health checks, health watches
+	// Streams is how many streams may be open besides calls of the endpoints' own services: health checks, health watches
 	// and reflection, unary or not.
 	Streams int
-	// ClientStreams is how many of them are one client's; what comes beyond either is refused at once.
+	// ClientStreams is how many of them one client may have. Streams beyond either limit are refused at once.
 	ClientStreams int
 	// Wait is how long a call waits for its turn before it is refused.
 	Wait time.Duration
 }
 
-// complete returns the limits with the defaults filled in. A driver has a connection to each of a few endpoints and a few
-// dozen calls at a time when a node drains; some drivers open a connection for each call and leave it to their garbage
-// collector. So the limits are far beyond what a driver needs, and low enough that a client who uses them up costs some
-// hundred megabytes and leaves three quarters of the places to others. Probes and grpcurl have one stream open; a client that
-// has gRPC watch the health of its connections has one for each of the agent's two dozen endpoints at most. A stream costs
-// some 20 KiB.
+// complete returns the limits with the defaults filled in. A driver has a connection to each of a few endpoints and, when a
+// node drains, a few dozen calls at a time; some drivers open a connection for each call and leave it to their garbage
+// collector. So the limits are far beyond what a driver needs, and low enough that a client that uses them up costs a few
+// hundred megabytes and leaves three quarters of the slots to others. Probes and grpcurl have one stream open; a client
+// that watches the health of its connections has at most one for each of the agent's two dozen endpoints. A stream costs
+// about 20 KiB.
 func (l Limits) complete() Limits {
 	return Limits{
 		Calls:             cmp.Or(l.Calls, 1024),

@@ -4,7 +4,7 @@ package admission
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics count what the clients have, all of them together.
+// Metrics count the connections and calls of all clients together.
 type Metrics struct {
 	places      prometheus.Gauge
 	queued      prometheus.Gauge
@@ -12,7 +12,7 @@ type Metrics struct {
 	dropped     prometheus.Counter
 }
 
-// NewMetrics counts nothing yet.
+// NewMetrics returns metrics that count nothing yet.
 func NewMetrics() *Metrics {
 	return &Metrics{
 		places: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -34,7 +34,7 @@ func NewMetrics() *Metrics {
 	}
 }
 
-// Collectors are what a registry takes.
+// Collectors returns the collectors, for a registry.
 func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.places, m.queued, m.connections, m.dropped}
 }

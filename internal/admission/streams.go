@@ -8,8 +8,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// OpenStream counts a stream of the client that is not a call of the API, or returns an error when it is one too
-// many. None waits: whoever has so many open does not end them soon.
+// OpenStream counts a stream of the client that is not a call of the API, or returns an error when it is one too many.
+// None waits: a client that has so many open does not end them soon.
 func (c *Client) OpenStream() error {
 	cs := c.all
 	cs.mu.Lock()
@@ -30,7 +30,7 @@ func tooManyStreams(limit int, whose string) error {
 		"%d health and reflection streams of %s are open already; end those that are not needed, or try again later", limit, whose)}
 }
 
-// CloseStream ends what OpenStream counted.
+// CloseStream takes back a stream that OpenStream counted.
 func (c *Client) CloseStream() {
 	cs := c.all
 	cs.mu.Lock()

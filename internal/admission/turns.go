@@ -12,21 +12,21 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// Calls are let in so many at a time, and so many of each client. Those that have to wait do so in one line a client, and
-// the clients take turns, so that a client that asks for everything at once delays itself only.
+// A limited number of calls run at a time, in all and of each client. The others wait in one line per client, and the
+// clients take turns, so that a client with many calls at once delays only itself.
 
-// A Slot is the right of one call to run. It is given back when the call has been answered and every operation that it
-// began on the node is over, whichever comes last.
+// A Slot is the right of one call to run. It is given back when the call has been answered and all operations that it
+// began on the node are over.
 type Slot struct {
 	client *Client
 	holds  atomic.Int32
 }
 
-// Enter waits until a call of the client may run. Its error says that it may not, or that the caller gave up.
+// Enter waits until a call of the client may run. It fails when the call is refused or its caller gave up.
 func (c *Client) Enter(ctx context.Context) (*Slot, error) {
 	cs := c.all
 	cs.mu.Lock()
-	if cs.running < cs.limits.Calls && c.running < cs.limits.ClientCalls { // then it has none waiting
+	if cs.running < cs.limits.Calls && c.running < cs.limits.ClientCalls { // then no call of the client waits
 		c.let()
 		cs.mu.Unlock()
 		return c.slot(), nil
@@ -57,24 +57,24 @@ func (c *Client) Enter(ctx context.Context) (*Slot, error) {
 	if refusal != nil && c.withdraw(turn) {
 		return nil, refusal
 	}
-	return c.slot(), nil // also when its turn came at the last moment
+	return c.slot(), nil // even if its turn came at the last moment
 }
 
-// tooMany is the error of a call that is not let in.
+// tooMany returns the error of a call that is refused.
 func (cs *Clients) tooMany(why string) error {
 	return &node.Error{Class: node.ResourceExhausted, Reason: "TOO_MANY_CALLS", Message: fmt.Sprintf(
 		"%s: the agent runs %d calls at a time and %d of one process, and those before it have not ended; try again later",
 		why, cs.limits.Calls, cs.limits.ClientCalls)}
 }
 
-// let counts a call that runs from now on.
+// let counts a call that begins to run.
 func (c *Client) let() {
 	c.all.running++
 	c.running++
 	c.all.metrics.places.Inc()
 }
 
-// withdraw takes a call out of its line, unless it was let in meanwhile.
+// withdraw takes a call out of its line. It reports false if the call was let in meanwhile.
 func (c *Client) withdraw(turn chan struct{}) bool {
 	cs := c.all
 	cs.mu.Lock()
@@ -90,7 +90,7 @@ func (c *Client) withdraw(turn chan struct{}) bool {
 	return true
 }
 
-// done ends a call, and lets in whoever is next: of the first client in the line that may run one more.
+// done ends a call and lets in the next one, of the first waiting client that may run one more.
 func (c *Client) done() {
 	cs := c.all
 	cs.mu.Lock()
@@ -116,17 +116,17 @@ func (c *Client) done() {
 	}
 }
 
-// slot is the slot of a call that was let in.
+// slot returns the slot of a call that was let in.
 func (c *Client) slot() *Slot {
 	s := &Slot{client: c}
 	s.holds.Store(1)
 	return s
 }
 
-// Hold keeps the slot for one more.
+// Hold adds a hold on the slot.
 func (s *Slot) Hold() { s.holds.Add(1) }
 
-// Release gives up one hold on the slot, and with the last one the slot.
+// Release gives up one hold, and with the last one the slot.
 func (s *Slot) Release() {
 	if s.holds.Add(-1) == 0 {
 		s.client.done()

@@ -19,7 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// gated is a Clients with a few clients waiting for their turns.
+// gated is Clients with a few clients that call.
 type gated struct {
 	*Clients
 	in []uint32 // the processes that were let in, in order; guarded by the clients' lock
@@ -36,7 +36,7 @@ func (g *gated) client(pid uint32) *Client {
 	return g.of(transport.Peer{PID: pid})
 }
 
-// outcome is what became of a call: its slot, or why it has none.
+// outcome is the result of a call: its slot, or the error.
 type outcome struct {
 	slot *Slot
 	err  error
@@ -58,13 +58,13 @@ func (g *gated) call(ctx context.Context, c *Client) <-chan outcome {
 	return result
 }
 
-// exhausted reports whether an error is that of a limit.
+// exhausted reports whether an error comes from a limit.
 func exhausted(err error) bool {
 	e := (*node.Error)(nil)
 	return errors.As(err, &e) && e.Class == node.ResourceExhausted
 }
 
-// However many calls one client has waiting, another client's first call is let in next but one.
+// However many calls one client has waiting, another's first call is next but one.
 func TestClientsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGated(Limits{Calls: 2, ClientCalls: 2, Wait: time.Hour})
@@ -88,7 +88,7 @@ func TestClientsTakeTurns(t *testing.T) {
 	})
 }
 
-// A client whose places are all taken by calls that do not end leaves the other places to others.
+// A client that fills all its slots with calls that do not end leaves the other slots to others.
 func TestOneClientDoesNotFillAllPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGated(Limits{Calls: 4, ClientCalls: 2, ClientWaiting: 3, Wait: 10 * time.Second})
@@ -100,7 +100,7 @@ func TestOneClientDoesNotFillAllPlaces(t *testing.T) {
 		if one := <-g.call(t.Context(), hung); !exhausted(one.err) {
 			t.Errorf("one too many waits: got %v, want that it is refused at once", one.err)
 		}
-		for range 3 { // one after the other, and none of the places that it gives back goes to the hung client
+		for range 3 { // one after the other; none of the slots that it gives back goes to the hung client
 			one := <-g.call(t.Context(), driver)
 			if one.err != nil {
 				t.Fatalf("the driver: %v", one.err)
@@ -134,7 +134,7 @@ func TestOneClientDoesNotFillAllPlaces(t *testing.T) {
 	})
 }
 
-// A place is free again only when the call and everything that it started is over.
+// A slot is free again when the call and all its operations are over, and not before.
 func TestPlaceIsKeptForWhatGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGated(Limits{Calls: 1, Wait: time.Second})

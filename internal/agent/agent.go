@@ -24,22 +24,22 @@ const grace = 10 * time.Second
 // An Agent serves one node.
 type Agent struct {
 	config    Config
-	emulation admin.Emulation // the zero value when the node is a real one
-	opened    *emulated.Node  // the agent's to close; nil when it is not
+	emulation admin.Emulation // the zero value on a real node
+	opened    *emulated.Node  // to be closed by the agent; nil if it opened none
 	place     transport.Place
 	admin     *server.Server
 	counting  counting
 	failed    chan error
-	failure   atomic.Pointer[error] // the first that failed was told
+	failure   atomic.Pointer[error] // the first one sent on failed
 
 	lifecycle sync.Mutex // held while the agent stops or restarts
 	stopped   bool
 
-	serving atomic.Pointer[serving] // nil while the node is away
+	serving atomic.Pointer[serving] // nil while nothing is served
 }
 
 // Start starts an agent. When it returns, every endpoint accepts calls; when it fails, nothing is left open. The
-// context is for the start alone.
+// context applies only to the start.
 func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 	config, err = config.complete()
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *Agent) Ready() int {
 	return 0
 }
 
-// Failed delivers one error when the agent cannot go on, as one of its listeners died. Stop is still to be called.
+// Failed delivers one error when the agent cannot go on because a listener died. Stop must still be called.
 func (a *Agent) Failed() <-chan error { return a.failed }
 
 func (a *Agent) fail(err error) {
@@ -115,13 +115,13 @@ func (a *Agent) Faults() *faults.Set { return a.emulation.Faults }
 // SocketDir returns the directory of the agent's sockets, empty on Windows.
 func (a *Agent) SocketDir() string { return a.config.SocketDir }
 
-// Path returns where clients find an endpoint: admin.EndpointName, or "csi-proxy-disk-v1". The clients'
-// NewClientWithPipePath takes it.
+// Path returns the path of an endpoint, such as admin.EndpointName or "csi-proxy-disk-v1", for the clients'
+// NewClientWithPipePath.
 func (a *Agent) Path(endpoint string) string { return a.place.Path(endpoint) }
 
-// Stop stops accepting calls, gives the running ones ten seconds, and then waits until nothing that they began is
-// running on the node any more. When the context ends first it goes without waiting, and says so in its error. Later
-// calls do nothing.
+// Stop stops accepting calls, gives the running ones ten seconds, and then waits until none of their operations is
+// running on the node any more. When the context ends first, it stops waiting and says so in its error. Later calls do
+// nothing.
 func (a *Agent) Stop(ctx context.Context) error {
 	a.lifecycle.Lock()
 	defer a.lifecycle.Unlock()
@@ -163,13 +163,13 @@ func (a *Agent) Stop(ctx context.Context) error {
 }
 
 // Restart reboots the emulated node: it closes the API's endpoints, cutting calls off as a reboot does, reboots the
-// node and serves again. The admin endpoint stays. When the node cannot be served again, Failed delivers that error
+// node and serves again. The admin endpoint stays open. When the node cannot be served again, Failed delivers that error
 // too.
 func (a *Agent) Restart(ctx context.Context) error {
 	if a.emulation.Node == nil {
 		return errors.New("only an emulated node can be rebooted by its agent")
 	}
-	// Not waiting for the lock: Stop would hold it, and wait for the admin call that this is part of.
+	// Do not wait for the lock: Stop may hold it, and waits for the admin call that this is part of.
 	if !a.lifecycle.TryLock() {
 		return notServed()
 	}
@@ -179,7 +179,7 @@ func (a *Agent) Restart(ctx context.Context) error {
 	}
 	s := a.serving.Swap(nil)
 	if s != nil {
-		_ = s.api.Stop(ended()) // its error says that calls were cut off, which is meant
+		_ = s.api.Stop(ended()) // its error says that calls were cut off, as intended
 	}
 	a.emulation.Faults.Abort()
 	if s != nil {
@@ -200,7 +200,7 @@ func (a *Agent) Restart(ctx context.Context) error {
 	return err
 }
 
-// ended is a context that is over: for stopping without waiting.
+// ended returns a canceled context, for stopping without waiting.
 func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

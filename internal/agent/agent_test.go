@@ -30,7 +30,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// shortDir returns a directory whose path leaves room for a socket's name.
+// shortDir makes a directory whose path leaves room for a socket's name.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // its path grows with the test's name
@@ -80,7 +80,7 @@ func listsDisks(t *testing.T, a *agent.Agent) int {
 	return len(r.GetDiskIDs())
 }
 
-// endpoints is how many endpoints there are in all.
+// endpoints returns the number of all endpoints.
 func endpoints() int { return len(apis.All(&node.Node{})) }
 
 func TestTwoAgentsInOneProcess(t *testing.T) {
@@ -251,7 +251,7 @@ func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 	if a.Ready() != endpoints() {
 		t.Errorf("ready after the reboot: got %d", a.Ready())
 	}
-	// The client that lived through it goes on.
+	// The client from before the reboot goes on.
 	if _, err := disks.Rescan(t.Context(), &diskapi.RescanRequest{}); err != nil {
 		t.Errorf("the old client: %v", err)
 	}
@@ -284,7 +284,7 @@ func TestStopWaitsForTheNode(t *testing.T) {
 	}
 }
 
-// waitClosed returns a channel that is closed with the agent's API, which happens before the agent waits for the node.
+// waitClosed returns a channel that is closed when the agent's API is closed, which happens before it waits for the node.
 func waitClosed(a *agent.Agent) <-chan struct{} {
 	closed := make(chan struct{})
 	go func() {
@@ -314,7 +314,7 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := a.Stop(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want that the context was canceled", err)
+		t.Errorf("got %v, want context canceled", err)
 	}
 	if err := <-cut; status.Code(err) != codes.Unavailable {
 		t.Errorf("the running call: got %v, want Unavailable", err)

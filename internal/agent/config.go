@@ -18,25 +18,25 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// KubeletDir is kubelet's directory on a Windows node, the working directory when no other is given.
+// KubeletDir is kubelet's directory on a Windows node, the working directory if no other is given.
 const KubeletDir = node.KubeletDir
 
-// Config says what an agent works on and what it serves.
+// Config is what an agent works on and what it serves.
 type Config struct {
-	// Kernel is the node to work on. The caller closes it. Nil: an emulated node in StateDir, which the agent opens
+	// Kernel is the node to work on, which the caller closes. Nil: an emulated node in StateDir, which the agent opens
 	// and closes.
 	Kernel kernel.Kernel
-	// StateDir is where the emulated node lives, when Kernel is nil.
+	// StateDir is the directory of the emulated node, if Kernel is nil.
 	StateDir string
-	// Emulated are the options of the emulated node, when Kernel is nil.
+	// Emulated are the options of the emulated node, if Kernel is nil.
 	Emulated emulated.Options
-	// SocketDir is where the sockets are made, off Windows; empty: the directory run in StateDir.
+	// SocketDir is the directory of the sockets, except on Windows; empty: the directory run in StateDir.
 	SocketDir string
-	// PipePrefix stands before the names of the pipes, on Windows: tests run several agents on one machine, and all its
-	// pipes share one namespace. A driver's clients know the names without it only.
+	// PipePrefix is put before the names of the pipes, on Windows: tests run several agents on one machine, and all its
+	// pipes share one namespace. A driver's clients know only the names without it.
 	PipePrefix string
 	// PipeSecurity is the security descriptor of the API's pipes in SDDL, on Windows; empty: SYSTEM and administrators,
-	// and for an emulated node the user that runs it. The admin endpoint does not follow it.
+	// and for an emulated node the user that runs it. It does not apply to the admin endpoint.
 	PipeSecurity string
 	// WorkingDirs are the Windows directories below which operations are allowed; none: KubeletDir.
 	WorkingDirs []string
@@ -44,7 +44,7 @@ type Config struct {
 	RequirePrivacy bool
 	// APIs selects the API groups and versions that are served; nil: all.
 	APIs *apis.Selection
-	// Interceptor stands around every kernel call; it may be nil.
+	// Interceptor wraps every kernel call; it may be nil.
 	Interceptor kernel.Interceptor
 	// Crash ends the process at once, for faults of an emulated node that ask for it; nil: they are refused.
 	Crash func()
@@ -52,11 +52,11 @@ type Config struct {
 	Metrics bool
 	// Limits bound what clients cost; the zero value: the defaults. The admin endpoint has its own, of the same size.
 	Limits admission.Limits
-	// CallTimeout is how long every call of the API may take, see server.CheckCallTimeout; 0: as long as its method says.
+	// CallTimeout is how long every call of the API may take, see server.CheckCallTimeout; 0: the method's own limit.
 	CallTimeout time.Duration
-	// Audit is told of every call, after what is in the journal of an emulated node; it may be nil.
+	// Audit records every call, after the journal of an emulated node; it may be nil.
 	Audit server.Record
-	// Logger gets the agent's lines; the zero value: klog's own.
+	// Logger is the agent's log; the zero value: klog's own.
 	Logger klog.Logger
 }
 

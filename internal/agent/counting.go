@@ -11,14 +11,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// counting is what counts the agent's work. The zero value counts nothing, and calls pay nothing for it.
+// counting is the parts that count the agent's work. The zero value counts nothing and costs calls nothing.
 type counting struct {
 	metrics    *metrics.Metrics
-	calls      *server.Metrics // what the server counts with
-	operations node.Observer   // what the node counts with
+	calls      *server.Metrics // of the server
+	operations node.Observer   // of the node
 }
 
-// count sets up the counting, if it is asked for.
+// count sets up the counting, if Config asks for it.
 func (a *Agent) count() {
 	if !a.config.Metrics {
 		return
@@ -43,7 +43,7 @@ func (a *Agent) count() {
 // Metrics returns the metrics and the health of the agent, nil unless Config asks for them.
 func (a *Agent) Metrics() *metrics.Metrics { return a.counting.metrics }
 
-// endpointStates are the endpoints that should be served, also while the node reboots, and the admin endpoint.
+// endpointStates returns the endpoints that should be served, even while the node reboots, and the admin endpoint.
 func (a *Agent) endpointStates() []metrics.Endpoint {
 	api := a.API()
 	var states []metrics.Endpoint

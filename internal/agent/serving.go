@@ -12,14 +12,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// serving is the node's operations and what serves them. A reboot replaces it.
+// serving is the node's operations and the server of the API. A reboot replaces it.
 type serving struct {
 	node  *node.Node
 	api   *server.Server
 	local *server.Local
 }
 
-// serve makes the node's operations and serves them.
+// serve creates the node's operations and serves them.
 func (a *Agent) serve() error {
 	n, err := node.New(a.config.Kernel, node.Config{
 		WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor, RequirePrivacy: a.config.RequirePrivacy,
@@ -46,7 +46,7 @@ func (a *Agent) serve() error {
 	return nil
 }
 
-// records are those who are told of calls: the journal of an emulated node, and the audit log.
+// records returns the records of calls: the journal of an emulated node, and the audit log.
 func (a *Agent) records() (all []server.Record) {
 	if a.emulation.Node != nil {
 		all = append(all, a.emulation.Record)
@@ -57,7 +57,7 @@ func (a *Agent) records() (all []server.Record) {
 	return all
 }
 
-// API returns what serves the API; nil while the node reboots or the agent stops.
+// API returns the server of the API; nil while the node reboots or the agent stops.
 func (a *Agent) API() *server.Server {
 	if s := a.serving.Load(); s != nil {
 		return s.api
@@ -73,13 +73,13 @@ func (a *Agent) Node() (*node.Node, error) {
 	return nil, notServed()
 }
 
-// notServed is the error of those who ask for the node while it is away.
+// notServed returns the error of Node while nothing is served.
 func notServed() error {
 	return &node.Error{Class: node.Unavailable, Reason: "NODE_NOT_SERVED", Message: "the node is rebooting or the agent is stopping; try again"}
 }
 
-// Local is a connection in this process to the node that the agent serves, for every version of every group, whatever
-// the agent's selection is. It stays good when the node reboots.
+// Local returns a connection in this process to the node that the agent serves, for every version of every group, whatever
+// the agent's selection is. It stays usable when the node reboots.
 func (a *Agent) Local() grpc.ClientConnInterface { return local{a} }
 
 type local struct{ agent *Agent }

@@ -40,7 +40,7 @@ func TestJournalOfAPIAndKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := <-followed; len(r.GetEntries()) != 1 || r.GetEntries()[0].GetSequence() != 1 {
-		t.Errorf("the waiting caller got %v", r)
+		t.Errorf("the waiting call got %v", r)
 	}
 	r, err := client.ListJournal(t.Context(), &admin.ListJournalRequest{})
 	if err != nil {

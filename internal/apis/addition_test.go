@@ -29,7 +29,7 @@ import (
 
 //go:generate env GOWORK=off go -C ../../client/versions/testdata/addition tool -modfile=../../../../tools/buf/go.mod buf generate
 
-// TestAddedVersionIsServed serves the version v9 of docs/adding-a-version.md on a socket: the agent needs only its
+// TestAddedVersionIsServed serves the version v9 of docs/adding-a-version.md on a socket: the agent needs nothing but its
 // rows.
 func TestAddedVersionIsServed(t *testing.T) {
 	var got hub.SetDiskStateRequest
@@ -58,11 +58,11 @@ func TestAddedVersionIsServed(t *testing.T) {
 		t.Errorf("SetAttachState: %v", err)
 	}
 	if diff := cmp.Diff(&got, &hub.SetDiskStateRequest{DiskNumber: 7, IsOnline: true}, protocmp.Transform()); diff != "" {
-		t.Errorf("what came to the hub (-got +want):\n%s", diff)
+		t.Errorf("the hub's requests (-got +want):\n%s", diff)
 	}
 	_, err = client.SetAttachState(t.Context(), &v9.SetAttachStateRequest{DiskID: "seven"})
 	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), `diskID "seven"`) {
-		t.Errorf("SetAttachState of no number: got %v, want InvalidArgument that names it", err)
+		t.Errorf("SetAttachState without a number: got %v, want InvalidArgument that names the field", err)
 	}
 	if _, err := hub.NewDiskClient(conn).GetDiskStats(t.Context(), &hub.GetDiskStatsRequest{}); status.Code(err) != codes.Unimplemented {
 		t.Errorf("the hub's own method: got %v, want Unimplemented at the endpoint of v9", err)

@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// All returns the endpoint of every API group and version that the agent has, those of v1 first: a driver that finds
-// no v1 when it starts falls back to a beta version for as long as it lives.
+// All returns the endpoints of all API groups and versions, v1 first: a driver that finds no v1 when it starts falls back
+// to a beta version for as long as it lives.
 func All(n *node.Node) []server.Endpoint {
 	hubs := map[string][]server.Method{
 		"disk":       diskMethods(n.Disks),
@@ -40,7 +40,7 @@ func All(n *node.Node) []server.Endpoint {
 	return endpoints
 }
 
-// inOrder is the order in which endpoints are opened and listed: v1, then by group and version.
+// inOrder compares endpoints for the order in which they are opened and listed: v1 first, then by group and version.
 func inOrder(a, b server.Endpoint) int {
 	switch v1 := "v1"; {
 	case a.Version == v1 && b.Version != v1:
@@ -59,8 +59,8 @@ func endpoint(g versions.Group, version string, methods []server.Method) server.
 	}
 }
 
-// routed makes the methods of an old version of those of its hub. It panics for a table that names a method that the
-// hub does not have.
+// routed returns the methods of an old version, which lead to those of its hub. It panics when the table names a method
+// that the hub does not have.
 func routed(routes []versions.Route, hub []server.Method, alone map[string]server.Method) []server.Method {
 	methods := make([]server.Method, 0, len(routes))
 	for _, r := range routes {

@@ -14,8 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// TestAPIsHaveTheirContractsMethods compares the tables with the protos: neither may have a method that the other
-// lacks.
+// TestAPIsHaveTheirContractsMethods compares the tables with the protos: both must have the same methods.
 func TestAPIsHaveTheirContractsMethods(t *testing.T) {
 	files, err := api.Descriptors()
 	if err != nil {

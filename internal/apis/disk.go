@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// diskMethods are the methods of disk v1, the group's hub.
+// diskMethods returns the methods of disk v1, the group's hub.
 func diskMethods(disks *node.Disks) []server.Method {
 	return []server.Method{
 		server.Unary("ListDiskLocations", server.LimitRead, func(ctx context.Context, _ *api.ListDiskLocationsRequest) (*api.ListDiskLocationsResponse, error) {
@@ -57,7 +57,7 @@ func diskMethods(disks *node.Disks) []server.Method {
 	}
 }
 
-// getDiskNumberByName is the one method of an old version that the hub does not have.
+// getDiskNumberByName returns the one method of an old version that the hub does not have.
 func getDiskNumberByName(disks *node.Disks) server.Method {
 	return server.Unary("GetDiskNumberByName", server.LimitRead, func(ctx context.Context, r *v1alpha1.GetDiskNumberByNameRequest) (*v1alpha1.GetDiskNumberByNameResponse, error) {
 		number, err := disks.GetDiskNumberByName(ctx, r.GetDiskName())

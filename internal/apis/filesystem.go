@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// filesystemMethods are the methods of filesystem v2alpha1, the group's hub.
+// filesystemMethods returns the methods of filesystem v2alpha1, the group's hub.
 func filesystemMethods(files *node.Filesystem) []server.Method {
 	return []server.Method{
 		server.Unary("PathExists", server.LimitRead, func(ctx context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// iscsiMethods are the methods of iscsi v1alpha2, the group's hub.
+// iscsiMethods returns the methods of iscsi v1alpha2, the group's hub.
 func iscsiMethods(iscsi *node.ISCSI) []server.Method {
 	return []server.Method{
 		server.Unary("AddTargetPortal", server.LimitLong, func(ctx context.Context, r *api.AddTargetPortalRequest) (*api.AddTargetPortalResponse, error) {
@@ -60,7 +60,7 @@ func iscsiMethods(iscsi *node.ISCSI) []server.Method {
 	}
 }
 
-// portal is the portal of a request. A missing one is the zero value, which the node refuses.
+// portal returns the portal of a request. A missing one is the zero value, which the node refuses.
 func portal(r interface{ GetTargetPortal() *api.TargetPortal }) node.TargetPortal {
 	p := r.GetTargetPortal()
 	return node.TargetPortal{Address: p.GetTargetAddress(), Port: p.GetTargetPort()}

@@ -12,13 +12,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// A Selection says which API groups and versions are served. The zero value selects all of them. It is a flag.Value
+// A Selection is the API groups and versions that are served. The zero value selects all of them. It is a flag.Value
 // that may be given once for each group: "disk=v1,v1beta3" or "iscsi=off".
 type Selection struct {
 	versions map[string][]string // by group; an empty list: off
 }
 
-// String is the selection in the form that Set reads, one group after another.
+// String returns the selection in the form that Set reads, one group after another.
 func (s *Selection) String() string {
 	if s == nil {
 		return ""
@@ -34,7 +34,7 @@ func (s *Selection) String() string {
 	return strings.Join(texts, " ")
 }
 
-// Set adds the choice for one group. It fails for a group or version that the agent does not have and for a group that
+// Set sets the versions of one group. It fails for a group or version that the agent does not have and for a group that
 // was set before.
 func (s *Selection) Set(text string) error {
 	group, list, ok := strings.Cut(text, "=")
@@ -64,7 +64,7 @@ func (s *Selection) Set(text string) error {
 	return nil
 }
 
-// Apply returns the endpoints that are selected, in their order.
+// Apply returns the selected endpoints, in their order.
 func (s *Selection) Apply(endpoints []server.Endpoint) []server.Endpoint {
 	if s == nil {
 		return endpoints
@@ -75,7 +75,7 @@ func (s *Selection) Apply(endpoints []server.Endpoint) []server.Endpoint {
 	})
 }
 
-// known lists the versions of each group, in the order of All.
+// known returns the versions of each group, in the order of All.
 func known() map[string][]string {
 	groups := map[string][]string{}
 	for _, e := range All(&node.Node{}) {

@@ -10,12 +10,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// smbMethods are the methods of smb v1, the group's hub.
+// smbMethods returns the methods of smb v1, the group's hub.
 func smbMethods(shares *node.SMB) []server.Method {
 	return []server.Method{
 		server.Unary("NewSmbGlobalMapping", server.LimitWrite, func(ctx context.Context, r *api.NewSmbGlobalMappingRequest) (*api.NewSmbGlobalMappingResponse, error) {
 			password := node.Secret(r.GetPassword())
-			r.Password = "" // the request itself cannot be wiped; let it at least not live on
+			r.Password = "" // its memory cannot be wiped, but nothing refers to it any more
 			err := shares.NewSMBGlobalMapping(ctx, r.GetRemotePath(), r.GetLocalPath(), r.GetUsername(), password)
 			return &api.NewSmbGlobalMappingResponse{}, err
 		}),

@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// systemMethods are the methods of system v1alpha1, the group's hub and only version. The enums' numbers are those of
+// systemMethods returns the methods of system v1alpha1, the group's hub and only version. The enums' numbers are those of
 // Windows on both sides.
 func systemMethods(system *node.System) []server.Method {
 	return []server.Method{

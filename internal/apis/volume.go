@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// volumeMethods are the methods of volume v2alpha1, the group's hub.
+// volumeMethods returns the methods of volume v2alpha1, the group's hub.
 func volumeMethods(volumes *node.Volumes) []server.Method {
 	return []server.Method{
 		server.Unary("ListVolumesOnDisk", server.LimitLong, func(ctx context.Context, r *api.ListVolumesOnDiskRequest) (*api.ListVolumesOnDiskResponse, error) {

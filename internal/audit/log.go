@@ -19,7 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// maxMessage is how many bytes of an error's text a line has: it may quote what the caller sent.
+// maxMessage is how many bytes of an error's text a line holds: the text may quote what the caller sent.
 const maxMessage = 1024
 
 // A Log writes audit lines. Its Record is a server.Record.
@@ -31,12 +31,12 @@ type Log struct {
 	failed bool // the last line could not be written
 }
 
-// New writes to a file, each line in one piece. When a line cannot be written the call goes on, and the logger is told
-// once, until a line can be written again: an agent that refused to work for want of a log would make a full disk an
-// outage.
+// New returns a Log that writes each line in one piece. When a line cannot be written, the call goes on, and the logger
+// is told once until a line can be written again: an agent that refused to work without an audit log would turn a full
+// disk into an outage.
 func New(to io.Writer, logger klog.Logger) *Log { return &Log{to: to, logger: logger} }
 
-// line is one call, as it stands in the file. Fields may be added; none changes its name or its meaning.
+// line is one call in the file. Fields may be added; none changes its name or its meaning.
 type line struct {
 	Time      string          `json:"time"` // when the call began, RFC 3339 in UTC with microseconds
 	RequestID string          `json:"request_id"`
@@ -65,7 +65,7 @@ func (l *Log) Record(c server.RecordedCall) server.CallRecord {
 	return r
 }
 
-// caller writes down who calls: what the system says of the process, or that there is none.
+// caller fills in the caller: the process, or in words that it is this one or unknown.
 func (l *line) caller(client transport.Peer) {
 	if !client.Known() {
 		l.Client = client.String()
@@ -74,14 +74,14 @@ func (l *line) caller(client transport.Peer) {
 	l.PID, l.UID, l.Image = int(client.PID), client.UID, strings.ToValidUTF8(client.Image, "\uFFFD")
 }
 
-// record is a call that runs.
+// record is a running call.
 type record struct {
 	log   *Log
 	begin time.Time
 	line  line
 }
 
-// Request takes the request, masked.
+// Request fills in the masked request.
 func (r *record) Request(request proto.Message) {
 	kept, tooLarge := redact.Mask(request)
 	if r.line.Bytes = tooLarge; tooLarge > 0 {
@@ -120,7 +120,7 @@ func (l *Log) write(text []byte) {
 	l.failed = err != nil
 }
 
-// Lost is the line about calls whose lines could not be written, for whoever writes the file.
+// Lost returns a line about lines that could not be written; logfile.Options takes it.
 func Lost(lines int, cause error) string {
 	text, err := json.Marshal(struct {
 		Time  string `json:"time"`
@@ -133,10 +133,10 @@ func Lost(lines int, cause error) string {
 	return string(text) + "\n"
 }
 
-// stamp is a time as lines have it.
+// stamp returns a time as lines show it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z07:00") }
 
-// clip keeps a text short.
+// clip returns the beginning of a text.
 func clip(text string) string {
 	if len(text) <= maxMessage {
 		return text

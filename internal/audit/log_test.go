@@ -43,7 +43,7 @@ func failure(code codes.Code, reason, message string) error {
 func TestLines(t *testing.T) {
 	var file bytes.Buffer
 	root, user := 0, 1000
-	synctest.Test(t, func(*testing.T) { // in which it is midnight UTC of 1 January 2000
+	synctest.Test(t, func(*testing.T) { // whose clock begins at midnight UTC, 1 January 2000
 		l := audit.New(&file, textlogger.NewLogger(textlogger.NewConfig()))
 		for i, call := range []struct {
 			endpoint, method string
@@ -95,7 +95,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// full is a disk without free space.
+// full is a full disk.
 type full struct {
 	room bool
 	text strings.Builder
@@ -118,7 +118,7 @@ func TestCallsGoOnWithoutTheLog(t *testing.T) {
 		end()
 	}
 	if got := strings.Count(lines.String(), "cannot be written"); got != 2 {
-		t.Errorf("the operator is told %d times, want once for each time that the log fails:\n%s", got, lines.String())
+		t.Errorf("the operator was told %d times, want once for each time that the log fails:\n%s", got, lines.String())
 	}
 	if got := strings.Count(file.text.String(), "\n"); got != 1 {
 		t.Errorf("got %d lines, want 1", got)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package buildversion knows which version of this project a binary is.
+// Package buildversion returns the version of the running binary.
 package buildversion
 
 import "runtime/debug"
@@ -8,8 +8,8 @@ import "runtime/debug"
 // linked is set when a release is linked: -ldflags "-X …/internal/buildversion.linked=v1.2.3".
 var linked string
 
-// String is the release, or else what the go command knows of the module: a version when it was installed by one,
-// "(devel)" or a pseudo-version when it was built in a checkout, and "unknown" in a binary without build information.
+// String returns the release, or else the module's version from the build information: a version if it was installed by
+// one, "(devel)" or a pseudo-version if it was built in a checkout, and "unknown" in a binary without build information.
 func String() string {
 	if linked != "" {
 		return linked

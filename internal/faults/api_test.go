@@ -186,7 +186,7 @@ func TestDelayText(t *testing.T) {
 	}
 }
 
-// The delays are spread between their limits, and none lies outside.
+// The delays are spread between their ends, and none lies outside.
 func TestDelaysAreSpread(t *testing.T) {
 	const calls = 2000
 	for text, share := range map[string]map[time.Duration]float64{ // the share of delays that are not longer

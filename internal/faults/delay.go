@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// maxDelay bounds a delay: what is meant to last longer is a hang.
+// maxDelay is the longest delay. For anything longer there is Fault.Hang.
 const maxDelay = time.Hour
 
-// A Delay is a duration by chance between two ends. With both ends the same it is fixed. The zero value is none.
+// A Delay is a random duration between Min and Max, fixed when they are equal. The zero value is no delay.
 type Delay struct{ Min, Max time.Duration }
 
 func (d Delay) problem() string {
 	if d.Min < 0 || d.Max < d.Min || d.Max > maxDelay {
-		return fmt.Sprintf("the delay does not go from 0 or more up to at most %v", maxDelay)
+		return fmt.Sprintf("a delay is a range from low to high, within 0 and %v", maxDelay)
 	}
 	return ""
 }
 
 func (d Delay) draw() time.Duration {
-	return d.Min + rand.N(d.Max-d.Min+1) //nolint:gosec // nobody needs to be kept from guessing it
+	return d.Min + rand.N(d.Max-d.Min+1) //nolint:gosec // it need not be unpredictable
 }
 
 // ParseDelay reads a duration, "20ms", or two, "10ms-2s".

@@ -17,8 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// A Fault is one disturbance, of the calls of one kernel function or of API calls: Function or Method is set. Of the
-// effects exactly one is.
+// A Fault disturbs the calls of one kernel function or of API methods: either Function or Method is set, and exactly one
+// of the effects.
 type Fault struct {
 	Function string // as in kernel.Call
 	Code     uint32 // the control code or information class; 0: any
@@ -27,7 +27,7 @@ type Fault struct {
 	Method string // a mask of API methods, see methods.Parse
 
 	Skip  int // how many such calls pass first
-	Times int // how many are disturbed then; 0: all
+	Times int // how many are then disturbed; 0: all
 
 	Error  win32.Errno // a kernel call fails with it
 	Panic  bool        // a kernel call panics
@@ -44,10 +44,10 @@ type Fault struct {
 type APIError struct {
 	Code    codes.Code
 	Message string
-	Reason  string // of the google.rpc.ErrorInfo; empty: there is none
+	Reason  string // of the google.rpc.ErrorInfo; empty: none is sent
 }
 
-// Err is the status as the error of a call.
+// Err returns the status as a call's error.
 func (s APIError) Err() error {
 	plain := status.New(s.Code, s.Message)
 	if s.Reason == "" {
@@ -63,12 +63,12 @@ func (s APIError) Err() error {
 var (
 	// ErrInvalid is in the chain of every error of Check.
 	ErrInvalid = errors.New("impossible fault")
-	// ErrNoCrash means that the process is not the node's alone.
+	// ErrNoCrash means that the process does not belong to the node alone.
 	ErrNoCrash = errors.New("the agent is part of another process and cannot crash alone")
 )
 
-// Check tells what is wrong with a fault: one that could never take effect would let a test pass for no reason. Its
-// errors are ErrInvalid.
+// Check returns an ErrInvalid that names the mistake in a fault: one that could never take effect would let a test pass
+// for no reason.
 func (f Fault) Check() error {
 	problem := f.problem()
 	if problem == "" {
@@ -97,23 +97,23 @@ func (f Fault) problem() string {
 	case effects != 1:
 		return fmt.Sprintf("it has %d effects, not one", effects)
 	case f.Method != "" && (f.Error != 0 || f.Panic):
-		return "an API call fails with a gRPC status, not as a kernel call does"
+		return "an API call fails with a gRPC status; Win32 errors and panics are for kernel calls"
 	case f.Function != "" && (f.Cut || f.Status != (APIError{})):
 		return "only API calls have a gRPC status and a connection"
 	case f.Status != (APIError{}) && (f.Status.Code == codes.OK || f.Status.Code > codes.Unauthenticated):
 		return fmt.Sprintf("there is no gRPC error code %d", f.Status.Code)
 	case f.Skip < 0 || f.Times < 0:
-		return "it counts below zero"
+		return "its counts must not be negative"
 	case f.After && f.Error == 0 && f.Status == (APIError{}) && !f.Cut && !f.Crash:
 		return "only failures, cuts and crashes can come after the call"
 	}
 	return f.Delay.problem()
 }
 
-// known tells whether calls of a function pass an interceptor.
+// known reports whether calls of a function pass an interceptor.
 func known(function string) bool { return slices.Contains(kernel.Functions(), function) }
 
-// of tells whether a fault is for a kernel call.
+// of reports whether the fault is for a kernel call.
 func (f Fault) of(call kernel.Call) bool {
 	return f.Function == call.Function && (f.Code == 0 || f.Code == call.Code) &&
 		(f.Object == "" || strings.Contains(strings.ToLower(call.Object), strings.ToLower(f.Object)))

@@ -16,7 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// calls makes n flushes and returns, for each, whether it took effect and its result.
+// calls makes n flushes and returns, for each, whether it took effect and its error code.
 func calls(t *testing.T, s *faults.Set, n int) (done []bool, codes []win32.Errno) {
 	t.Helper()
 	for range n {

@@ -18,10 +18,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// A Set is the faults of one node. Its Intercept is the kernel.Interceptor; Around stands around API calls.
+// A Set holds the faults of one node. Its Intercept is a kernel.Interceptor; Around wraps API calls.
 type Set struct {
-	crash func()      // ends the process; nil where that is not wanted
-	any   atomic.Bool // there may be faults: without, a call costs no lock
+	crash func()      // ends the process; nil: it may not crash
+	any   atomic.Bool // there may be faults; while there are none, a call takes no lock
 	paths []string    // of the API methods that are served
 
 	mu     sync.Mutex
@@ -39,23 +39,23 @@ type active struct {
 	disturbed uint64
 	holding   uint64
 	reached   chan struct{} // closed when a call hangs for the first time
-	over      chan struct{} // closed when hanging or delayed calls are to go on
+	over      chan struct{} // closed when hanging or delayed calls may go on
 	aborted   bool          // those calls fail; set before over is closed
 }
 
-// Status is a fault and what it did.
+// Status is a fault and what it has done so far.
 type Status struct {
 	ID        uint64
 	Fault     Fault
-	Disturbed uint64 // calls that it took
+	Disturbed uint64 // calls that it applied to
 	Holding   uint64 // calls that wait now
 }
 
-// New disturbs nothing yet. Crash is called where a fault says so and should not return; nil: such faults are refused.
+// New returns a Set without faults. A Fault with Crash calls crash, which should not return; nil: such faults are refused.
 func New(crash func()) *Set { return &Set{crash: crash} }
 
-// Add begins a disturbance. Of several that apply to a call, the one that was added first takes it. The channel is
-// closed when the first call hangs. Errors: those of Fault.Check, ErrInvalid for a method that is not served, ErrNoCrash.
+// Add adds a fault. When several apply to a call, the oldest one takes it. The channel is closed when the first call
+// hangs. Errors: those of Fault.Check, ErrInvalid for a method that is not served, ErrNoCrash.
 func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
 	if err := f.Check(); err != nil {
 		return 0, nil, err
@@ -63,11 +63,11 @@ func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
 	if f.Crash && s.crash == nil {
 		return 0, nil, ErrNoCrash
 	}
-	mask, _ := methods.Parse(f.Method) // Check has looked at it
+	mask, _ := methods.Parse(f.Method) // Check has parsed it before
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f.Method != "" && !slices.ContainsFunc(s.paths, mask.Match) {
-		return 0, nil, fmt.Errorf("%w: no method that is served is %q", ErrInvalid, f.Method)
+		return 0, nil, fmt.Errorf("%w: %q matches no method that is served", ErrInvalid, f.Method)
 	}
 	s.lastID++
 	a := &active{id: s.lastID, fault: f, mask: mask, skip: f.Skip, left: f.Times, reached: make(chan struct{}), over: make(chan struct{})}
@@ -76,22 +76,22 @@ func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
 	return a.id, a.reached, nil
 }
 
-// Serve says which API methods there are, by their paths on the wire: faults for others are refused.
+// Serve sets the API methods that are served, by their paths on the wire. Faults for others are refused.
 func (s *Set) Serve(paths []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.paths = slices.Clone(paths)
 }
 
-// Remove ends a disturbance and lets the calls that it holds go on. It tells whether there was one.
+// Remove removes a fault, lets the calls that it holds go on, and reports whether there was one with that id.
 func (s *Set) Remove(id uint64) bool {
 	return s.end(false, func(a *active) bool { return a.id == id }) > 0
 }
 
-// Release ends all disturbances and lets the calls that they hold go on.
+// Release removes all faults and lets the calls that they hold go on.
 func (s *Set) Release() { s.end(false, func(*active) bool { return true }) }
 
-// Abort lets the calls that are held fail with ERROR_OPERATION_ABORTED, and removes the faults that held them.
+// Abort makes the calls that are held fail with ERROR_OPERATION_ABORTED, and removes the faults that hold them.
 func (s *Set) Abort() { s.end(true, func(a *active) bool { return a.holding > 0 }) }
 
 func (s *Set) end(abort bool, which func(*active) bool) int {
@@ -110,7 +110,7 @@ func (s *Set) end(abort bool, which func(*active) bool) int {
 	return before - len(s.faults)
 }
 
-// List lists the faults by id. One that is spent is in it for as long as it holds calls.
+// List returns the faults by id. A spent one is listed for as long as it holds calls.
 func (s *Set) List() []Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) er
 	f := a.fault
 	switch {
 	case f.Panic:
-		panic(fmt.Sprintf("injected into %s", call.Function)) //nolint:forbidigo // the very thing that is asked for
+		panic(fmt.Sprintf("injected into %s", call.Function)) //nolint:forbidigo // the fault asks for it
 	case a.holds():
 		if s.hold(context.Background(), a) == aborted {
 			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_OPERATION_ABORTED}
@@ -148,8 +148,8 @@ func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) er
 	return &kernel.Error{Function: call.Function, Object: call.Object, Code: f.Error}
 }
 
-// Around stands around an API call of a path on the wire. Its error is a gRPC status or that of do. Cut says that the
-// connection is to be closed without an answer.
+// Around makes the API call of a path on the wire by do, disturbed if a fault applies. Its error is a gRPC status or that
+// of do. When it returns cut, the connection is to be closed without an answer.
 func (s *Set) Around(ctx context.Context, path string, do func() error) (cut bool, err error) {
 	a := s.take(func(a *active) bool { return a.mask.Match(path) })
 	if a == nil {
@@ -210,22 +210,22 @@ func (s *Set) take(fits func(*active) bool) *active {
 	return nil
 }
 
-// spent tells that no further call is disturbed.
+// spent reports whether no further call is disturbed.
 func (a *active) spent() bool { return a.fault.Times > 0 && a.left == 0 && a.disturbed > 0 }
 
-// holds tells that calls wait.
+// holds reports whether the fault makes calls wait.
 func (a *active) holds() bool { return a.fault.Hang || a.fault.Delay != Delay{} }
 
-// release is why a call waits no more.
+// release is the reason why a call stops waiting.
 type release int
 
 const (
 	goOn    release = iota // its delay or the fault is over
-	aborted                // it is to fail
-	gaveUp                 // its caller waits no more
+	aborted                // the call is to fail
+	gaveUp                 // its caller gave up
 )
 
-// hold lets a call wait until its delay, the fault or the context is over.
+// hold makes a call wait until its delay, the fault or the context is over.
 func (s *Set) hold(ctx context.Context, a *active) (why release) {
 	var elapsed <-chan time.Time
 	if a.fault.Hang {

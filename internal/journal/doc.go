@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package journal remembers what an agent did last: the API calls that it served and the kernel calls that it made for
-// them, with secrets masked before they are kept.
+// Package journal keeps the last calls of an agent: the API calls that it served and the kernel calls that it made for
+// them. Secrets are masked before anything is kept.
 package journal

@@ -16,7 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/running"
 )
 
-// An Entry is one call: a kernel call where Function is set, else one of the API.
+// An Entry is one call: a kernel call if Function is set, otherwise an API call.
 type Entry struct {
 	Sequence  uint64 // from 1, in the order in which calls end; 0: it has not ended
 	Begin     time.Time
@@ -37,25 +37,25 @@ type Entry struct {
 // errPanic is the outcome of a kernel call that panicked.
 var errPanic = errors.New("panic")
 
-// A Journal keeps the newest entries and those of the calls that run. It is safe for concurrent use.
+// A Journal keeps the newest entries and those of running calls. It is safe for concurrent use.
 type Journal struct {
 	requestID func(context.Context) string
 
 	running running.Set[Entry] // their Begin is the set's Since
 
 	mu      sync.Mutex
-	ring    []*Entry // the call with the sequence number n is at n modulo its length; none of them changes any more
+	ring    []*Entry // the call with sequence number n is at n modulo its length; entries in it never change
 	newest  uint64
-	changed chan struct{} // closed at the next entry; nil when nobody waits
+	changed chan struct{} // closed at the next entry; nil while nobody waits
 	closed  bool
 }
 
-// New makes a journal of a number of entries. The function finds the request id in the context of a kernel call.
+// New returns a journal of size entries. The function returns the request id in the context of a kernel call.
 func New(size int, requestID func(context.Context) string) *Journal {
 	return &Journal{requestID: requestID, ring: make([]*Entry, size)}
 }
 
-// end makes an entry of a call that ran. Whoever holds the mutex sees the call either running or ended.
+// end turns a running call into an entry. Under the mutex a call is always either running or ended.
 func (j *Journal) end(call *running.Entry[Entry], outcome func(*Entry)) {
 	took := time.Since(call.Since)
 	j.mu.Lock()
@@ -75,28 +75,28 @@ func (j *Journal) wake() {
 	}
 }
 
-// An APICall is an API call that runs.
+// An APICall is a running API call.
 type APICall struct {
 	journal *Journal
 	running *running.Entry[Entry]
 }
 
-// BeginAPI takes up an API call.
+// BeginAPI records an API call that begins.
 func (j *Journal) BeginAPI(requestID, endpoint, method string) *APICall {
 	return &APICall{journal: j, running: j.running.Add(Entry{RequestID: requestID, Endpoint: endpoint, Method: method})}
 }
 
-// Request takes the call's request, once it is known, and keeps a masked copy.
+// Request records a masked copy of the call's request, once it is known.
 func (c *APICall) Request(request proto.Message) {
 	kept, tooLarge := redact.Mask(request)
 	c.running.Update(func(e *Entry) { e.Request, e.TooLarge = kept, tooLarge })
 }
 
-// End takes the call's outcome, once. Nobody may change the response any more; nil: there is none.
+// End records the call's outcome; it is called once. The response, nil if there is none, must not change afterwards.
 func (c *APICall) End(response proto.Message, err error) {
 	tooLarge := 0
 	if response != nil {
-		if size := proto.Size(response); size > redact.MaxSize { // the list of a large node's disks; thousands may come
+		if size := proto.Size(response); size > redact.MaxSize { // a list of a large node's disks, of which thousands may come
 			response, tooLarge = nil, size
 		}
 	}
@@ -113,8 +113,8 @@ func (j *Journal) Intercept(ctx context.Context, call kernel.Call, do func() err
 	return err
 }
 
-// Wait returns when there is an entry after a sequence number, the context ends or the journal is closed, and tells
-// whether there is one.
+// Wait returns when there is an entry after a sequence number, the context ends or the journal is closed. It reports
+// whether there is such an entry.
 func (j *Journal) Wait(ctx context.Context, after uint64) bool {
 	for {
 		j.mu.Lock()

@@ -172,7 +172,7 @@ func TestWait(t *testing.T) {
 					synctest.Wait()
 				}
 				if woken.Load() != 0 {
-					t.Fatal("waited for nothing")
+					t.Fatal("Wait reported an entry, and there is none")
 				}
 				wake(j, cancel)
 				synctest.Wait()
@@ -229,7 +229,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 }
 
-// Whatever bytes a caller sends as a request with a secret, the journal does not show the secret, and stays on one line.
+// Whatever bytes a caller sends as a request with a secret, the entry does not show the secret and stays on one line.
 func FuzzRequests(f *testing.F) {
 	f.Add([]byte("\x0a\x03abc\x12\x04user"), "hush-hush-hush")
 	f.Add([]byte("\x92\x03\x09unknown"), "\x00\n\u2028")

@@ -10,11 +10,11 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 )
 
-// maxLineResponse is what is left of a response on a line; lists of disks are longer than anybody reads.
+// maxLineResponse is how many bytes of a response a line shows; lists of disks are longer than anybody reads.
 const maxLineResponse = 200
 
-// Line is an entry as a person reads it, without a line end. Kernel calls are indented, as they come before the API call
-// that they were made for. What callers sent cannot break the line or speak to the terminal.
+// Line returns an entry as text for people, without a line end. Kernel calls are indented, as they come before the API
+// call that they were made for. Nothing that a caller sent can break the line or control the terminal.
 func Line(e *admin.JournalEntry) string {
 	number := "running"
 	if e.GetSequence() != 0 {
@@ -52,7 +52,7 @@ func Line(e *admin.JournalEntry) string {
 	return head + strings.Join(parts, " ") + fmt.Sprintf(" (%v)", e.GetDuration().AsDuration())
 }
 
-// plain replaces what is not printable.
+// plain replaces characters that are not printable.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -9,7 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 )
 
-// A field of a nested message that the agent does not know may be a secret as well.
+// A field that the agent does not know, in a message within a request, may be a secret as well.
 func TestUnknownFieldsWithinAreNotKept(t *testing.T) {
 	fault := &admin.Fault{Function: "Flush"}
 	fault.ProtoReflect().SetUnknown([]byte("\x92\x3f\x09hush-hush"))

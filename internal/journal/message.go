@@ -18,13 +18,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// What is left of long texts in a message, so that a full answer stays below gRPC's limit of 4 MiB.
+// The lengths to which texts in a message are clipped, so that a full answer stays below gRPC's limit of 4 MiB.
 const (
 	maxJSON = 2048
 	maxText = 1024
 )
 
-// Messages are entries as the admin API sends them.
+// Messages returns entries as the admin API sends them.
 func Messages(entries []Entry) []*admin.JournalEntry {
 	messages := make([]*admin.JournalEntry, 0, len(entries))
 	for _, e := range entries {
@@ -81,7 +81,7 @@ func (e *Entry) kernelCall() *admin.KernelCall {
 	return call
 }
 
-// arguments are what a kernel call was given besides its object.
+// arguments returns a kernel call's arguments other than its object.
 func (e *Entry) arguments() string {
 	switch {
 	case e.Function == "DeviceIoControl":
@@ -92,7 +92,7 @@ func (e *Entry) arguments() string {
 	return e.Argument
 }
 
-// requestText is a message as JSON on one line.
+// requestText returns a message as JSON on one line.
 func requestText(request proto.Message, tooLarge int) string {
 	if tooLarge > 0 {
 		return fmt.Sprintf("(%d bytes)", tooLarge)
@@ -107,7 +107,7 @@ func requestText(request proto.Message, tooLarge int) string {
 	return string(text)
 }
 
-// clip makes a text fit for a message: valid UTF-8 of bounded length.
+// clip returns a text as valid UTF-8 of bounded length.
 func clip(text string, limit int) string {
 	if len(text) > limit {
 		text = strings.ToValidUTF8(text[:limit], "") + "…"

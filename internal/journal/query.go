@@ -10,27 +10,27 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/methods"
 )
 
-// A Query says which entries are wanted. The zero value wants all.
+// A Query selects entries. The zero value selects all.
 type Query struct {
-	After     uint64    // those with higher sequence numbers
-	Limit     int       // at most so many; 0: all
+	After     uint64    // only entries with higher sequence numbers
+	Limit     int       // at most this many; 0: all
 	Methods   string    // API calls that the mask selects, and kernel calls made for them; empty: all. See methods.Parse.
 	Function  string    // kernel calls of this function, in any case
 	Object    string    // calls that name this text, in any case: in the object, the arguments or the request
 	RequestID string    // one API call and the kernel calls made for it
-	Failed    bool      // calls that failed; a running one has not
-	Since     time.Time // calls that began then or later
+	Failed    bool      // only calls that failed, which a running one has not
+	Since     time.Time // only calls that began then or later
 }
 
 // Found is the answer to a Query.
 type Found struct {
 	Entries  []Entry // by sequence number
-	Running  []Entry // calls that have not ended, by their begin, with their durations until now
-	Searched uint64  // the sequence number up to which everything was looked at
+	Running  []Entry // calls that have not ended, by begin, with their durations so far
+	Searched uint64  // the sequence number up to which all entries were examined
 	Newest   uint64  // of all entries
 }
 
-// Find looks for entries. Older ones may be gone. It fails when Methods is no mask.
+// Find returns the entries that a query selects; old ones may be gone. It fails when Methods is not a valid mask.
 func (j *Journal) Find(q Query) (Found, error) {
 	if q.Methods != "" {
 		if _, err := methods.Parse(q.Methods); err != nil {
@@ -70,7 +70,8 @@ func (j *Journal) Find(q Query) (Found, error) {
 	return found, nil
 }
 
-// filter returns what reports whether an entry is wanted. It needs them all: only an API call's own entry has its method.
+// filter returns a function that reports whether the query selects an entry. It needs all entries, because only an API
+// call's own entry has its method.
 func (q Query) filter(all []*Entry) func(*Entry) bool {
 	ofMethod := map[string]bool{} // by request id
 	if q.Methods != "" {
@@ -96,7 +97,7 @@ func (q Query) filter(all []*Entry) func(*Entry) bool {
 	}
 }
 
-// named is what a call names, for those who look for it.
+// named returns the text of a call in which Query.Object is looked for.
 func (e *Entry) named() string {
 	if e.Function != "" {
 		return e.Object + "\n" + e.arguments()

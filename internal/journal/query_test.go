@@ -64,7 +64,7 @@ func TestQuery(t *testing.T) {
 			}
 		}
 		if _, err := j.Find(journal.Query{Methods: "a/b/c/d"}); err == nil {
-			t.Error("no error for a text that is not a mask")
+			t.Error("got no error for an invalid mask")
 		}
 	})
 }
@@ -73,7 +73,7 @@ func TestArgumentsAndResponses(t *testing.T) {
 	j := newJournal(9)
 	in := win32.StoragePropertyQuery{PropertyID: 2}.Bytes()
 	_ = j.Intercept(t.Context(), kernel.Call{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_QUERY_PROPERTY, Input: in}, func() error { return nil })
-	clear(in) // the caller's buffer is its own again
+	clear(in) // the caller may reuse its buffer
 	_ = j.Intercept(t.Context(), kernel.Call{Function: "FormatVolume", Object: "v", Argument: "NTFS"}, func() error { return nil })
 	_ = j.Intercept(t.Context(), kernel.Call{Function: "SetInformation", Code: 64, Input: []byte{1, 0}}, func() error { return nil })
 	j.BeginAPI("b", "e", "/v1.Disk/GetDiskState").End(&disk.GetDiskStateResponse{IsOnline: true}, nil)

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// stamp is the time at which a file was set aside, in its name, in UTC. Sorting names sorts times.
+// stamp is the layout of the time, in UTC, at which a file was set aside, in its name. Sorting names sorts times.
 const stamp = "20060102T150405.000"
 
-// backupName is the name of the log file name once it is set aside: csi-proxy-20260102T150405.000.log.
+// backupName returns the name of a log file that is set aside, such as csi-proxy-20260102T150405.000.log.
 func backupName(name string, t time.Time) string {
 	ext := filepath.Ext(name)
 	return strings.TrimSuffix(name, ext) + "-" + t.UTC().Format(stamp) + ext
 }
 
-// backupTime is the time in the name of a file of the same directory, if that is an old one of the log file name.
+// backupTime returns the time in the name other of a file in the same directory, if it is an old file of the log name.
 func backupTime(name, other string) (t time.Time, ok bool) {
 	ext := filepath.Ext(name)
 	rest, ok := strings.CutPrefix(other, strings.TrimSuffix(name, ext)+"-")
@@ -34,20 +34,20 @@ func backupTime(name, other string) (t time.Time, ok bool) {
 	return t, err == nil && backupName(name, t) == other
 }
 
-// replace sets the file aside and begins a new one. Where the file cannot be renamed it is written on.
+// replace sets the file aside and begins a new one. A file that cannot be renamed is written on.
 func (f *File) replace(now time.Time) {
-	_ = f.shut() // Windows renames no open file
+	_ = f.shut() // Windows does not rename an open file
 	if err := os.Rename(f.path, f.freeBackup(now)); err != nil {
 		f.after = now.Add(renamePatience)
 	}
 	if err := f.open(now); err != nil {
-		return // Write tries again, and counts what is lost meanwhile
+		return // Write tries again, and counts the lines that are lost meanwhile
 	}
 	f.prune()
 }
 
-// freeBackup is a path for the old file that nothing has yet, as Rename would replace what is there, and that sorts
-// behind the older ones even when the clock went back.
+// freeBackup returns a path for the old file: one that is not in use, as Rename would replace the file there, and that
+// sorts behind the older ones even when the clock went back.
 func (f *File) freeBackup(now time.Time) string {
 	t := now
 	if !t.After(f.newest) {
@@ -61,11 +61,11 @@ func (f *File) freeBackup(now time.Time) string {
 	}
 }
 
-// prune removes the oldest files that are too many. One that cannot be removed, as somebody reads it, is tried again
-// at the next replacement.
+// prune removes the oldest files that are too many. A file that cannot be removed because somebody reads it is tried
+// again at the next replacement.
 func (f *File) prune() {
 	dir := filepath.Dir(f.path)
-	entries, err := os.ReadDir(dir) // sorted by name, which is by time
+	entries, err := os.ReadDir(dir) // sorted by name, and so by time
 	if err != nil {
 		return
 	}

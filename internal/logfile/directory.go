@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// MakeDirectory makes a directory for logs, and the missing ones above it. On Windows those that it makes are written
-// by SYSTEM and administrators only, and read by users: by default anyone may add files below a new directory of C:\,
-// and a link put there would make the agent write as SYSTEM where it leads. A directory that exists stays as it is.
+// MakeDirectory makes a directory for logs, with its missing parents. On Windows only SYSTEM and administrators may write
+// to those that it makes, and users may read: by default anyone may add files below a new directory of C:\, and a link
+// put there would make the agent write as SYSTEM where it leads. A directory that exists stays as it is.
 func MakeDirectory(path string) error {
 	if err := makeDirectory(path); err != nil {
 		return fmt.Errorf("log directory: %w", err)
@@ -18,10 +18,10 @@ func MakeDirectory(path string) error {
 	return nil
 }
 
-// IsLink tells whether a directory is a symbolic link, a junction or another reparse point, so that what is written in
-// it ends up elsewhere. Those above it are not looked at.
+// IsLink reports whether a directory is a symbolic link, a junction or another reparse point, so that files in it end up
+// elsewhere. Its parents are not examined.
 func IsLink(path string) (bool, error) {
-	info, err := os.Lstat(filepath.Clean(path)) // a separator at the end would be followed
+	info, err := os.Lstat(filepath.Clean(path)) // a separator at the end would follow the link
 	if err != nil {
 		return false, err
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// directorySDDL gives SYSTEM and Administrators everything, Users reading, and inherits nothing from above.
+// directorySDDL gives SYSTEM and Administrators full access and Users read access, and inherits nothing from above.
 const directorySDDL = "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FRFX;;;BU)"
 
 // makeDirectory calls CreateDirectoryW for the missing directories, with the descriptor above.

@@ -11,24 +11,24 @@ import (
 	"time"
 )
 
-// renamePatience is how long a file that could not be set aside is written on before that is tried again. On Windows
-// nobody can rename a file that a reader holds open, and every reader of a log does.
+// renamePatience is how long a file that could not be set aside is written on before the next attempt. On Windows nobody
+// can rename a file that a reader holds open, as every reader of a log does.
 const renamePatience = time.Minute
 
-// Options say when a log file is replaced and what becomes of the old ones. The zero value never replaces it.
+// Options say when a log file is replaced and which old ones are kept. The zero value never replaces it.
 type Options struct {
-	// MaxBytes is the size that the file does not exceed, unless a single line does; 0: no limit.
+	// MaxBytes is the maximal size of the file, unless a single line exceeds it; 0: no limit.
 	MaxBytes int64
-	// Every is how long one file is written. Its periods are counted from midnight UTC, not from the program's start,
-	// so that restarts neither shorten nor stretch them; 0: for ever.
+	// Every is the period for which one file is written. Periods are counted from midnight UTC, not from the program's
+	// start, so that restarts neither shorten nor stretch them; 0: forever.
 	Every time.Duration
 	// Backups is how many old files are kept; 0: all.
 	Backups int
-	// BackupBytes is how large the old files may be together; the newest is kept whatever its size; 0: no limit.
+	// BackupBytes is the total size of the old files that are kept, but the newest is always kept; 0: no limit.
 	BackupBytes int64
-	// Header is what a file begins with, and what marks each opening of one that exists; it may be nil.
+	// Header returns the text with which a file begins, and which marks each opening of an existing one; it may be nil.
 	Header func(time.Time) string
-	// Lost is the line about lines that could not be written; nil: a sentence.
+	// Lost returns the line about lines that could not be written; nil: a plain sentence.
 	Lost func(lines int, cause error) string
 }
 
@@ -44,15 +44,15 @@ type File struct {
 	size   int64
 	used   bool      // it holds more than our header
 	torn   bool      // it ends in the middle of a line
-	period int64     // of its lines
-	after  time.Time // no replacement before that
+	period int64     // of the file's lines
+	after  time.Time // no replacement before this time
 	newest time.Time // in the names of the old files
 	lost   int       // writes that failed since the last one that did not
 	cause  error     // of the first of them
 }
 
-// Open opens a log file for appending, and makes it when it is missing. Its directory has to exist. A link, a file that
-// has a second name, and what is no regular file are refused.
+// Open opens a log file for appending, and makes it if it is missing. Its directory must exist. A link, a file that has a
+// second name, and anything but a regular file are refused.
 func Open(path string, options Options) (*File, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -66,11 +66,11 @@ func Open(path string, options Options) (*File, error) {
 	return f, nil
 }
 
-// Path is the file's absolute path.
+// Path returns the file's absolute path.
 func (f *File) Path() string { return f.path }
 
-// Write appends a line, or several, in one piece. Its error is for those who can tell somebody; the line is counted as
-// lost then, and the next Write tries again with a newly opened file.
+// Write appends one or several lines in one piece. When it fails, the line is counted as lost, and the next Write opens
+// the file again; a caller that can report the error should.
 func (f *File) Write(line []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,7 +101,7 @@ func (f *File) Write(line []byte) (int, error) {
 	return n, nil
 }
 
-// due tells whether a new file has to begin before so many bytes more are written.
+// due reports whether a new file must begin before more bytes are written.
 func (f *File) due(now time.Time, more int) bool {
 	if f.file == nil || !f.used || now.Before(f.after) {
 		return false
@@ -130,7 +130,7 @@ func (f *File) open(now time.Time) error {
 		f.torn = !endsWithNewline(file, info.Size())
 	}
 	if f.options.Header == nil || f.due(now, 0) {
-		return nil // what is to be replaced at once needs no mark
+		return nil // a file that is replaced at once needs no mark
 	}
 	if f.torn {
 		if err := f.confess(); err != nil {
@@ -143,7 +143,7 @@ func (f *File) open(now time.Time) error {
 	return nil
 }
 
-// endsWithNewline tells whether a file's last line is whole. When that cannot be read it is taken to be.
+// endsWithNewline reports whether a file's last line is whole. If that cannot be read, it is taken to be.
 func endsWithNewline(file *os.File, size int64) bool {
 	last := make([]byte, 1)
 	_, err := file.ReadAt(last, size-1)
@@ -183,7 +183,7 @@ func (f *File) confess() error {
 	return nil
 }
 
-// lose counts a line that was not written and gives the file up, so that the next one opens it anew.
+// lose counts a line that was not written and closes the file, so that the next line opens it again.
 func (f *File) lose(err error) error {
 	if f.lost == 0 {
 		f.cause = err
@@ -203,7 +203,7 @@ func (f *File) shut() error {
 	return err
 }
 
-// Sync asks for what was written to be on the disk.
+// Sync flushes the file to the disk.
 func (f *File) Sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -38,7 +38,7 @@ func write(t *testing.T, f *File, lines ...string) {
 	}
 }
 
-// contents returns the contents of the log's directory, the old files by age and then the current one.
+// contents returns the contents of the log's files, the old ones by age and then the current one.
 func contents(t *testing.T, f *File) (files []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(f.Path()))
@@ -145,7 +145,7 @@ func TestOldFilesAreRemoved(t *testing.T) {
 	}
 }
 
-// These files are left from an earlier start, which kept more.
+// Old files of an earlier start, which kept more.
 func TestOldFilesAreRemovedAtOpen(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 4 {
@@ -238,7 +238,7 @@ func TestATornLineIsEnded(t *testing.T) {
 func TestLostLinesAreCountedInTheLog(t *testing.T) {
 	f := open(t, Options{})
 	write(t, f, "one")
-	_ = f.file.Close() // as a failing disk: the next write fails
+	_ = f.file.Close() // like a failing disk: the next write fails
 	if _, err := f.Write([]byte("two\n")); err == nil {
 		t.Fatal("a write into a closed file succeeded")
 	}
@@ -261,7 +261,7 @@ func TestWritingGoesOnWhenTheDirectoryComesBack(t *testing.T) {
 	defer func() { _ = f.Close() }()
 	write(t, f, "one")
 	if runtime.GOOS == "windows" {
-		_ = f.shut() // it protects its directory there
+		_ = f.shut() // the open file would protect its directory there
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)

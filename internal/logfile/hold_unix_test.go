@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holdName makes renaming the file fail until release is called. Root may rename in a read-only directory, so where
-// possible the directory is made append-only.
+// holdName makes renaming the file fail until release is called. Root may rename in a read-only directory, so the
+// directory is made append-only where that is possible.
 func holdName(t *testing.T, path string) (release func()) {
 	t.Helper()
 	dir := filepath.Dir(path)

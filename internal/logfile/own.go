@@ -8,13 +8,13 @@ import (
 	"os"
 )
 
-// openOwn opens a file for appending, or makes it. SYSTEM writes what callers can influence: whoever may write in the
-// directory shall not turn that to another file with a link of the log's name. So the last component is not followed, and
-// what was opened is looked at before anything is written. Reading, to see the last byte, goes through the same handle.
+// openOwn opens a file for appending, or makes it. Callers influence what SYSTEM writes there, so nobody who may write to
+// the directory may divert it to another file by a link with the log's name. So the last component is not followed, and
+// the opened file is checked before anything is written. The last byte is read through the same handle.
 func openOwn(path string) (*os.File, fs.FileInfo, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|notFollowing, 0o640) //nolint:gosec // those of the group may read it
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|notFollowing, 0o640) //nolint:gosec // the group may read it
 	if err != nil {
-		// The system's words for it differ, and are no help: too many levels of symbolic links, no such device.
+		// The system's texts differ and do not help: too many levels of symbolic links, no such device.
 		if info, statErr := os.Lstat(path); statErr == nil && !info.Mode().IsRegular() {
 			return nil, nil, fmt.Errorf("%w (%w)", notRegular(path, info.Mode()), err)
 		}
@@ -22,7 +22,7 @@ func openOwn(path string) (*os.File, fs.FileInfo, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = notRegular(path, info.Mode()) // of a device nothing more can be asked
+		err = notRegular(path, info.Mode()) // nothing more can be asked of a device
 	}
 	var names uint64
 	var reparse bool
@@ -39,23 +39,23 @@ func openOwn(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// checkOwn refuses a regular file that is a reparse point, or has not one name.
+// checkOwn refuses a regular file that is a reparse point or does not have exactly one name.
 func checkOwn(path string, names uint64, reparse bool) error {
 	switch {
 	case reparse:
 		return notRegular(path, fs.ModeIrregular)
 	case names != 1:
-		return fmt.Errorf("%s is refused: the file has %d names (hard links), and what is written here would be in the others; remove this one or give another path", path, names)
+		return fmt.Errorf("%s is refused: the file has %d names (hard links), and the log would appear under all of them; remove this one or give another path", path, names)
 	}
 	return nil
 }
 
-// isLink tells whether something of that mode leads elsewhere. Junctions and other reparse points are irregular in Go.
+// isLink reports whether a file of that mode leads elsewhere. In Go, junctions and other reparse points are irregular.
 func isLink(mode fs.FileMode) bool { return mode&(fs.ModeSymlink|fs.ModeIrregular) != 0 }
 
 func notRegular(path string, mode fs.FileMode) error {
 	if isLink(mode) {
-		return fmt.Errorf("%s is refused: it is a link or another reparse point, which is not followed; remove it or give the path that it leads to", path)
+		return fmt.Errorf("%s is refused: it is a link or another reparse point, which is not followed; remove it or give the path of its target", path)
 	}
-	return fmt.Errorf("%s is refused: it is no regular file", path)
+	return fmt.Errorf("%s is refused: it is not a regular file", path)
 }

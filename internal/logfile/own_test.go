@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// secret is the content of the file that a link leads to, before and after.
+// secret is the content of a link's target, which must not change.
 const secret = "not a log"
 
-// The link is made by somebody who may write in the log's directory.
+// A link is a link made by somebody who may write to the log's directory.
 type link struct {
 	name    string
 	make    func(target, path string) error
@@ -24,7 +24,7 @@ var links = []link{
 	{"hard link", os.Link, "is refused: the file has 2 names (hard links)"},
 }
 
-// makeTarget makes the target file of a link, in a directory of its own.
+// makeTarget makes a link's target, in a directory of its own.
 func makeTarget(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "target")
@@ -41,12 +41,12 @@ func wantUntouched(t *testing.T, target string) {
 	}
 }
 
-// plant makes the link, or skips the test where this system makes none.
+// plant makes the link, or skips the test if this system cannot.
 func (l link) plant(t *testing.T, target, path string) {
 	t.Helper()
 	err := l.make(target, path)
 	if err == nil {
-		_, err = os.Lstat(path) // Wine makes no symbolic link and reports success
+		_, err = os.Lstat(path) // Wine reports success without making a symbolic link
 	}
 	if err != nil {
 		t.Skipf("require a %s: %v", l.name, err)
@@ -74,7 +74,7 @@ func TestALinkIsNotOpened(t *testing.T) {
 	}
 }
 
-// A link to a missing file does not create that file.
+// A link to a missing file does not create it.
 func TestALinkToNothingMakesNothing(t *testing.T) {
 	target, path := filepath.Join(t.TempDir(), "target"), filepath.Join(t.TempDir(), "agent.log")
 	links[0].plant(t, target, path)
@@ -85,13 +85,13 @@ func TestALinkToNothingMakesNothing(t *testing.T) {
 	}
 }
 
-// The log is reopened after a line that could not be written.
+// The log is opened again after a line that could not be written.
 func TestALinkPlantedMeanwhileIsNotOpened(t *testing.T) {
 	for _, l := range links {
 		t.Run(l.name, func(t *testing.T) {
 			target, f := makeTarget(t), open(t, Options{})
 			write(t, f, "one")
-			_ = f.file.Close() // as a failing disk
+			_ = f.file.Close() // like a failing disk
 			if _, err := f.Write([]byte("two\n")); err == nil {
 				t.Fatal("a write into a closed file succeeded")
 			}
@@ -117,7 +117,7 @@ func TestALinkPlantedMeanwhileIsNotOpened(t *testing.T) {
 func TestADirectoryIsNoLog(t *testing.T) {
 	path := t.TempDir()
 	_, err := Open(path, Options{})
-	wantError(t, err, path, "is refused: it is no regular file")
+	wantError(t, err, path, "is refused: it is not a regular file")
 }
 
 func TestCheckOwn(t *testing.T) {
@@ -150,7 +150,7 @@ func TestIsLink(t *testing.T) {
 		t.Errorf("a directory: got %v, %v", got, err)
 	}
 	if _, err := IsLink(filepath.Join(dir, "missing")); !os.IsNotExist(err) {
-		t.Errorf("a missing file: got %v", err)
+		t.Errorf("a missing directory: got %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "logs")
 	links[0].plant(t, dir, path)

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replaceByLink puts a link in the place of an open log, which Windows does not allow.
+// replaceByLink replaces an open log by a link, which Windows does not allow.
 func replaceByLink(t *testing.T, l link, target, path string) {
 	t.Helper()
 	if err := os.Remove(path); err != nil {
@@ -39,12 +39,12 @@ func TestALinkPlantedBetweenTwoReplacements(t *testing.T) {
 	}
 }
 
-// Where the link cannot be set aside, the log does not go to the link's target.
+// If the link cannot be set aside, its target is not written to.
 func TestALinkPlantedBetweenTwoReplacementsThatCannotBeRenamed(t *testing.T) {
 	for _, l := range links {
 		t.Run(l.name, func(t *testing.T) {
 			target := makeTarget(t)
-			// A name so long that no old file's name can be made from it.
+			// A name so long that there is none for an old file.
 			f, err := Open(filepath.Join(t.TempDir(), strings.Repeat("a", 250)), Options{MaxBytes: 1})
 			if err != nil {
 				t.Fatal(err)
@@ -66,6 +66,6 @@ func TestPipesAndDevicesAreNoLogs(t *testing.T) {
 	}
 	for _, path := range []string{fifo, os.DevNull} { // the pipe, without waiting for a reader
 		_, err := Open(path, Options{})
-		wantError(t, err, path, "is refused: it is no regular file")
+		wantError(t, err, path, "is refused: it is not a regular file")
 	}
 }

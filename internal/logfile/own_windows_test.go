@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Anybody can make a junction, unlike a symbolic link.
+// Anybody may make a junction, unlike a symbolic link.
 func TestAJunctionIsNoLogAndIsReported(t *testing.T) {
 	target, path := t.TempDir(), filepath.Join(t.TempDir(), "agent.log")
 	if out, err := exec.CommandContext(t.Context(), "cmd.exe", "/c", "mklink", "/J", path, target).CombinedOutput(); err != nil {
@@ -23,7 +23,7 @@ func TestAJunctionIsNoLogAndIsReported(t *testing.T) {
 	}
 }
 
-// The handle can append and write nowhere else, by the rights that CreateFileW is asked for.
+// The handle can only append, by the rights that CreateFileW is asked for.
 func TestTheHandleAppendsOnly(t *testing.T) {
 	f := open(t, Options{})
 	write(t, f, "one")
@@ -39,7 +39,7 @@ func TestTheHandleAppendsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	if failed != nil {
-		return // also an answer
+		return // refused, which is as good
 	}
 	if got := contents(t, f); len(got) != 1 || got[0] != "one\ntwo\n" {
 		t.Errorf("got %q: what was written at offset 0 is not at the end", got)

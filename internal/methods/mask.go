@@ -15,8 +15,8 @@ const wildcard = "*"
 type Mask struct{ group, version, method string }
 
 // Parse reads a mask: GROUP, GROUP/METHOD, GROUP/VERSION or GROUP/VERSION/METHOD, or the path of one method on the wire,
-// /VERSION.SERVICE/METHOD. Case does not count. Each part may be *, and what is left out is any: "disk/ListDiskIDs" is
-// that method in every version.
+// /VERSION.SERVICE/METHOD. Case does not matter. A part may be *, and a part that is left out matches anything:
+// "disk/ListDiskIDs" is that method in every version.
 func Parse(text string) (Mask, error) {
 	if path, ok := strings.CutPrefix(text, "/"); ok {
 		m, ok := split(path)
@@ -41,15 +41,15 @@ func Parse(text string) (Mask, error) {
 	return m, nil
 }
 
-// version is the form of API versions; it never changes.
+// version is the form of an API version. Nothing changes it.
 var version = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
-// isVersion tells a version from a method.
+// isVersion reports whether a text is a version and not a method.
 func isVersion(text string) bool { return version.MatchString(text) }
 
-// Match tells whether the mask selects the method of a path on the wire: "/v1.Disk/ListDiskIDs". The group is the
-// service's name in lower case, as it is with all groups of the API. A path of another form is never selected, as
-// those of the admin endpoint.
+// Match reports whether the mask selects the method of a path on the wire, such as "/v1.Disk/ListDiskIDs". The group is
+// the service's name in lower case, which holds for all groups of the API. A path of another form, such as one of the
+// admin endpoint, is never selected.
 func (m Mask) Match(path string) bool {
 	of, ok := split(strings.TrimPrefix(path, "/"))
 	return ok && fits(m.group, of.group) && fits(m.version, of.version) && fits(m.method, of.method)
@@ -57,7 +57,7 @@ func (m Mask) Match(path string) bool {
 
 func fits(mask, name string) bool { return mask == wildcard || mask == name }
 
-// split takes VERSION.SERVICE/METHOD apart.
+// split splits VERSION.SERVICE/METHOD into its parts.
 func split(path string) (Mask, bool) {
 	service, method, ok := strings.Cut(strings.ToLower(path), "/")
 	in, group, dotted := strings.Cut(service, ".")

@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	probePatience = 750 * time.Millisecond // how long a health check waits for Windows: kubelet's own patience is a second
-	probeFresh    = 5 * time.Second        // how long an answer is good for: a storm of checks asks Windows no more often
+	probePatience = 750 * time.Millisecond // how long a health check waits for Windows: kubelet waits a second
+	probeFresh    = 5 * time.Second        // how long an answer is reused: a storm of checks asks Windows no more often
 )
 
-// health tells how the agent is.
+// health is the health of the agent, for probes and as metrics.
 type health struct {
 	watched Watched
 	kernel  reading[struct{}]
-	asking  atomic.Pointer[question] // what the kernel was asked last
+	asking  atomic.Pointer[question] // the last question to the kernel
 	log     klog.Logger
 
 	answers *prometheus.Desc
 	up      *prometheus.Desc
 
 	mu    sync.Mutex
-	ready bool // as it was found last
+	ready bool // at the last check
 }
 
-// question is a kernel function that was called, and when.
+// question is a call of a kernel function, and its time.
 type question struct {
 	function string
 	at       time.Time
@@ -61,7 +61,7 @@ func (h *health) probe() (struct{}, error) {
 	})
 }
 
-// askKernel asks Windows, or remembers what it answered lately.
+// askKernel asks Windows, or returns its answer if that is recent.
 func (h *health) askKernel(ctx context.Context) error {
 	_, late, err := h.kernel.get(ctx)
 	if !late {
@@ -74,8 +74,8 @@ func (h *health) askKernel(ctx context.Context) error {
 	return fmt.Errorf("%s has not returned since %s, for %v", q.function, q.at.UTC().Format(time.RFC3339), time.Since(q.at).Round(time.Millisecond))
 }
 
-// Live tells whether the process does its work as far as that is in its own hands: it does not look at Windows, since
-// starting the agent anew does not cure that.
+// Live reports whether the process works as far as it can by itself. It does not ask Windows: restarting the agent does
+// not cure that.
 func (h *health) Live(context.Context) (ok bool, report string) {
 	if err := h.watched.Failed(); err != nil {
 		return false, "not ok\n" + err.Error() + "\n"
@@ -83,7 +83,7 @@ func (h *health) Live(context.Context) (ok bool, report string) {
 	return true, "ok\n"
 }
 
-// Ready tells whether calls would be served: every endpoint accepts, and Windows answers.
+// Ready reports whether calls would be served: every endpoint accepts, and Windows answers.
 func (h *health) Ready(ctx context.Context) (ok bool, report string) {
 	var down []string
 	endpoints := h.watched.Endpoints()
@@ -110,7 +110,7 @@ func (h *health) Ready(ctx context.Context) (ok bool, report string) {
 	return false, "not ready\n" + strings.Join(lines, "\n") + "\n"
 }
 
-// note logs when the agent becomes ready and when it stops being so. Who hung up meanwhile, found nothing out.
+// note logs when the agent becomes ready and when it stops being ready. A check whose caller hung up counts for nothing.
 func (h *health) note(ctx context.Context, ready bool, lines []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -139,7 +139,7 @@ func (h *health) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// gauge is 1 for what is so, else 0.
+// gauge returns a gauge that is 1 or 0.
 func gauge(desc *prometheus.Desc, so bool, labels ...string) prometheus.Metric {
 	value := 0.0
 	if so {

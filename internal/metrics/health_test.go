@@ -98,7 +98,7 @@ func TestHealth(t *testing.T) {
 	})
 }
 
-// A node that was never there is not ready either, and its scrape is answered.
+// A node that was never there is not ready either, and can still be scraped.
 func TestNoNode(t *testing.T) {
 	s := &subject{}
 	get := s.serve(t)

@@ -14,17 +14,17 @@ import (
 // maxScrapes is how many scrapes are answered at once; more get 503.
 const maxScrapes = 4
 
-// stopPatience is how long stopping waits for answers under way.
+// stopPatience is how long stopping waits for running answers.
 const stopPatience = 3 * time.Second
 
 // Serve serves /metrics, /healthz and /readyz over plain HTTP without authentication, so the listener is best on a
-// loopback address. Healthz is OK as long as the process and its listeners live, readyz when calls would be served. The
-// returned function closes the listener and lets answers under way end, for a moment.
+// loopback address. Healthz is OK while the process and its listeners live, readyz when calls would be served. The
+// returned function closes the listener and gives running answers a moment to end.
 func (m *Metrics) Serve(l net.Listener) (stop func()) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		MaxRequestsInFlight: maxScrapes,
-		ErrorHandling:       promhttp.ContinueOnError, // one that is broken does not hide the others
+		ErrorHandling:       promhttp.ContinueOnError, // a broken metric does not hide the others
 		ErrorLog:            scrapeLog{m},
 	}))
 	mux.HandleFunc("GET /healthz", answer(m.health.Live))
@@ -55,7 +55,7 @@ func answer(check func(context.Context) (ok bool, report string)) http.HandlerFu
 	}
 }
 
-// scrapeLog writes what went wrong while metrics were collected.
+// scrapeLog logs errors of collecting metrics.
 type scrapeLog struct{ m *Metrics }
 
 func (l scrapeLog) Println(v ...any) { l.m.health.log.Info("Metrics are missing", "why", v) }

@@ -17,11 +17,11 @@ import (
 
 const (
 	inventoryPatience = 2 * time.Second  // how long a scrape waits for Windows; Prometheus itself waits ten seconds
-	inventoryFresh    = 15 * time.Second // how long a count is good for: several scrapers cost no more than one
+	inventoryFresh    = 15 * time.Second // how long a count is reused: several scrapers cost no more than one
 )
 
-// inventory counts what the node has when somebody asks. Its parts do not wait for each other: a disk that hangs does
-// not hide the shares. A part that cannot be read is left out, rather than shown as it was.
+// inventory counts on request what the node has. Its parts do not wait for each other: a disk that hangs does not hide
+// the shares. A part that cannot be read is left out rather than shown with an old count.
 type inventory struct {
 	parts   []*inventoryPart
 	success *prometheus.Desc
@@ -35,12 +35,12 @@ type inventoryPart struct {
 	reading reading[[]prometheus.Metric]
 
 	mu      sync.Mutex
-	failing bool // was left out last time
+	failing bool // left out of the last scrape
 }
 
 var errNotServed = errors.New("the node is rebooting or the agent is stopping")
 
-// newInventory counts what is on the node that the function returns, nil while there is none.
+// newInventory returns the inventory of the current node. The function returns nil while there is none.
 func newInventory(current func() *node.Node, log klog.Logger) *inventory {
 	i := &inventory{
 		success: prometheus.NewDesc("csi_proxy_collect_success", "Whether this scrape has the counts of a collector: disks, volumes, smb or iscsi.", []string{"collector"}, nil),
@@ -59,7 +59,7 @@ func newInventory(current func() *node.Node, log klog.Logger) *inventory {
 		"smb":     {prometheus.NewDesc("csi_proxy_smb_global_mappings", "SMB global mappings, by status.", []string{"status"}, nil), countMappings},
 		"iscsi":   {prometheus.NewDesc("csi_proxy_iscsi_sessions", "iSCSI sessions; none while the service MSiSCSI does not run.", nil, nil), countSessions},
 	} {
-		i.failed.WithLabelValues(name) // to be there as 0
+		i.failed.WithLabelValues(name) // so that it exists as 0
 		i.parts = append(i.parts, &inventoryPart{name: name, desc: part.desc, reading: reading[[]prometheus.Metric]{
 			patience: inventoryPatience, fresh: inventoryFresh,
 			read: func() (metrics []prometheus.Metric, err error) {
@@ -67,7 +67,7 @@ func newInventory(current func() *node.Node, log klog.Logger) *inventory {
 				if n == nil {
 					return nil, errNotServed
 				}
-				// Not the scrape's context: a read that hangs would be given up, and the next scrape begin another.
+				// Not the scrape's context: it would abandon a read that hangs, and the next scrape would begin another.
 				err = part.read(klog.NewContext(context.Background(), log), n.Inventory(), func(count int, labels ...string) {
 					metrics = append(metrics, prometheus.MustNewConstMetric(part.desc, prometheus.GaugeValue, float64(count), labels...))
 				})
@@ -78,7 +78,7 @@ func newInventory(current func() *node.Node, log klog.Logger) *inventory {
 	return i
 }
 
-// count reads one part of the node. For each of its gauges it calls the function, with the gauge's labels.
+// count reads one part of the node and calls the function for each gauge, with its labels.
 type count func(ctx context.Context, n node.Inventory, gauge func(count int, labels ...string)) error
 
 func countDisks(ctx context.Context, n node.Inventory, gauge func(int, ...string)) error {
@@ -133,7 +133,7 @@ func (i *inventory) Collect(to chan<- prometheus.Metric) {
 		all.Go(func() {
 			metrics, late, err := p.reading.get(context.Background())
 			if late {
-				err = errors.New("no answer of Windows in time")
+				err = errors.New("Windows did not answer in time")
 			}
 			i.note(p, err)
 			success := 0.0

@@ -19,10 +19,10 @@ import (
 )
 
 // stuckAfter is how long a kernel call may run before it counts as stuck. Formatting and scanning for devices take
-// seconds; what takes longer than this waits for hardware or a server that does not answer.
+// seconds; a call that takes longer than this waits for hardware or a server that does not answer.
 const stuckAfter = 30 * time.Second
 
-// KernelCalls counts and times kernel calls, and knows which ones are running. Its Intercept is a kernel.Interceptor.
+// KernelCalls counts and times kernel calls and keeps track of running ones. Its Intercept is a kernel.Interceptor.
 type KernelCalls struct {
 	calls   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
@@ -31,13 +31,13 @@ type KernelCalls struct {
 	stuck   *prometheus.Desc
 
 	mu        sync.Mutex
-	functions map[kernelFunction]*running.Set[struct{}] // the calls of each that run
+	functions map[kernelFunction]*running.Set[struct{}] // running calls of each
 }
 
-// kernelFunction is the labels that tell kernel calls apart.
+// kernelFunction is the labels of a kernel call.
 type kernelFunction struct{ name, controlCode string }
 
-// NewKernelCalls counts nothing yet.
+// NewKernelCalls returns metrics without calls.
 func NewKernelCalls() *KernelCalls {
 	labels := []string{"function", "control_code"}
 	return &KernelCalls{
@@ -77,16 +77,16 @@ var errPanic = errors.New("panic")
 // functionOf returns the labels of a call.
 func functionOf(call kernel.Call) kernelFunction {
 	f := kernelFunction{name: call.Function}
-	if call.Function == "DeviceIoControl" { // the codes of the others are only parameters
+	if call.Function == "DeviceIoControl" { // the codes of other functions are only parameters
 		f.controlCode = win32.ControlCodeName(call.Code)
-		if strings.HasPrefix(f.controlCode, "0x") { // one without a name; all of ours have one
+		if strings.HasPrefix(f.controlCode, "0x") { // a code without a name; all that we use have one
 			f.controlCode = otherLabel
 		}
 	}
 	return f
 }
 
-// of returns the calls of a function that run.
+// of returns the running calls of a function.
 func (k *KernelCalls) of(f kernelFunction) *running.Set[struct{}] {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -94,15 +94,15 @@ func (k *KernelCalls) of(f kernelFunction) *running.Set[struct{}] {
 	if calls == nil {
 		calls = &running.Set[struct{}]{}
 		k.functions[f] = calls
-		k.calls.WithLabelValues(f.name, f.controlCode, codeName(nil)) // to be there as 0
+		k.calls.WithLabelValues(f.name, f.controlCode, codeName(nil)) // so that it exists as 0
 	}
 	return calls
 }
 
-// otherLabel stands for everything that has no name in our tables.
+// otherLabel stands for codes without a name in our tables.
 const otherLabel = "other"
 
-// codeName is the label of a call's outcome.
+// codeName returns the label of a call's outcome.
 func codeName(err error) string {
 	if err == nil {
 		return "OK"

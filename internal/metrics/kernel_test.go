@@ -42,7 +42,7 @@ func TestKernelCallsByOutcome(t *testing.T) {
 	call("ReadAt", 0, errors.New("strange"))
 	call("ReadAt", 0, failure(0xE0001234)) // a server or a driver made it up
 	call("ReadAt", 0, failure(0xE0001235))
-	call("Information", 18, nil) // a class is no control code
+	call("Information", 18, nil) // an information class is not a control code
 	call("DeviceIoControl", win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil)
 	call("DeviceIoControl", 0x123, nil)
 	call("DeviceIoControl", 0x124, nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// Watched is the agent that is watched. The functions are called at any time, by many goroutines.
+// Watched is the agent whose metrics these are. The functions may be called at any time and concurrently.
 type Watched struct {
 	Node      func() *node.Node // nil while nothing is served
 	Endpoints func() []Endpoint
@@ -28,7 +28,7 @@ type Endpoint struct {
 	Up   bool
 }
 
-// Metrics are those of one agent. The parts are what has to be put where the things happen that they count.
+// Metrics are those of one agent. Each part is to be installed where the calls happen that it counts.
 type Metrics struct {
 	Calls      *server.Metrics
 	Kernel     *KernelCalls
@@ -38,7 +38,7 @@ type Metrics struct {
 	health   *health
 }
 
-// New returns the metrics of an agent. They are of one process, too: its memory, goroutines and build.
+// New returns the metrics of an agent, and those of its process: memory, goroutines and build.
 func New(w Watched, log klog.Logger) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), health: newHealth(w, log),
@@ -49,10 +49,10 @@ func New(w Watched, log klog.Logger) *Metrics {
 	return m
 }
 
-// Gatherer gives the metrics as they are now. It takes two seconds at most, whatever Windows does.
+// Gatherer returns the gatherer of the metrics. Gathering takes two seconds at most, whatever Windows does.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// buildInfo is a gauge that is 1 and says which build this is.
+// buildInfo returns a gauge that is 1 and has the build's version as labels.
 func buildInfo() prometheus.Collector {
 	version, revision := buildversion.String(), "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {

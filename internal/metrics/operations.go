@@ -8,14 +8,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// Operations counts what the node does, which is less than what it is asked for: callers that ask for the same share one
-// operation, and it may go on when they have given up. Its Observe is a node.Observer.
+// Operations counts the node's operations. These are fewer than the calls, as identical calls share one operation, and
+// one may go on after its callers gave up. Its Observe is a node.Observer.
 type Operations struct {
 	waiting, running *prometheus.GaugeVec
 	joined, expired  *prometheus.CounterVec
 }
 
-// NewOperations counts nothing yet.
+// NewOperations returns metrics without operations.
 func NewOperations() *Operations {
 	labels := []string{"operation"}
 	return &Operations{
@@ -41,7 +41,7 @@ func NewOperations() *Operations {
 // Observe is the node.Observer.
 func (o *Operations) Observe(name string, event node.Event) {
 	waiting, running := o.waiting.WithLabelValues(name), o.running.WithLabelValues(name)
-	joined, expired := o.joined.WithLabelValues(name), o.expired.WithLabelValues(name) // there as 0 from the first event on
+	joined, expired := o.joined.WithLabelValues(name), o.expired.WithLabelValues(name) // they exist as 0 from the first event on
 	switch event {
 	case node.Queued:
 		waiting.Inc()

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// reading is something that is read from the node: by one goroutine at a time, however many ask, and again only when
-// what was read last is old. A read that hangs costs its first caller the patience and later ones nothing.
+// reading is a value that is read from the node by one goroutine at a time, however many ask, and again only when the
+// last value is old. A read that hangs costs its first caller the patience and later ones nothing.
 type reading[T any] struct {
 	read     func() (T, error)
 	patience time.Duration // how long a caller waits for a read
-	fresh    time.Duration // how long what was read counts
+	fresh    time.Duration // how long a value is reused
 
 	mu    sync.Mutex
 	value T
 	err   error
 	at    time.Time     // when value and err were read; zero: never
-	over  chan struct{} // closed when the read that runs is over; nil: none runs
+	over  chan struct{} // closed when the running read is over; nil: none runs
 	since time.Time     // when it began
 }
 
-// get returns what was read lately. When it is not there in time, late is true; the read goes on, and those who ask when
-// it is over get what it found.
+// get returns a recent value. When there is none in time, late is true; the read goes on, and those who ask after it get
+// its value.
 func (r *reading[T]) get(ctx context.Context) (value T, late bool, err error) {
 	r.mu.Lock()
 	if r.over == nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// However many callers ask, one reads; the result, a failure included, is reused for a while.
+// However many ask, one reads. The value is reused for a while, even if it is a failure.
 func TestReadingIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads, failure := 0, error(nil)
@@ -43,8 +43,8 @@ func TestReadingIsShared(t *testing.T) {
 	})
 }
 
-// A read that hangs costs one caller its patience and later callers nothing; no second read is begun meanwhile, and when
-// it ends everybody gets its result.
+// A read that hangs costs one caller the patience and later ones nothing. No second read begins beside it, and when it
+// ends everybody gets its value.
 func TestReadingThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads, proceed := 0, make(chan struct{})
@@ -56,7 +56,7 @@ func TestReadingThatHangs(t *testing.T) {
 		hasty, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, late, _ := r.get(hasty); !late {
-			t.Error("the caller that hung up got an answer")
+			t.Error("a caller that hung up got an answer")
 		}
 		for i, want := range []time.Duration{time.Second, 0, 0} {
 			begin := time.Now()

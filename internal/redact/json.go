@@ -10,14 +10,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// JSON is a message, masked before, as JSON on one line: always the same for the same message, with the fields' names of
-// the .proto file. It fails for texts that are not UTF-8.
+// JSON returns a masked message as JSON on one line, with the field names of the .proto file. The same message always
+// gives the same text. It fails for strings that are not UTF-8.
 func JSON(message proto.Message) ([]byte, error) {
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(message)
 	if err != nil {
 		return nil, err
 	}
-	var line bytes.Buffer // protojson puts spaces where it likes
+	var line bytes.Buffer // protojson varies its spaces at random
 	err = json.Compact(&line, text)
 	return line.Bytes(), err
 }

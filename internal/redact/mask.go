@@ -9,15 +9,15 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// MaxSize is how many bytes of one request are kept. Whole ones are a few paths, but a caller may send far more.
+// MaxSize is how many bytes a request may have to be kept. A request is a few paths, but a caller may send far more.
 const MaxSize = 4096
 
-// placeholder stands for a secret. It does not tell its length.
+// placeholder stands for a secret, without its length.
 const placeholder = "[redacted]"
 
-// Mask returns a copy of a message without what nobody may read: fields named after a password or a secret, and fields
-// that this version of the agent does not know, as they may be anything. A message that is too large is not copied: its
-// size is returned instead.
+// Mask returns a copy of a message without secrets: fields named after a password or a secret are masked, and fields that
+// this version of the agent does not know are left out, as they may be anything. A message that is too large is not
+// copied: its size is returned instead.
 func Mask(message proto.Message) (masked proto.Message, tooLarge int) {
 	if size := proto.Size(message); size > MaxSize {
 		return nil, size
@@ -55,7 +55,7 @@ func secret(field protoreflect.FieldDescriptor) bool {
 	return strings.Contains(name, "password") || strings.Contains(name, "secret")
 }
 
-// hide replaces a secret; one that is not a single string is left out.
+// hide replaces a secret that is a single string, and clears any other.
 func hide(m protoreflect.Message, field protoreflect.FieldDescriptor) {
 	switch {
 	case field.Kind() == protoreflect.StringKind && !field.IsList():

@@ -19,14 +19,14 @@ import (
 type call struct {
 	id      string
 	conn    *admission.Conn // nil when the client is in this process
-	slot    *admission.Slot // nil until the call may run, and when the client is in this process
+	slot    *admission.Slot // nil until the call may run, and if the client is in this process
 	records []CallRecord
 }
 
 // callKey is the context key of the call that a context belongs to.
 type callKey struct{}
 
-// begun returns the context of a call that begins: with the call, and a logger that has the call's id on every line.
+// begun returns the context of a new call: with the call, and a logger that puts the call's id on every line.
 func begun(ctx context.Context, logger klog.Logger) (context.Context, *call) {
 	c := &call{id: newRequestID()}
 	if p, ok := peer.FromContext(ctx); ok {
@@ -36,7 +36,7 @@ func begun(ctx context.Context, logger klog.Logger) (context.Context, *call) {
 	return ctx, c
 }
 
-// newRequestID makes an id. The caller's own is not taken: it would let one client forge the trace of another.
+// newRequestID returns a new id. An id from the caller is not used: it would let one client forge the trace of another.
 func newRequestID() string {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails, see crypto/rand
@@ -49,7 +49,7 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// client returns who calls.
+// client returns the caller.
 func (c *call) client() transport.Peer {
 	if c.conn == nil {
 		return transport.Peer{InProcess: true}
@@ -57,8 +57,8 @@ func (c *call) client() transport.Peer {
 	return c.conn.Client().Peer()
 }
 
-// Hold keeps the place of the call that a context belongs to, as something that it began goes on after the call: until
-// Release, it counts as one of its client's calls that run. It returns nil for a context without such a call.
+// Hold keeps the slot of the call that a context belongs to, for an operation that may outlive the call: until Release,
+// it counts as one of its client's running calls. It returns nil for a context without such a call.
 func Hold(ctx context.Context) node.Held {
 	if c := callOf(ctx); c != nil && c.slot != nil {
 		c.slot.Hold()
@@ -67,7 +67,7 @@ func Hold(ctx context.Context) node.Held {
 	return nil
 }
 
-// RequestID returns the id of the call that a context belongs to, also of a context that outlives the call; "" when there
+// RequestID returns the id of the call that a context belongs to, even if the context outlives the call; "" when there
 // is none.
 func RequestID(ctx context.Context) string {
 	if c := callOf(ctx); c != nil {

@@ -63,10 +63,10 @@ func TestErrorsOnTheWire(t *testing.T) {
 			err:  fmt.Errorf("outer: %w", &node.Error{Class: node.FailedPrecondition, Reason: "BUSY", Message: "inner"}),
 			want: answer{codes.FailedPrecondition, "outer: inner", "csi-proxy", "BUSY", nil},
 		},
-		{name: "a kernel error that nobody classified", err: call,
+		{name: "an unclassified kernel error", err: call,
 			want: answer{codes.Internal, call.Error(), "csi-proxy", "INTERNAL", map[string]string{"win32": "5", "function": "CreateFileW"}}},
 		{name: "a deadline", err: context.DeadlineExceeded, want: answer{codes.DeadlineExceeded, "context deadline exceeded", "csi-proxy", "DEADLINE_EXCEEDED", nil}},
-		{name: "bytes that are no text", err: errors.New("a\xffb"), want: answer{codes.Internal, "a\uFFFDb", "csi-proxy", "INTERNAL", nil}},
+		{name: "invalid UTF-8", err: errors.New("a\xffb"), want: answer{codes.Internal, "a\uFFFDb", "csi-proxy", "INTERNAL", nil}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := start(t, func(context.Context, string) (bool, error) { return true, test.err })
@@ -225,7 +225,7 @@ func TestMalformedRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if log := f.log.String(); !strings.Contains(log, "call failed") || regexp.MustCompile("(?m)^E").MatchString(log) {
-		t.Errorf("the failure is not in the log, or is there as one of the agent:\n%s", log)
+		t.Errorf("the failure is not in the log, or is logged as the agent's own:\n%s", log)
 	}
 }
 

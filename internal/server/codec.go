@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// codec is gRPC's own but for requests that are no messages: gRPC answers these with INTERNAL, before anybody else is
-// asked. That class is for failures of the agent, which operators look into; here the caller is at fault.
+// codec is gRPC's own except for malformed requests. gRPC would answer these with INTERNAL before any interceptor runs, but
+// that code is for failures of the agent, which operators look into; here the caller is at fault.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
@@ -18,22 +18,22 @@ func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
 // incoming is a request to be read.
 type incoming struct {
 	message any
-	problem error // of the bytes
+	problem error // decoding the bytes
 }
 
-// Unmarshal reads a message. What is wrong with an incoming one is for its reader.
+// Unmarshal decodes a message. The error of an incoming request is kept for reading.
 func (c codec) Unmarshal(data mem.BufferSlice, to any) error {
 	in, ok := to.(*incoming)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, to)
 	}
 	if err := c.CodecV2.Unmarshal(data, in.message); err != nil {
-		in.problem = withReason(codes.InvalidArgument, "the request is no message of this method: "+err.Error(), "MALFORMED_REQUEST", nil)
+		in.problem = withReason(codes.InvalidArgument, "the request is not a valid message of this method: "+err.Error(), "MALFORMED_REQUEST", nil)
 	}
 	return nil
 }
 
-// reading decodes a request; its error is the caller's answer.
+// reading wraps decode to return the error of a malformed request, as the caller gets it.
 func reading(decode func(any) error) func(any) error {
 	return func(to any) error {
 		in := &incoming{message: to}

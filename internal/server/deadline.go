@@ -10,14 +10,14 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// Bounds of Options.CallTimeout. Kubelet gives up after two minutes: the answer has to be there before, or nobody learns
+// Bounds of Options.CallTimeout. Kubelet gives up after two minutes: the answer must arrive before that, or nobody learns
 // why the call did not end.
 const (
 	minCallTimeout = time.Second
 	maxCallTimeout = 115 * time.Second
 )
 
-// CheckCallTimeout returns what is wrong with a value for Options.CallTimeout, nil when nothing is.
+// CheckCallTimeout returns an error if a value is out of range for Options.CallTimeout.
 func CheckCallTimeout(d time.Duration) error {
 	if d != 0 && (d < minCallTimeout || d > maxCallTimeout) {
 		return fmt.Errorf("%v is not between %v and %v; kubelet gives up after two minutes", d, minCallTimeout, maxCallTimeout)
@@ -26,11 +26,11 @@ func CheckCallTimeout(d time.Duration) error {
 }
 
 // deadline bounds a call over a socket from its first byte on, so that a client that sends half a request holds its
-// place no longer than a call may take. A shorter deadline of the caller wins.
+// slot no longer than a call may take. A shorter deadline of the caller wins.
 func (p *passage) deadline(ctx context.Context, call *tap.Info) (context.Context, error) {
 	limit, ok := p.limits[call.FullMethodName]
 	if !ok {
-		return ctx, nil // a stream, whose number is bounded instead, or no method at all
+		return ctx, nil // a stream, which OpenStream bounds instead, or an unknown method
 	}
 	timed, cancel := context.WithTimeout(ctx, limit)
 	context.AfterFunc(ctx, cancel) // gRPC ends its context as soon as the call has been answered, and the timer goes with it

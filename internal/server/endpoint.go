@@ -14,13 +14,13 @@ import (
 // An Endpoint is what one pipe or socket serves.
 type Endpoint struct {
 	Name     string // of the pipe or socket: "csi-proxy-disk-v1"
-	Group    string // "disk"; "" for an endpoint that is no versioned API
+	Group    string // "disk"; "" for an endpoint that is not of the versioned API
 	Version  string // "v1"
-	Private  bool   // stays closed to those who are let in to the others, see transport.Options
+	Private  bool   // not open to clients that transport.Options.PipeSecurity admits to the others
 	Services []Service
 }
 
-// Paths are the full paths of the endpoint's methods on the wire: "/v1.Disk/ListDiskIDs".
+// Paths returns the full paths of the endpoint's methods on the wire: "/v1.Disk/ListDiskIDs".
 func (e Endpoint) Paths() []string {
 	var paths []string
 	for _, service := range e.Services {
@@ -35,7 +35,7 @@ func (e Endpoint) Paths() []string {
 // generated grpc.ServiceDesc, so that the methods of an old version can lead to the handlers of a newer one and every
 // interceptor still sees the path that was called.
 type Service struct {
-	Name    string // with the proto package: "v1.Disk"
+	Name    string // including the proto package: "v1.Disk"
 	Methods []Method
 }
 
@@ -51,12 +51,12 @@ type Method struct {
 // Limits of the methods. Kubelet and the drivers give up after about two minutes, and a call that is still running
 // then would only hide the reason.
 const (
-	LimitRead  = 30 * time.Second  // looks, changes nothing
+	LimitRead  = 30 * time.Second  // reads, changes nothing
 	LimitWrite = 60 * time.Second  // changes a little
 	LimitLong  = 110 * time.Second // waits for disks or for a file system
 )
 
-// Unary is a method that takes one Request message and answers one Response message.
+// Unary returns a method that takes one Request message and answers with one Response message.
 func Unary[Request, Response any](name string, limit time.Duration, handle func(context.Context, *Request) (*Response, error)) Method {
 	return Method{Name: name, Limit: limit, call: func(ctx context.Context, decode func(any) error) (any, error) {
 		request := new(Request)
@@ -71,7 +71,7 @@ func Unary[Request, Response any](name string, limit time.Duration, handle func(
 	}}
 }
 
-// Through is the method as an old version has it: its messages are converted to this method's and back.
+// Through returns the method as an old version has it: its messages are converted to this method's and back.
 func (m Method) Through(mapping *versions.Mapping) Method {
 	hub := m.call
 	m.call = func(ctx context.Context, decode func(any) error) (any, error) {
@@ -84,8 +84,8 @@ func (m Method) Through(mapping *versions.Mapping) Method {
 	return m
 }
 
-// description is the service in the form that grpc.Server takes. Decoding happens inside the interceptors, so that a
-// malformed request is logged and counted like every other failure; they never get to see the request.
+// description returns the service in the form that grpc.Server takes. Decoding happens inside the interceptors, so that a
+// malformed request is logged and counted like every other failure; the interceptors never see the request.
 func (s Service) description() *grpc.ServiceDesc {
 	desc := &grpc.ServiceDesc{ServiceName: s.Name}
 	for _, m := range s.Methods {
@@ -102,5 +102,5 @@ func (s Service) description() *grpc.ServiceDesc {
 	return desc
 }
 
-// path is the full path of a method on the wire.
+// path returns the full path of a method on the wire.
 func (s Service) path(m Method) string { return "/" + s.Name + "/" + m.Name }

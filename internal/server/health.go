@@ -10,8 +10,8 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// healthService are the unary methods of gRPC's health service as rows of a table, like the API's. Those that gRPC has
-// generated read the request before any interceptor is asked, where nothing counts who sends headers and no more.
+// healthService returns the unary methods of gRPC's health service as rows of a table, like the API's. The handlers that
+// gRPC generates read the request before any interceptor runs, where nothing counts clients that send only headers.
 func healthService(h *health.Server) Service {
 	return Service{Name: healthpb.Health_ServiceDesc.ServiceName, Methods: []Method{
 		Unary("Check", LimitRead, h.Check),
@@ -19,7 +19,7 @@ func healthService(h *health.Server) Service {
 	}}
 }
 
-// healthDescription is the whole service.
+// healthDescription describes the whole service.
 func healthDescription(h *health.Server) *grpc.ServiceDesc {
 	desc := healthService(h).description()
 	desc.HandlerType = healthpb.Health_ServiceDesc.HandlerType
@@ -28,7 +28,7 @@ func healthDescription(h *health.Server) *grpc.ServiceDesc {
 	return desc
 }
 
-// isHealth reports whether a path on the wire is one of the health service.
+// isHealth reports whether a path on the wire belongs to the health service.
 func isHealth(path string) bool {
 	return strings.HasPrefix(path, "/"+healthpb.Health_ServiceDesc.ServiceName+"/")
 }

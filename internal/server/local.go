@@ -11,10 +11,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Local is a gRPC connection to endpoints in the same process. A call passes all that one over a socket does but the
-// limits of clients: audit, metrics and the mapping of errors. Messages are copied, as the caller keeps its own.
+// Local is a gRPC connection to endpoints in the same process. A call is audited, counted and its errors mapped as over a
+// socket, but the limits of clients do not apply. Messages are copied, as the caller keeps its own.
 type Local struct {
-	methods map[string]localMethod // by full path, which no two versions share
+	methods map[string]localMethod // by full path, which is different in each version
 }
 
 type localMethod struct {
@@ -23,7 +23,7 @@ type localMethod struct {
 	call    func(ctx context.Context, decode func(any) error) (any, error)
 }
 
-// NewLocal makes a connection to endpoints.
+// NewLocal returns a connection to endpoints.
 func NewLocal(endpoints []Endpoint, o Options) *Local {
 	l := &Local{methods: map[string]localMethod{}}
 	for _, e := range endpoints {
@@ -57,7 +57,7 @@ func (*Local) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallO
 	return nil, status.Error(codes.Unimplemented, "no method streams")
 }
 
-// copyMessage makes one message like another, by way of its bytes: the two may be of different types that have the same.
+// copyMessage copies a message by way of its bytes: the two may be of different types with the same encoding.
 func copyMessage(to, from any) error {
 	dst, okTo := to.(proto.Message)
 	src, okFrom := from.(proto.Message)

@@ -14,7 +14,7 @@ import (
 )
 
 // Metrics counts the calls of one agent, and is a prometheus.Collector. The nil value counts nothing. Its labels are the
-// names of the methods that are served, so callers have no part in them.
+// names of the methods that are served, so callers cannot add any.
 type Metrics struct {
 	calls    *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
@@ -22,7 +22,7 @@ type Metrics struct {
 	clients  *admission.Metrics
 }
 
-// NewMetrics counts nothing yet.
+// NewMetrics returns metrics without calls.
 func NewMetrics() *Metrics {
 	labels := []string{"group", "version", "method"}
 	return &Metrics{
@@ -43,7 +43,7 @@ func NewMetrics() *Metrics {
 	}
 }
 
-// all are the collectors.
+// all returns the collectors.
 func (m *Metrics) all() []prometheus.Collector {
 	return append(m.clients.Collectors(), m.calls, m.seconds, m.inFlight)
 }
@@ -62,8 +62,8 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// begin counts a call that begins, and returns what counts its end. Calls of endpoints that are no versioned API, and
-// health checks, are not counted.
+// begin counts a call that begins, and returns the function that counts its end. Health checks, and calls of endpoints
+// that are not of the versioned API, are not counted.
 func (m *Metrics) begin(e Endpoint, method string) (end func(codes.Code, time.Duration)) {
 	if m == nil || e.Group == "" || isHealth(method) {
 		return func(codes.Code, time.Duration) {}
@@ -77,7 +77,7 @@ func (m *Metrics) begin(e Endpoint, method string) (end func(codes.Code, time.Du
 	}
 }
 
-// ofClients is what counts the clients' connections and calls; nil when nothing is counted.
+// ofClients returns the metrics of the clients' connections and calls; nil when nothing is counted.
 func (m *Metrics) ofClients() *admission.Metrics {
 	if m == nil {
 		return nil

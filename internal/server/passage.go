@@ -16,11 +16,11 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// requestIDHeader is the response header with the id that the call has in the agent's log. An answer has it when the log
-// may have a line about the call: when the call failed, and at level 2.
+// requestIDHeader is the response header with the call's id in the agent's log. It is set when the log may have a line
+// about the call: when the call failed, and at level 2.
 const requestIDHeader = "x-request-id"
 
-// passage is what every call of one endpoint passes.
+// passage is the interceptors of one endpoint.
 type passage struct {
 	Options
 	endpoint Endpoint
@@ -37,11 +37,11 @@ func newPassage(e Endpoint, o Options) *passage {
 	return p
 }
 
-// pass is the interceptor of unary calls. Those who tell of the call stand around those who change its outcome, so that
-// they tell what the caller sees.
+// pass is the interceptor of unary calls. Recording and counting stand around everything that changes the outcome, so
+// that they show what the caller sees.
 func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	begin := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod]) // a call over a socket has it already, see deadline
+	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod]) // over a socket the call has it already, see deadline
 	defer cancel()
 	ctx, c := begun(ctx, p.Logger)
 	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod, Client: c.client()})
@@ -63,8 +63,8 @@ func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerI
 	return response, err
 }
 
-// admitted waits for the call's turn and runs the handler. Health checks have places of their own: a node whose calls all
-// hang is what they are asked about.
+// admitted waits for the call's turn and runs the handler. Health checks have slots of their own: they must answer when
+// all of a node's calls hang.
 func admitted(ctx context.Context, c *call, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (_ any, err error) {
 	switch {
 	case c.conn == nil: // in this process
@@ -82,7 +82,7 @@ func admitted(ctx context.Context, c *call, request any, info *grpc.UnaryServerI
 	return handled(ctx, request, info, next)
 }
 
-// handled runs the handler. A panic ends the call alone, and every error is made a gRPC status.
+// handled runs the handler. A panic ends only the call, and every error becomes a gRPC status.
 func handled(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (response any, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -95,8 +95,7 @@ func handled(ctx context.Context, request any, info *grpc.UnaryServerInfo, next 
 	return response, nil
 }
 
-// report writes the audit line of a call that is over: failures always, the rest at level 2. Requests are never
-// written, they may hold secrets.
+// report logs a call that is over: a failure always, others at level 2. Requests are never logged: they may hold secrets.
 func (p *passage) report(ctx context.Context, c *call, method string, took time.Duration, err error) {
 	logger, client := klog.FromContext(ctx), c.client().String()
 	if err != nil && c.conn != nil {
@@ -105,7 +104,7 @@ func (p *passage) report(ctx context.Context, c *call, method string, took time.
 			return
 		}
 		if leftOut > 0 {
-			logger.Info("failures of this client's calls were left out of the log, there were too many", "client", client, "calls", leftOut)
+			logger.Info("too many failures of this client's calls: some were left out of the log", "client", client, "calls", leftOut)
 		}
 	}
 	fields := []any{"endpoint", p.endpoint.Name, "method", method, "client", client, "duration", took.Round(time.Microsecond), "code", status.Code(err).String()}

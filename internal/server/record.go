@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// A Record is told of a call as it begins, and what it returns of the rest; nil: this call is not recorded.
+// A Record is called when a call begins and returns the CallRecord for the rest of it; nil: the call is not recorded.
 type Record func(RecordedCall) CallRecord
 
 // RecordedCall is a call that begins.
@@ -21,16 +21,16 @@ type RecordedCall struct {
 	Client    transport.Peer
 }
 
-// A CallRecord takes down one call.
+// A CallRecord records one call.
 type CallRecord interface {
-	// Request is told of the request, unless it could not be read: the message that was decoded, which is that of the
-	// version that was called where it is mapped, otherwise that of the newest one. Nobody changes it any more.
+	// Request gets the decoded request, if it could be read: for a mapped method the message of the version that was
+	// called, otherwise that of the newest version. The message does not change any more.
 	Request(message proto.Message)
-	// End is told of the outcome, once. The response is nil after an error; nobody changes it any more.
+	// End gets the outcome, once. The response, nil after an error, does not change any more.
 	End(response proto.Message, err error)
 }
 
-// record tells those who record calls of one that begins.
+// record starts the records of a call that begins.
 func (c *call) record(all []Record, begins RecordedCall) {
 	for _, r := range all {
 		if one := r(begins); one != nil {
@@ -39,7 +39,7 @@ func (c *call) record(all []Record, begins RecordedCall) {
 	}
 }
 
-// telling decodes a request and tells those who record the call: interceptors do not get to see it, see
+// telling wraps decode to hand the request to the call's records: interceptors do not see it, see
 // Service.description.
 func telling(ctx context.Context, decode func(any) error) func(any) error {
 	return func(request any) error {

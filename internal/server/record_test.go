@@ -24,11 +24,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// event is what a recorder learns about one call.
+// event is one call as a recorder saw it.
 type event struct {
 	Call     server.RecordedCall
 	Messages []proto.Message // the request, then the response
-	Codes    []codes.Code    // one for each time that the recorder heard of the call's end
+	Codes    []codes.Code    // one for each End
 }
 
 func (e *event) Request(message proto.Message) { e.Messages = append(e.Messages, message) }
@@ -40,7 +40,7 @@ func (e *event) End(response proto.Message, err error) {
 	e.Codes = append(e.Codes, status.Code(err))
 }
 
-// serveExists serves one method with options and a logger that logs failures only.
+// serveExists serves one method with options and a logger that writes only failures.
 func serveExists(t *testing.T, o server.Options, handle func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error)) (*server.Server, api.FilesystemClient) {
 	t.Helper()
 	dir := openDir(t, t.TempDir())
@@ -59,7 +59,7 @@ func serveExists(t *testing.T, o server.Options, handle func(context.Context, *a
 	return s, api.NewFilesystemClient(conn)
 }
 
-// self is this test as a client, as far as the system says.
+// self is this test as a client, as far as the system tells.
 func self() transport.Peer {
 	if runtime.GOOS != "linux" {
 		return transport.Peer{}
@@ -89,7 +89,7 @@ func TestRecord(t *testing.T) {
 		_, _ = client.PathExists(t.Context(), &api.PathExistsRequest{Path: path}, grpc.Header(&header))
 		headers = append(headers, header.Get("x-request-id"))
 	}
-	if err := s.Stop(t.Context()); err != nil { // so that the end of the last call has been recorded
+	if err := s.Stop(t.Context()); err != nil { // so that the last call has been recorded
 		t.Fatal(err)
 	}
 	if len(handled) != 2 || handled[0] == handled[1] || handled[0] == "" {

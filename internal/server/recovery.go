@@ -12,8 +12,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// panicked logs where a call panicked and returns what the caller gets. The panic's value is written only when the
-// runtime made it, and the stack without arguments: either may hold what the caller sent.
+// panicked logs where a call panicked and returns the caller's error. The panic's value is logged only if it comes from
+// the runtime, and the stack without arguments: either may hold what the caller sent.
 func panicked(ctx context.Context, method string, cause any) error {
 	text := fmt.Sprintf("%T", cause)
 	if e, ok := cause.(runtime.Error); ok {
@@ -23,7 +23,7 @@ func panicked(ctx context.Context, method string, cause any) error {
 	return withReason(codes.Internal, "the agent failed unexpectedly; its log has the details under this call's "+requestIDHeader, "PANIC", nil)
 }
 
-// stack lists the functions and lines of the panicking goroutine.
+// stack returns the functions and lines of the panicking goroutine.
 func stack() string {
 	var text strings.Builder
 	pcs := make([]uintptr, 64)

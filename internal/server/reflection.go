@@ -15,15 +15,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/api"
 )
 
-// reflect lets tools ask the server what it serves. The messages of most old versions are not linked into the agent;
-// their descriptors come from the recorded image of the API.
+// reflect registers reflection, by which tools list what the server serves. The messages of most old versions are not
+// linked into the agent; their descriptors come from the recorded image of the API.
 func reflect(g *grpc.Server) {
 	options := reflection.ServerOptions{Services: g, DescriptorResolver: descriptors{}}
 	reflectionv1.RegisterServerReflectionServer(g, reflection.NewServerV1(options))
 	reflectionv1alpha.RegisterServerReflectionServer(g, reflection.NewServer(options))
 }
 
-// descriptors finds what is linked, and else what the API's image has.
+// descriptors looks in the linked descriptors first, then in the API's image.
 type descriptors struct{}
 
 func (descriptors) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {

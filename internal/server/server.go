@@ -24,15 +24,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// What one connection may ask of an endpoint.
+// Limits of one connection.
 const (
 	maxRequestBytes = 2 << 20         // a request is a few paths
 	maxHeaderBytes  = 64 << 10        // clients send none of their own
 	maxStreams      = 256             // concurrent calls and other streams
-	streamWindow    = 64 << 10        // bytes of a request that arrive before somebody reads them; fixed, or clients could raise it
-	readBuffer      = 4 << 10         // bytes of a connection that are read at once
+	streamWindow    = 64 << 10        // bytes of a request that are buffered before they are read; fixed, or clients could raise it
 	minPing         = 5 * time.Second // between a client's keepalive pings
-	silence         = 2 * time.Minute // until a connection that sent nothing is dropped
+	silence         = 2 * time.Minute // after which a connection that sent nothing is dropped
 )
 
 // A Server serves a set of endpoints, each with its own listener and gRPC server.
@@ -56,19 +55,19 @@ type running struct {
 	accepts  atomic.Bool
 }
 
-// Options are what a Server needs beside its endpoints. The zero value is usable.
+// Options configure a Server. The zero value is usable.
 type Options struct {
 	Metrics *Metrics         // counts the calls; may be nil
-	Failed  func(error)      // is told when a listener dies on its own; may be nil
-	Logger  klog.Logger      // gets the calls' lines; the zero value: klog's own
-	Records []Record         // are told of every call, in their order
-	Disturb Disturbance      // stands around the calls of the storage API; may be nil
-	Limits  admission.Limits // of what clients may ask for; the zero value: the defaults
-	// CallTimeout is how long every call of the endpoints may take; 0: as long as its method says.
+	Failed  func(error)      // called when a listener dies on its own; may be nil
+	Logger  klog.Logger      // for the lines about calls; the zero value: klog's own
+	Records []Record         // called for every call, in this order
+	Disturb Disturbance      // wraps the calls of the storage API; may be nil
+	Limits  admission.Limits // on clients; the zero value: the defaults
+	// CallTimeout is how long every call of the endpoints may take; 0: the method's own limit.
 	CallTimeout time.Duration
 }
 
-// complete returns the options with klog's own logger where there is no other.
+// complete returns the options with klog's own logger if none is set.
 func (o Options) complete() Options {
 	if o.Logger.GetSink() == nil {
 		o.Logger = klog.Background()
@@ -76,8 +75,8 @@ func (o Options) complete() Options {
 	return o
 }
 
-// Start opens the listeners of all endpoints, in their order, and serves them. When it returns every one of them
-// accepts; when it fails none is left open.
+// Start opens the listeners of all endpoints, in their order, and serves them. When it returns, every endpoint accepts;
+// when it fails, none is left open.
 func Start(place transport.Place, endpoints []Endpoint, o Options) (*Server, error) {
 	o = o.complete()
 	s := &Server{place: place, endpoints: slices.Clone(endpoints), clients: admission.New(o.Limits, o.Logger, o.Metrics.ofClients())}
@@ -130,8 +129,8 @@ func (s *Server) prepare(r *running, p *passage) *grpc.Server {
 	return g
 }
 
-// peerCredentials hands each call the connection that it came by as its AuthInfo. Nothing is encrypted or proved on the
-// wire: the system says who is at the other end.
+// peerCredentials makes the connection of a call its AuthInfo. Nothing is encrypted or authenticated on the wire: the
+// operating system names the process at the other end.
 type peerCredentials struct {
 	credentials.TransportCredentials
 }
@@ -147,7 +146,7 @@ func (peerCredentials) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthIn
 // Endpoints returns the endpoints that are served, in the order in which they were opened.
 func (s *Server) Endpoints() []Endpoint { return slices.Clone(s.endpoints) }
 
-// Accepts reports whether the endpoint of a name is served and its listener lives.
+// Accepts reports whether an endpoint is served and its listener lives.
 func (s *Server) Accepts(name string) bool {
 	return slices.ContainsFunc(s.running, func(r *running) bool { return r.endpoint.Name == name && r.accepts.Load() })
 }
@@ -155,9 +154,9 @@ func (s *Server) Accepts(name string) bool {
 // Path returns where clients find an endpoint.
 func (s *Server) Path(e Endpoint) string { return s.place.Path(e.Name) }
 
-// Stop says NOT_SERVING to health clients, stops accepting and waits until the running calls are over; when the
-// context ends first it cuts them off and says so in its error. What a call set in motion on the node may outlive it. Later
-// calls of Stop return nil at once.
+// Stop reports NOT_SERVING to health clients, stops accepting and waits until the running calls are over; when the
+// context ends first, it cuts them off and says so in its error. An operation that a call began on the node may outlive
+// it. Later calls of Stop return nil at once.
 func (s *Server) Stop(ctx context.Context) (err error) {
 	s.stop.Do(func() { err = s.shutdown(ctx) })
 	return err
@@ -182,7 +181,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 	return errors.Join(errors.New("calls were cut off"), context.Cause(ctx))
 }
 
-// each does something to all gRPC servers at once.
+// each calls a function for all gRPC servers concurrently.
 func (s *Server) each(do func(*grpc.Server)) {
 	var all sync.WaitGroup
 	for _, r := range s.running {
@@ -191,8 +190,8 @@ func (s *Server) each(do func(*grpc.Server)) {
 	all.Wait()
 }
 
-// unlisten closes what gRPC may not have closed yet: a server that is stopped before it has begun to serve closes its
-// listener only when it gets to it, and a socket or pipe that outlives Stop is in its successor's way.
+// unlisten closes listeners that gRPC may not have closed yet: a server that is stopped before it begins to serve closes
+// its listener only when it gets to it, and a socket or pipe that outlives Stop is in its successor's way.
 func (s *Server) unlisten() {
 	for _, r := range s.running {
 		_ = r.listener.Close()

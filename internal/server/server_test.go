@@ -31,7 +31,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// exists is the test server's implementation of PathExists.
+// exists is the handler of PathExists in a test.
 type exists func(ctx context.Context, path string) (bool, error)
 
 // safeBuffer is a log that calls write to while the test reads it.
@@ -209,7 +209,7 @@ func TestStopCutsOffWhenItsContextEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = stuck.Close() }()
-	if _, err := stuck.Write([]byte("PRI *")); err != nil { // the begin of a preface, and no more
+	if _, err := stuck.Write([]byte("PRI *")); err != nil { // the beginning of a preface, and no more
 		t.Fatal(err)
 	}
 	result := make(chan error, 1)
@@ -272,7 +272,7 @@ func TestStartOpensAllOrNone(t *testing.T) {
 	}
 }
 
-// A server stopped right after its start leaves no socket: not even that of an endpoint that had no time to
+// A server that is stopped right after its start leaves no socket: not even that of an endpoint that had no time to
 // accept.
 func TestStopRightAfterStartLeavesNoSocket(t *testing.T) {
 	dir := openDir(t, t.TempDir())

@@ -23,10 +23,10 @@ import (
 // Domain is the domain of every google.rpc.ErrorInfo that the agent sends.
 const Domain = "csi-proxy"
 
-// maxMessage is how many bytes of an error's text travel: it goes in a header, and may quote what the caller sent.
+// maxMessage is how many bytes of an error's text are sent: it goes in a header, and may quote what the caller sent.
 const maxMessage = 4096
 
-// codeOf is the gRPC code of each class of errors; of others it is Internal.
+// codeOf maps classes of errors to gRPC codes; the default is Internal.
 var codeOf = map[node.Class]codes.Code{
 	node.InvalidArgument:    codes.InvalidArgument,
 	node.NotFound:           codes.NotFound,
@@ -43,8 +43,8 @@ var codeOf = map[node.Class]codes.Code{
 	node.Canceled:           codes.Canceled,
 }
 
-// toStatus is the one place where an error becomes a gRPC status: a code that a machine can act on, an ErrorInfo with
-// the reason and the Win32 code behind it, and a message that a person can act on.
+// toStatus is the one place where an error becomes a gRPC status: a code that a program can act on, an ErrorInfo with
+// the reason and the underlying Win32 code, and a message that a person can act on.
 func toStatus(err error) error {
 	metadata := map[string]string{}
 	if code := win32.Errno(0); errors.As(err, &code) {
@@ -81,7 +81,7 @@ func withReason(code codes.Code, text, reason string, metadata map[string]string
 	return detailed.Err()
 }
 
-// clip makes a text fit for a status: valid UTF-8 of bounded length.
+// clip returns a text as valid UTF-8 of bounded length.
 func clip(text string) string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	if len(text) <= maxMessage {

@@ -25,13 +25,13 @@ func TestStoppingWithoutClientsIsNoFailure(t *testing.T) {
 		}
 		select {
 		case err := <-f.failed:
-			t.Errorf("the endpoint is reported as failed: %v", err)
+			t.Errorf("Failed was called: %v", err)
 		default:
 		}
 	}
 }
 
-// While a call keeps one endpoint from being stopped, nobody gets in through another one.
+// While a call keeps one endpoint from stopping, the others accept no clients.
 func TestStoppingClosesAllEndpointsFirst(t *testing.T) {
 	running, release := make(chan struct{}), make(chan struct{})
 	f := start(t, func(context.Context, string) (bool, error) {

@@ -11,13 +11,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// stream is the interceptor of the streams: health watches and reflection, which no driver's work depends on. They
-// have no deadline, so their number is bounded. They end as soon as the server drains, or they would hold the agent's stop
-// up to its limit.
+// stream is the interceptor of streams: health watches and reflection, which no driver depends on. They have no
+// deadline, so their number is bounded. They end as soon as the server drains, or they would delay the agent's stop up to
+// its limit.
 //
 // They are counted here and not in gRPC's tap handle, which comes a little earlier: a stream that is refused there keeps
-// the timer of the deadline that its client chose, for as long as that is. Here the place is that of the handler's
-// goroutine, whatever becomes of the stream.
+// a timer for the whole of the deadline that its client chose. Here it is counted for as long as the handler's goroutine
+// lives, whatever becomes of the stream.
 func (p *passage) stream(draining context.Context) grpc.StreamServerInterceptor {
 	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
 		ctx, cancel := context.WithCancel(stream.Context())
@@ -42,7 +42,7 @@ func (p *passage) stream(draining context.Context) grpc.StreamServerInterceptor 
 	}
 }
 
-// drainedStream is a stream whose context ends and whose receiving fails when the server drains.
+// drainedStream is a stream whose context ends and whose RecvMsg fails when the server drains.
 type drainedStream struct {
 	grpc.ServerStream
 	ctx context.Context //nolint:containedctx // a ServerStream is asked for its context

@@ -11,10 +11,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// A client that keeps its end open keeps a pipe's name in the world after its server is gone. Nobody can connect then, and
-// nobody can make the name: without more, whoever may open a pipe could keep the agent from ever starting again.
+// A client that keeps its end open keeps a pipe's name in existence after its server is gone. Nobody can connect then, and
+// nobody can make the name: without a remedy, any process that may open a pipe could keep the agent from ever starting
+// again.
 
-// abandoned reports whether a name exists that nobody serves: the pipe file system then says to clients that it does not.
+// abandoned reports whether a name exists that nobody serves: the pipe file system then tells clients that it does not.
 func abandoned(path string) bool {
 	h, err := openAnonymously(path)
 	if err == nil {
@@ -23,8 +24,8 @@ func abandoned(path string) bool {
 	return errors.Is(err, windows.ERROR_FILE_NOT_FOUND)
 }
 
-// adopt makes an instance of a name that exists, and gives the name this security. It fails when the name was made by
-// somebody whom the agent cannot trust: who owns it may change its security at any time.
+// adopt makes an instance of a name that exists, and gives the name this security. It fails when the agent cannot trust
+// the name's owner, who may change its security at any time.
 //
 // https://learn.microsoft.com/windows/win32/ipc/named-pipe-security-and-access-rights
 func adopt(name *windows.NTUnicodeString, security *windows.SECURITY_DESCRIPTOR) (*instance, error) {
@@ -49,7 +50,7 @@ func takeOver(h windows.Handle, security *windows.SECURITY_DESCRIPTOR) error {
 		return err
 	}
 	if !trusted[owner] {
-		return fmt.Errorf("a client keeps it in the world, and it belongs to %s: %w", owner, windows.ERROR_ACCESS_DENIED)
+		return fmt.Errorf("a client keeps the name open, and its owner %s is not trusted; end that client: %w", owner, windows.ERROR_ACCESS_DENIED)
 	}
 	dacl, _, err := security.DACL()
 	if err != nil {
@@ -60,7 +61,7 @@ func takeOver(h windows.Handle, security *windows.SECURITY_DESCRIPTOR) error {
 	return os.NewSyscallError("SetSecurityInfo", err)
 }
 
-// trustedOwners are SYSTEM, administrators, and whoever owns what this process makes.
+// trustedOwners returns SYSTEM, administrators, and the owner of objects that this process makes.
 func trustedOwners() (map[string]bool, error) {
 	own, err := defaultOwner()
 	if err != nil {
@@ -69,7 +70,7 @@ func trustedOwners() (map[string]bool, error) {
 	return map[string]bool{"S-1-5-18": true, "S-1-5-32-544": true, own: true}, nil
 }
 
-// defaultOwner is the owner of what this process makes, as a SID in text.
+// defaultOwner returns the owner of objects that this process makes, as a SID in text.
 //
 // https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-token_owner
 func defaultOwner() (string, error) {
@@ -86,7 +87,7 @@ func defaultOwner() (string, error) {
 	return buffer.owner.String(), nil
 }
 
-// ownerOf is the owner of a pipe, as a SID in text.
+// ownerOf returns the owner of a pipe, as a SID in text.
 //
 // https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-getsecurityinfo
 func ownerOf(h windows.Handle) (string, error) {

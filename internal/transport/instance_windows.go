@@ -15,23 +15,23 @@ import (
 // bufferBytes is the size of each direction's buffer: a full HTTP/2 window.
 const bufferBytes = 64 << 10
 
-// unlimited is how many instances there may be: the connections' number is not known.
+// unlimited is the limit of a pipe's instances: how many connections there will be is not known.
 const unlimited = math.MaxUint32
 
-// instance is one end of a pipe that no client uses yet. Its methods are for the place's goroutine, but for close before await.
+// instance is a server end of a pipe. Its methods are for the place's goroutine, except for close before await.
 type instance struct {
 	handle     windows.Handle
 	overlapped windows.Overlapped // the kernel writes into it until ready
 }
 
-// What the name has to be for an instance that is made: new, or there.
+// Dispositions: whether a new instance needs a new name or an existing one.
 const (
 	makeName = windows.FILE_CREATE // fails with ERROR_ACCESS_DENIED when it exists
 	findName = windows.FILE_OPEN
 )
 
-// newInstance makes an instance that clients can connect to; await is still to be called. CreateNamedPipeW makes the same
-// call, and has no way to ask for findName.
+// newInstance makes an instance that clients can connect to; await must still be called. CreateNamedPipeW makes the same
+// call, but cannot ask for findName.
 //
 // https://learn.microsoft.com/windows/win32/devnotes/nt-create-named-pipe-file
 func newInstance(name *windows.NTUnicodeString, security *windows.SECURITY_DESCRIPTOR, disposition, furtherAccess uint32) (*instance, error) {
@@ -46,7 +46,7 @@ func newInstance(name *windows.NTUnicodeString, security *windows.SECURITY_DESCR
 		windows.FILE_PIPE_BYTE_STREAM_TYPE|windows.FILE_PIPE_REJECT_REMOTE_CLIENTS, windows.FILE_PIPE_BYTE_STREAM_MODE,
 		windows.FILE_PIPE_QUEUE_OPERATION, unlimited, bufferBytes, bufferBytes, &wait)
 	if err != nil {
-		if status, ok := err.(windows.NTStatus); ok { //nolint:errorlint // exactly this comes back
+		if status, ok := err.(windows.NTStatus); ok { //nolint:errorlint // the function returns exactly this type
 			err = status.Errno() // people know Win32's codes and texts
 		}
 		return nil, os.NewSyscallError("NtCreateNamedPipeFile", err)
@@ -54,14 +54,14 @@ func newInstance(name *windows.NTUnicodeString, security *windows.SECURITY_DESCR
 	return &instance{handle: h}, nil
 }
 
-// await asks to be told by the event when a client connects, which one may have done already. When it fails the instance
+// await asks for the event to be set when a client connects; one may have connected already. When it fails, the instance
 // is closed.
 func (i *instance) await(event windows.Handle) error {
 	i.overlapped = windows.Overlapped{HEvent: event, Internal: uintptr(windows.STATUS_PENDING)}
 	switch err := windows.ConnectNamedPipe(i.handle, &i.overlapped); {
 	case err == nil, errors.Is(err, windows.ERROR_IO_PENDING):
 	case errors.Is(err, windows.ERROR_PIPE_CONNECTED), errors.Is(err, windows.ERROR_NO_DATA):
-		// A client was faster, and may be gone again, which its connection tells.
+		// A client was faster. It may be gone again, which its connection will show.
 		atomic.StoreUintptr(&i.overlapped.Internal, 0)
 	default:
 		i.close()
@@ -70,15 +70,15 @@ func (i *instance) await(event windows.Handle) error {
 	return nil
 }
 
-// ready reports whether a client is there, or none will come any more.
+// ready reports whether a client has connected, or none will any more.
 func (i *instance) ready() bool {
 	return atomic.LoadUintptr(&i.overlapped.Internal) != uintptr(windows.STATUS_PENDING)
 }
 
-// connected reports, of an instance that is ready, whether it has a client.
+// connected reports whether a ready instance has a client.
 func (i *instance) connected() bool { return atomic.LoadUintptr(&i.overlapped.Internal) == 0 }
 
-// cancelled reports, of an instance that is ready, whether nobody waits for its client any more. One may come all the same.
+// cancelled reports whether a ready instance lost its request for a client. A client may connect all the same.
 func (i *instance) cancelled() bool {
 	return atomic.LoadUintptr(&i.overlapped.Internal) == uintptr(windows.STATUS_CANCELLED)
 }
@@ -86,5 +86,5 @@ func (i *instance) cancelled() bool {
 // cancel gives up waiting for a client; the instance is ready soon after.
 func (i *instance) cancel() { _ = windows.CancelIoEx(i.handle, &i.overlapped) }
 
-// close gives the handle back. The instance is ready, or nobody waits for it.
+// close closes the handle. The instance must be ready, or not waiting.
 func (i *instance) close() { _ = windows.CloseHandle(i.handle) }

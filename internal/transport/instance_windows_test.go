@@ -32,8 +32,8 @@ func open(t *testing.T) (*pipes, *pipeListener) {
 	return p.(*pipes), l.(*pipeListener) //nolint:forcetypeassert // Windows makes no other place
 }
 
-// TestALostRequestIsMadeAgain cancels the pending requests of the free instances, as Windows does when the thread that made
-// a request ends.
+// TestALostRequestIsMadeAgain cancels the requests of the free instances, as Windows does when the thread that made them
+// ends.
 func TestALostRequestIsMadeAgain(t *testing.T) {
 	p, l := open(t)
 	p.do(func() {
@@ -78,7 +78,7 @@ func TestALostRequestIsMadeAgain(t *testing.T) {
 	}
 }
 
-// TestClientsBeyondTheBacklogWait opens more clients than may wait for Accept, which then accepts them all.
+// TestClientsBeyondTheBacklogWait opens more clients than may wait for Accept, and then accepts them all.
 func TestClientsBeyondTheBacklogWait(t *testing.T) {
 	p, l := open(t)
 	const clients = 2 * backlog
@@ -120,7 +120,7 @@ func TestClientsBeyondTheBacklogWait(t *testing.T) {
 			t.Fatalf("%d clients wait and %d instances are free, want %d and none", waiting, free, backlog)
 		}
 	}
-	// Instances that were free when the last place was taken get clients too, and so do those that replace them meanwhile.
+	// Instances that were free when the backlog became full get clients too, and so do those that replace them meanwhile.
 	if waiting, _ := look(); waiting > backlog+2*spares {
 		t.Errorf("%d clients wait for Accept, want %d at most", waiting, backlog+2*spares)
 	}
@@ -137,7 +137,7 @@ func TestClientsBeyondTheBacklogWait(t *testing.T) {
 	}
 }
 
-// TestAdopting makes a further instance of a name that another process left behind, under another security.
+// TestAdopting takes over a name that was left behind, with another security.
 func TestAdopting(t *testing.T) {
 	_, l := open(t)
 	security, err := parseSecurity(Administrators)

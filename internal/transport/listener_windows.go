@@ -15,7 +15,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// How the paths of this machine's pipes begin, and how long they may be.
+// The prefix of the paths of this machine's pipes, and their maximal length.
 //
 // https://learn.microsoft.com/windows/win32/ipc/pipe-names
 const (
@@ -23,8 +23,8 @@ const (
 	maxPipePath = 256
 )
 
-// backlog is how many connected clients may wait for Accept. Each is memory of the kernel's that nobody charges to the
-// client; the next ones find no free instance, and wait.
+// backlog is how many connected clients may wait for Accept. Each costs kernel memory that is not charged to the client;
+// further clients find no free instance, and wait.
 const backlog = 64
 
 // pipeListener is the net.Listener of one pipe.
@@ -33,22 +33,22 @@ type pipeListener struct {
 	path     string
 	name     *windows.NTUnicodeString
 	security *windows.SECURITY_DESCRIPTOR
-	owner    string // of the name, as SDDL has it; "" when it could not be asked for
+	owner    string // of the name, as a SID; "" if it could not be read
 
-	free    []*instance // the goroutine's own, once it has begun
+	free    []*instance // only for the goroutine, after begin
 	failing bool        // likewise: the last instance could not be made
 
 	mu      sync.Mutex
-	changed sync.Cond        // what stands below
+	changed sync.Cond        // guards the fields below
 	clients []windows.Handle // connected, not yet accepted
-	starved bool             // no instance is free, as so many wait
+	starved bool             // no instance is free, because so many clients wait
 	over    bool
 }
 
 func newPipeListener(p *pipes, path, security string) (*pipeListener, error) {
 	name, ok := strings.CutPrefix(path, pipePrefix)
 	if !ok || name == "" || len(path) > maxPipePath || strings.ContainsAny(name, "\x00\\/") {
-		return nil, fmt.Errorf("%q is no pipe of this machine, %sNAME", path, pipePrefix)
+		return nil, fmt.Errorf("%q is not a pipe of this machine, %sNAME", path, pipePrefix)
 	}
 	nt, err := windows.NewNTUnicodeString(`\??\pipe\` + name)
 	if err != nil {
@@ -86,24 +86,24 @@ func (l *pipeListener) open() error {
 	return nil
 }
 
-// abandon closes the instances of a pipe for whose clients nobody waits yet.
+// abandon closes the instances of a pipe before begin.
 func (l *pipeListener) abandon() {
 	for _, i := range l.free {
 		i.close()
 	}
 }
 
-// begin waits for clients, in the goroutine. Instances that cannot wait are closed, and collect makes others.
+// begin asks for clients, in the goroutine. Instances that cannot wait are closed, and collect makes others.
 func (l *pipeListener) begin() {
 	l.pipes.listeners[l] = struct{}{}
 	l.free = slices.DeleteFunc(l.free, func(i *instance) bool { return i.await(l.pipes.came) != nil })
 }
 
-// explain returns the error of a failure to make an instance with what it means.
+// explain adds to the error of making an instance what it means.
 func explain(err error, path string, first bool) error {
 	denied := errors.Is(err, windows.ERROR_ACCESS_DENIED)
 	switch {
-	case first && (denied || errors.Is(err, windows.ERROR_PIPE_BUSY)): // the latter when its maker allows no more instances
+	case first && (denied || errors.Is(err, windows.ERROR_PIPE_BUSY)): // the latter if the pipe's creator allows no more instances
 		return fmt.Errorf("%s: %w", holder(path), err)
 	case !denied:
 		return err
@@ -113,15 +113,15 @@ func explain(err error, path string, first bool) error {
 	}
 }
 
-// collect replaces the instances that got a client, and then hands the clients to Accept: whoever accepted one knows
-// that there are free instances again. It reports whether it made or took any: the caller then looks again.
+// collect replaces the instances that got a client, and then hands the clients to Accept: once a client is accepted, there
+// are free instances again. It reports whether it made or took any: the caller then looks again.
 func (l *pipeListener) collect() (changed bool) {
 	waiting, done := []*instance(nil), []*instance(nil)
 	for _, i := range l.free {
 		switch {
 		case !i.ready():
 			waiting = append(waiting, i)
-		case i.cancelled(): // with the thread that asked for its client
+		case i.cancelled(): // its thread ended
 			changed = true
 			if i.await(l.pipes.came) == nil {
 				waiting = append(waiting, i)
@@ -143,15 +143,15 @@ func (l *pipeListener) collect() (changed bool) {
 		}
 	}
 	if errors.Is(err, errTaken) {
-		l.pipes.drop(l) // which Accept tells
+		l.pipes.drop(l) // Accept returns net.ErrClosed then
 	}
 	return changed || made || len(done) > 0
 }
 
-// errTaken means that the pipe's last instance went, and somebody else made the name since.
-var errTaken = errors.New("the pipe's name has been taken by somebody else")
+// errTaken means that the pipe's last instance was closed, and another process has made the name since.
+var errTaken = errors.New("another process has taken the pipe's name")
 
-// replenish makes instances until there are enough. What fails is tried again soon. It reports whether it made any.
+// replenish makes instances until there are enough, and reports whether it made any. After an error it is called again soon.
 func (l *pipeListener) replenish() (made bool, err error) {
 	for len(l.free) < spares && !l.full() {
 		i, err := l.another()
@@ -163,7 +163,7 @@ func (l *pipeListener) replenish() (made bool, err error) {
 		}
 		l.failing = err != nil
 		if err != nil {
-			l.fed() // nothing is gained by waiting
+			l.fed() // waiting gains nothing
 			return made, err
 		}
 		l.free = append(l.free, i)
@@ -173,7 +173,7 @@ func (l *pipeListener) replenish() (made bool, err error) {
 	return made, nil
 }
 
-// another makes a further instance. While none is free the name may have gone with the last one, and be somebody else's now.
+// another makes a further instance. If none is free, the name may have gone with the last one, and be another process's now.
 func (l *pipeListener) another() (*instance, error) {
 	i, err := newInstance(l.name, l.security, findName, 0)
 	if errors.Is(err, windows.ERROR_FILE_NOT_FOUND) {
@@ -192,8 +192,8 @@ func (l *pipeListener) another() (*instance, error) {
 	return i, nil
 }
 
-// full reports whether so many clients wait for Accept that no more may come. When none is free then, the last of them waits until
-// one is again: the pipe's name lives by its instances.
+// full reports whether so many clients wait for Accept that no more may come. If no instance is free then, the last of the
+// clients waits until one is free again: the pipe's name exists only as long as its instances.
 func (l *pipeListener) full() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,7 +204,7 @@ func (l *pipeListener) full() bool {
 	return full
 }
 
-// fed lets all clients go to Accept.
+// fed lets Accept have all clients.
 func (l *pipeListener) fed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -243,13 +243,13 @@ func (l *pipeListener) next() (windows.Handle, error) {
 	h := l.clients[0]
 	l.clients = l.clients[1:]
 	if len(l.clients) == backlog-1 {
-		_ = windows.SetEvent(l.pipes.tasks) // it is open: the place closes its listeners first
+		_ = windows.SetEvent(l.pipes.tasks) // the event is open: the place closes its listeners first
 	}
 	return h, nil
 }
 
-// Close stops listening: the free instances go, and with the last connection the pipe's name. Clients that nobody
-// accepted are disconnected. Later calls do nothing.
+// Close stops listening: it closes the free instances, and the pipe's name goes with the last connection. Clients that
+// were not accepted are disconnected. Later calls do nothing.
 func (l *pipeListener) Close() error {
 	l.pipes.do(func() { l.pipes.drop(l) })
 	return nil
@@ -270,7 +270,7 @@ func (l *pipeListener) close() {
 	l.changed.Broadcast()
 }
 
-// Addr is the pipe's path.
+// Addr returns the pipe's path.
 func (l *pipeListener) Addr() net.Addr { return addr(l.path) }
 
 // addr is the address of a pipe.
@@ -279,7 +279,7 @@ type addr string
 func (addr) Network() string  { return "pipe" }
 func (a addr) String() string { return string(a) }
 
-// pipeConn is a client's connection. os.File does the rest: it knows overlapped handles, and with them deadlines.
+// pipeConn is a client's connection. os.File does the rest: it supports overlapped handles, and deadlines on them.
 type pipeConn struct {
 	*os.File
 	pipe net.Addr
@@ -287,5 +287,5 @@ type pipeConn struct {
 
 func (c pipeConn) LocalAddr() net.Addr { return c.pipe }
 
-// RemoteAddr is the same pipe: the client's end has no address of its own.
+// RemoteAddr returns the same pipe: the client's end has no address of its own.
 func (c pipeConn) RemoteAddr() net.Addr { return c.pipe }

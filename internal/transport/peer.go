@@ -7,20 +7,20 @@ import (
 	"net"
 )
 
-// A Peer is the client at the other end of a connection, as it was when the connection was accepted. The limits of a
-// process go by its number; the rest is for people, and no right depends on any of it, because numbers are reused. The
-// zero value is a process that the system does not name.
+// A Peer is the client at the other end of a connection, as of the moment when the connection was accepted. The limits of
+// a process go by its number; the rest is for people. No right depends on a Peer, because numbers are reused. The zero
+// value is a process that the system does not name.
 type Peer struct {
-	PID       uint32 // 0: not known; Linux also gives it to a process that it does not show to the agent
+	PID       uint32 // 0: unknown; also, on Linux, a process outside the agent's PID namespace
 	UID       *int   // the user, on Linux
-	Image     string // the program's path, on Windows, where it can be had
-	InProcess bool   // the client is this process itself, and the rest is not set
+	Image     string // the program's path, on Windows, if available
+	InProcess bool   // the client is this process itself; the other fields are not set
 }
 
 // Known reports whether the system names the process, or at least its user.
 func (p Peer) Known() bool { return p.PID != 0 || p.UID != nil }
 
-// String returns the peer as log lines have it.
+// String returns the peer as log lines show it.
 func (p Peer) String() string {
 	switch {
 	case p.InProcess:

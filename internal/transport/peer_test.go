@@ -15,7 +15,7 @@ func TestPeerAsText(t *testing.T) {
 		"unknown process":       {},
 		"pid 7":                 {PID: 7},
 		"pid 7 uid 0":           {PID: 7, UID: &root},
-		"pid 0 uid 0":           {UID: &root}, // a process that is not shown to the agent
+		"pid 0 uid 0":           {UID: &root}, // a process outside the agent's PID namespace
 		`pid 7 C:\a driver.exe`: {PID: 7, Image: `C:\a driver.exe`},
 	} {
 		if got := peer.String(); got != want {

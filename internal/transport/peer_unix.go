@@ -6,5 +6,5 @@ package transport
 
 import "net"
 
-// peerOf returns the zero Peer: these systems do not say who calls in the way that Linux does.
+// peerOf returns the zero Peer: these systems do not have Linux's way to name the caller.
 func peerOf(*net.UnixConn) Peer { return Peer{} }

@@ -15,14 +15,14 @@ func peerOf(h windows.Handle) Peer {
 	return Peer{PID: pid, Image: imageOf(pid)}
 }
 
-// imageOf returns the path of a process's program, "" where it cannot be had.
+// imageOf returns the path of a process's program, "" if it is not available.
 func imageOf(pid uint32) string {
 	process, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)
 	if err != nil {
 		return ""
 	}
 	defer func() { _ = windows.CloseHandle(process) }()
-	// A program in a container's volume may have no path of Win32's.
+	// A program in a container's volume may have no Win32 path.
 	for _, form := range []uint32{0, windows.PROCESS_NAME_NATIVE} {
 		for _, size := range []uint32{windows.MAX_PATH, windows.MAX_LONG_PATH} {
 			image := make([]uint16, size)
@@ -34,7 +34,7 @@ func imageOf(pid uint32) string {
 	return ""
 }
 
-// holder describes who serves a pipe that exists already, as far as that can be found out.
+// holder describes the process that serves an existing pipe, as far as it can be found out.
 //
 // https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-getnamedpipeserverprocessid
 func holder(path string) string {
@@ -51,7 +51,7 @@ func holder(path string) string {
 	return "it exists already, served by " + Peer{PID: pid, Image: imageOf(pid)}.String() + "; two agents cannot serve one node"
 }
 
-// openAnonymously opens a client's end of a pipe whose holder cannot act as this process by it.
+// openAnonymously opens a client's end of a pipe in such a way that the pipe's server cannot impersonate this process.
 func openAnonymously(path string) (windows.Handle, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {

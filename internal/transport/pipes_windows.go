@@ -13,37 +13,37 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// spares is how many instances of a pipe wait for clients. A client that finds none is told that all are busy, and not
-// every client tries again.
+// spares is how many instances of a pipe wait for clients. A client that finds none gets ERROR_PIPE_BUSY, and not every
+// client tries again.
 const spares = 4
 
-// retry is how long the goroutine sleeps, in milliseconds, until it tries again what failed.
+// retry is how long, in milliseconds, the goroutine sleeps before it retries after a failure.
 const retry = 100
 
 // pipes is the Place of named pipes. One goroutine waits for the clients of all of them. It alone asks for clients, because
-// starting such a request resets the event that tells of others. Windows cancels a request when the thread that made it
-// ends. Threads of Go's end only together with a goroutine that is locked to its thread; a request that is lost that way is
-// made again. Locking this goroutine to a thread would exclude it, but costs every agent a second thread, which the runtime
+// starting such a request resets the event that signals other clients. Windows cancels a request when the thread that made
+// it ends. Go ends a thread only together with a goroutine that is locked to it; a request that is lost that way is made
+// again. Locking this goroutine to a thread would prevent that, but costs every agent a second thread, which the runtime
 // keeps to start others from.
 type pipes struct {
 	prefix   string // of the names
-	security string // SDDL, of endpoints that are not private
-	private  string // SDDL, of the others
+	security string // SDDL of endpoints that are not private
+	private  string // SDDL of private endpoints
 
-	came  windows.Handle // auto-reset event: a client came
+	came  windows.Handle // auto-reset event: a client connected
 	tasks windows.Handle // auto-reset event: there is something to do
 	ended chan struct{}  // closed when the goroutine is gone
 
 	mu   sync.Mutex
 	todo []func() // for the goroutine
-	over bool     // no more tasks are taken
+	over bool     // no more tasks are accepted
 
-	// The goroutine's own.
+	// Only for the goroutine.
 	listeners map[*pipeListener]struct{}
-	events    [2]windows.Handle // came and tasks: what it sleeps on, where the kernel can read it whatever the stack does
+	events    [2]windows.Handle // came and tasks, on which it sleeps; not on the stack, which may move while the kernel reads them
 }
 
-// Open takes the place that the options describe. Whether the names are free shows with each Listen.
+// Open returns the place that the options describe. Listen finds out whether a name is free.
 func Open(o Options) (Place, error) {
 	private := Administrators
 	if o.OwnUser {
@@ -71,8 +71,8 @@ func Open(o Options) (Place, error) {
 	return p, nil
 }
 
-// Listen opens a pipe. Clients can connect when it returns. It fails with an error that names the holder when the pipe
-// exists already.
+// Listen opens a pipe. Clients can connect when it returns. If the pipe exists already, its error names the process that
+// serves it.
 func (p *pipes) Listen(name string, private bool) (net.Listener, error) {
 	security := p.security
 	if private {
@@ -110,7 +110,7 @@ func (p *pipes) Close() error {
 	return errors.Join(windows.CloseHandle(p.came), windows.CloseHandle(p.tasks))
 }
 
-// do has the goroutine run a task and waits until it is done. It returns false, and runs nothing, when the place is closed.
+// do runs a task in the goroutine and waits until it is done. It returns false, and runs nothing, when the place is closed.
 func (p *pipes) do(task func()) bool {
 	p.mu.Lock()
 	if p.over {
@@ -143,13 +143,13 @@ func (p *pipes) serve() {
 			changed = l.collect() || changed
 		}
 		if changed {
-			continue // what it started reset the event, so there may be more clients; tasks come first, however many there are
+			continue // the requests it made reset the event, so there may be more clients; tasks come first, however many clients there are
 		}
 		_, _ = windows.WaitForMultipleObjects(p.events[:], false, p.patience())
 	}
 }
 
-// take returns what is to be done. After over no task comes any more.
+// take returns the tasks to run. When over is set, no more will follow.
 func (p *pipes) take() (tasks []func(), over bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +157,7 @@ func (p *pipes) take() (tasks []func(), over bool) {
 	return tasks, p.over
 }
 
-// patience is how long, in milliseconds, the goroutine may sleep when nothing happens.
+// patience returns how long, in milliseconds, the goroutine may sleep when nothing happens.
 func (p *pipes) patience() uint32 {
 	for l := range p.listeners {
 		if len(l.free) < spares {

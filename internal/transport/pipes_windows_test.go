@@ -19,18 +19,18 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// patience is how long a test waits for what must happen; nothing is expected to take that long.
+// patience is how long a test waits for something that must happen; it is not an expectation.
 const patience = 30 * time.Second
 
-// pipe is the name of a test's pipe.
+// pipe returns the path of a test's pipe.
 func pipe(t *testing.T) string {
 	return fmt.Sprintf(`\\.\pipe\csi-proxy-test-%d-%s`, os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-"))
 }
 
-// name returns a place's name for the pipe of a path.
+// name returns the endpoint's name in a pipe's path.
 func name(path string) string { return strings.TrimPrefix(path, pipePrefix) }
 
-// place returns a new place, whose pipes have a security in SDDL.
+// place opens a place whose pipes have a security in SDDL.
 func place(t *testing.T, security string) Place {
 	t.Helper()
 	p, err := Open(Options{PipeSecurity: security})
@@ -76,7 +76,7 @@ func dial(t *testing.T, path string) net.Conn {
 	return c
 }
 
-// echo sends back to each client what it receives, until the listener is closed.
+// echo sends each client's bytes back, until the listener is closed.
 func echo(t *testing.T, l net.Listener) {
 	t.Helper()
 	var serving sync.WaitGroup
@@ -139,8 +139,8 @@ func TestEveryClientIsServed(t *testing.T) {
 	dialling.Wait()
 }
 
-// burst opens clients' ends one right after the other, up to the given number or until one is refused, and lets the
-// listener accept them.
+// burst opens a number of clients' ends in quick succession, or until one is refused, and lets the listener accept
+// them.
 func burst(t *testing.T, l net.Listener, clients int) (refused error) {
 	t.Helper()
 	var ends []windows.Handle
@@ -169,8 +169,8 @@ func burst(t *testing.T, l net.Listener, clients int) (refused error) {
 	return refused
 }
 
-// TestABurstFindsFreeInstances lets clients come before any is accepted. None may find all instances busy, however often
-// four come at once, from Listen on.
+// TestABurstFindsFreeInstances opens four clients at once before any is accepted, from Listen on and again and again. None
+// may be told that all instances are busy.
 func TestABurstFindsFreeInstances(t *testing.T) {
 	p := place(t, Administrators)
 	l := listen(t, p, pipe(t))
@@ -350,7 +350,7 @@ func TestClosing(t *testing.T) {
 		path := pipe(t)
 		p := place(t, Administrators)
 		l := listen(t, p, path)
-		waiting := dial(t, path) // connected, and never accepted
+		waiting := dial(t, path) // connected, but never accepted
 		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
@@ -358,7 +358,7 @@ func TestClosing(t *testing.T) {
 			t.Errorf("Accept: got %v, want net.ErrClosed", err)
 		}
 		if _, err := waiting.Read(make([]byte, 1)); err == nil {
-			t.Error("the client that was not accepted reads on")
+			t.Error("the client that was not accepted was not disconnected")
 		}
 		if _, err := p.Listen(name(path), false); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("Listen: got %v, want net.ErrClosed", err)
@@ -366,7 +366,7 @@ func TestClosing(t *testing.T) {
 	})
 }
 
-// TestAClientThatKeepsItsEndOpen: such a client keeps nobody from serving the pipe's name again.
+// TestAClientThatKeepsItsEndOpen: the pipe's name can be served again all the same.
 func TestAClientThatKeepsItsEndOpen(t *testing.T) {
 	path := pipe(t)
 	first := place(t, Administrators)

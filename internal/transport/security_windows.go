@@ -9,24 +9,24 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Administrators is the security descriptor that admits SYSTEM and administrators and nobody else: protected, so that
-// nothing is inherited. It names no owner, who is then SYSTEM or the Administrators group, and no mandatory label, so
-// that processes of low integrity cannot write.
+// Administrators is the security descriptor that admits SYSTEM and administrators and nobody else. It is protected, so
+// that nothing is inherited. It names no owner, which makes SYSTEM or the Administrators group the owner, and no mandatory
+// label, so that processes of low integrity cannot write.
 //
 // https://learn.microsoft.com/windows/win32/secauthz/security-descriptor-string-format
 const Administrators = "D:P(A;;GA;;;SY)(A;;GA;;;BA)"
 
-// currentUser is Administrators, and the user that this process runs as: for a node that belongs to that user.
+// currentUser returns Administrators plus the user that this process runs as, for a node that belongs to that user.
 func currentUser() (string, error) {
 	user, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {
-		return "", fmt.Errorf("cannot find out which user this is: %w", err)
+		return "", fmt.Errorf("cannot find out the user of this process: %w", err)
 	}
 	return Administrators + "(A;;GA;;;" + user.User.Sid.String() + ")", nil
 }
 
-// CheckPipeSecurity checks a security descriptor in SDDL. It fails for a text that Windows does not take, and for one
-// without a discretionary access control list, which would let everybody in.
+// CheckPipeSecurity checks a security descriptor in SDDL. It fails for a text that Windows does not accept, and for one
+// without a discretionary access control list, which would admit everybody.
 func CheckPipeSecurity(sddl string) error {
 	_, err := parseSecurity(sddl)
 	return err
@@ -35,7 +35,7 @@ func CheckPipeSecurity(sddl string) error {
 func parseSecurity(sddl string) (*windows.SECURITY_DESCRIPTOR, error) {
 	descriptor, err := windows.SecurityDescriptorFromString(sddl)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no security descriptor in SDDL, such as %q: %w", sddl, Administrators, err)
+		return nil, fmt.Errorf("%q is not a security descriptor in SDDL, such as %q: %w", sddl, Administrators, err)
 	}
 	dacl, _, err := descriptor.DACL()
 	if errors.Is(err, windows.ERROR_OBJECT_NOT_FOUND) || err == nil && dacl == nil {

@@ -24,8 +24,8 @@ func TestCheckPipeSecurity(t *testing.T) {
 		{"nobody", "D:P", nil},
 		{"an owner", "O:SYG:SYD:P(A;;GA;;;SY)", nil},
 		{"empty", "", []string{"no access control list"}},
-		{"prose", "administrators only", []string{`"administrators only" is no security descriptor`, "D:P(A;;GA;;;SY)"}},
-		{"a broken entry", "D:P(A;;GA;;;", []string{"is no security descriptor"}},
+		{"prose", "administrators only", []string{`"administrators only" is not a security descriptor`, "D:P(A;;GA;;;SY)"}},
+		{"a broken entry", "D:P(A;;GA;;;", []string{"is not a security descriptor"}},
 		{"no list", "O:SYG:SY", []string{"no access control list", "everybody"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -16,38 +16,38 @@ import (
 	"syscall"
 )
 
-// lockName is the file in a socket directory whose lock an agent holds for as long as it lives.
+// lockName is the file in a socket directory that an agent keeps locked while it runs.
 const lockName = "csi-proxy.lock"
 
 // maxSocketPath is the longest path that a socket may have: sun_path of sockaddr_un less its NUL.
 const maxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// A SocketDir is the Place of unix sockets: one directory that one agent holds. Two agents that start at the same
-// time cannot both get it, and the sockets that a killed agent left behind are replaced.
+// A SocketDir is the Place of unix sockets: a directory that one agent holds. Two agents that start at the same time
+// cannot both get it, and sockets that a killed agent left behind are replaced.
 type SocketDir struct {
 	path string
 	lock *os.File
 }
 
-// Open takes the place that the options describe.
+// Open opens the place that the options describe.
 func Open(o Options) (Place, error) {
 	if o.SocketDir == "" {
 		return nil, errors.New("an agent needs a socket directory")
 	}
 	d, err := OpenSocketDir(o.SocketDir)
 	if err != nil {
-		return nil, err // and no typed nil
+		return nil, err // not a typed nil
 	}
 	return d, nil
 }
 
-// CheckPipeSecurity checks a security descriptor for named pipes, of which there are none here.
+// CheckPipeSecurity fails, as there are no named pipes here.
 func CheckPipeSecurity(string) error {
 	return errors.New("there are no named pipes here; sockets are for the user that runs the agent")
 }
 
-// OpenSocketDir takes a directory for this agent, made with mode 0700 when missing. It fails when another agent holds
-// the directory, and when others than its owner may write to it.
+// OpenSocketDir locks a directory for this agent, and makes it with mode 0700 if it is missing. It fails when another
+// agent holds the directory, and when anyone but its owner may write to it.
 func OpenSocketDir(path string) (*SocketDir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -78,8 +78,8 @@ func OpenSocketDir(path string) (*SocketDir, error) {
 	return &SocketDir{path: path, lock: lock}, nil
 }
 
-// guard refuses a directory in which others could replace our sockets, and closes one that is ours alone to all
-// others. A directory that also holds other things keeps its mode: the sockets' own mode, 0600, protects them.
+// guard refuses a directory in which others could replace our sockets, and closes a directory that is ours alone to
+// others. A directory that holds other files too keeps its mode: the sockets' own mode, 0600, protects them.
 func guard(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -114,7 +114,7 @@ func guard(path string) error {
 func (d *SocketDir) Path(name string) string { return filepath.Join(d.path, name+".sock") }
 
 // Listen opens the socket NAME.sock with mode 0600: private or not, it is for the agent's own user. A socket that nobody
-// listens on any more is replaced; one that somebody listens on, or another kind of file, is an error that names it.
+// listens on any more is replaced. A socket in use, or another kind of file, is an error that names it.
 func (d *SocketDir) Listen(name string, _ bool) (net.Listener, error) {
 	path := d.Path(name)
 	if len(path) > maxSocketPath {
@@ -145,7 +145,7 @@ func (l socketListener) Accept() (net.Conn, error) {
 	return &Conn{Conn: c, Peer: peerOf(c)}, nil
 }
 
-// removeStale removes the socket of an agent that was killed. Nobody can take its place in between: we hold the
+// removeStale removes the socket of an agent that was killed. No other agent can take its place meanwhile: we hold the
 // directory's lock.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
@@ -172,7 +172,7 @@ func removeStale(path string) error {
 	return nil
 }
 
-// Close gives the directory up. The listeners must be closed before.
+// Close unlocks the directory. The listeners must be closed before.
 func (d *SocketDir) Close() error { return d.lock.Close() }
 
 // tryLock locks a file until it is closed or the process ends (flock(2)).

@@ -10,12 +10,12 @@ import (
 // An ace is an entry of an access control list, as far as it matters here.
 type ace struct {
 	allow       bool
-	inheritOnly bool // is for what is made below, not for the thing itself
+	inheritOnly bool // applies to objects that are made below, not to the object itself
 	mask        uint32
 	sid         string
 }
 
-// changing are the rights with which a file's content, a directory's files or their access lists can be changed.
+// changing is the rights to change a file's content, a directory's files or their access lists.
 // https://learn.microsoft.com/windows/win32/fileio/file-access-rights-constants
 const changing = 0x2 | // FILE_WRITE_DATA, FILE_ADD_FILE
 	0x4 | // FILE_APPEND_DATA, FILE_ADD_SUBDIRECTORY
@@ -27,14 +27,14 @@ const changing = 0x2 | // FILE_WRITE_DATA, FILE_ADD_FILE
 	0x10000000 | // GENERIC_ALL
 	0x40000000 // GENERIC_WRITE
 
-// SIDs that stand for somebody else.
+// SIDs that stand for another account.
 const (
 	everyone     = "S-1-1-0"
-	creatorOwner = "S-1-3-0" // the owner of what is made below; nobody on the thing itself
-	ownerRights  = "S-1-3-4" // the thing's owner, in place of the rights that he has otherwise
+	creatorOwner = "S-1-3-0" // the owner of objects that are made below; nobody on the object itself
+	ownerRights  = "S-1-3-4" // the object's owner, with rights that replace an owner's usual ones
 )
 
-// trusted tells whether a SID stands for somebody who is as powerful as the service.
+// trusted reports whether a SID stands for an account that is as powerful as the service.
 // https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-security-identifiers
 func trusted(sid string) bool {
 	switch sid {
@@ -47,11 +47,11 @@ func trusted(sid string) bool {
 	return strings.HasPrefix(sid, "S-1-5-21-") && (strings.HasSuffix(sid, "-500") || strings.HasSuffix(sid, "-512"))
 }
 
-// writers are the SIDs of those besides administrators whom an owner's rights and a list let change things. An owner may
-// change the list, whatever is in it; also with entries for OWNER RIGHTS, which say otherwise, an owner who is no
-// administrator is named: who could make the thing his may have opened it before. No entry is needed for him then, and
-// one for OWNER RIGHTS gives nobody else anything. CREATOR OWNER matters only in what is made below. Entries that deny
-// are not counted: whether they help depends on group membership.
+// writers returns the SIDs of those besides administrators who may change an object, by ownership or by its access list.
+// An owner may change the list, whatever is in it, and is returned unless trusted. That holds even if OWNER RIGHTS entries
+// take this right away, because the owner may have opened the object before; these entries give nobody else anything.
+// CREATOR OWNER matters only in objects that are made below. Entries that deny are ignored: whether they help depends on
+// group membership.
 // https://learn.microsoft.com/windows/win32/secauthz/owner-of-a-new-object
 func writers(owner string, list []ace) (sids []string) {
 	if !trusted(owner) {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Writers lists who besides administrators may change a file or directory, by name where Windows knows one.
+// Writers returns the accounts besides administrators that may change a file or directory, by name if Windows has one.
 // https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-getnamedsecurityinfow
 func Writers(path string) ([]string, error) {
 	descriptor, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
@@ -38,7 +38,7 @@ func Writers(path string) ([]string, error) {
 	return names, nil
 }
 
-// aces reads a list's entries. No list at all lets everybody in.
+// aces returns a list's entries. Without a list, everybody has access.
 // https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-getace
 func aces(acl *windows.ACL) (list []ace, err error) {
 	if acl == nil {
@@ -62,7 +62,7 @@ func aces(acl *windows.ACL) (list []ace, err error) {
 	return list, nil
 }
 
-// accountName calls LookupAccountSidW; an account that is not known keeps its SID.
+// accountName calls LookupAccountSidW. For an unknown account it returns the SID.
 func accountName(text string) string {
 	sid, err := windows.StringToSid(text)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // restart is SC_ACTION_RESTART.
 const restart = windows.SC_ACTION_RESTART
 
-// configure calls ChangeServiceConfig2W for what a service has besides its basic configuration. Wine answers
-// ERROR_INVALID_LEVEL where it knows no such setting; every Windows since Vista knows these.
+// configure calls ChangeServiceConfig2W for the settings beyond a service's basic configuration. Wine answers
+// ERROR_INVALID_LEVEL for a setting that it does not have; every Windows since Vista has all of these.
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-changeserviceconfig2w
 func configure(service windows.Handle, d Definition) error {
 	var text wideStrings
@@ -93,7 +93,7 @@ func (m scm) Query(name string) (found Installed, err error) {
 	return found, err
 }
 
-// queryMore reads what configure sets. Where the settings for failures are missing, Recovery stays nil.
+// queryMore reads the settings of configure. If those for failures are missing, Recovery stays nil.
 func queryMore(service windows.Handle, d *Definition) error {
 	recovery, known := Recovery{}, true
 	for _, setting := range []struct {
@@ -140,7 +140,8 @@ func queryMore(service windows.Handle, d *Definition) error {
 	return nil
 }
 
-// grow calls a function with a larger buffer until its answer fits; eight bytes aligned, as the structures in it are.
+// grow calls a function with a growing buffer until its answer fits. The buffer is aligned to eight bytes, like the
+// structures in it.
 func grow(call func(b *byte, size uint32, needed *uint32) error) ([]uint64, error) {
 	needed := uint32(1024)
 	for {
@@ -153,7 +154,7 @@ func grow(call func(b *byte, size uint32, needed *uint32) error) ([]uint64, erro
 	}
 }
 
-// number is a BOOL.
+// number returns a BOOL.
 func number(b bool) uint32 {
 	if b {
 		return 1

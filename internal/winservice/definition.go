@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// A StartType says when Windows starts a service, in Windows' own numbers.
+// A StartType is when Windows starts a service, in Windows' own numbers.
 type StartType uint32
 
-// The start types of a service that is a program.
+// The start types of a service that is not a device driver.
 const (
 	Automatic StartType = 2
 	Manual    StartType = 3
@@ -31,7 +31,7 @@ func (s StartType) String() string {
 	return fmt.Sprintf("start type %d", uint32(s))
 }
 
-// LocalSystem is the account that may do everything on the node.
+// LocalSystem is the account that may do anything on the node.
 const LocalSystem = "LocalSystem"
 
 // A Definition is how a service is installed.
@@ -39,27 +39,27 @@ type Definition struct {
 	Name        string
 	DisplayName string
 	Description string
-	// Command is the program's full path and its arguments. They are stored quoted, so that Windows starts no other
-	// program whose path is the beginning of this one's up to a blank.
+	// Command is the program's full path and its arguments. They are stored quoted: unquoted, Windows would start a
+	// program whose path is the beginning of this one up to a blank.
 	Command []string
 	Start   StartType
-	// Delayed has an automatic service start minutes after the others.
+	// Delayed makes an automatic service start minutes after the others.
 	Delayed bool
 	Account string
 	// PreShutdown is how long Windows waits for the service when it shuts down.
 	PreShutdown time.Duration
-	// Recovery is nil where Windows cannot tell.
+	// Recovery is nil if Windows cannot tell.
 	Recovery *Recovery
 }
 
 // Recovery is what Windows does when a service fails.
 type Recovery struct {
-	// Restart are the delays after which the service is started again: at its first failure, its second and so on, the
-	// last for all that follow.
+	// Restart is the delays after which the service is started again: after its first failure, its second and so on, the
+	// last for all further ones.
 	Restart []time.Duration
-	// Reset is how long the service has to run well for the next failure to be the first one.
+	// Reset is how long the service must run without failure for the next failure to count as the first.
 	Reset time.Duration
-	// OnError counts an end with an error code as a failure; otherwise only the process's sudden end is one.
+	// OnError makes an exit with an error code count as a failure; otherwise only the death of the process does.
 	OnError bool
 }
 
@@ -76,7 +76,7 @@ func (r *Recovery) String() string {
 	}
 	text := "restart after " + strings.Join(delays, ", ")
 	if r.Reset > 0 {
-		text += fmt.Sprintf(", counting anew after %v", r.Reset)
+		text += fmt.Sprintf(", with the count reset after %v", r.Reset)
 	}
 	if !r.OnError {
 		text += ", only after a crash"
@@ -84,7 +84,7 @@ func (r *Recovery) String() string {
 	return text
 }
 
-// differences lists what an installed service has otherwise than wanted, in words.
+// differences returns, in words, how an installed service differs from the definition.
 func (d Definition) differences(installed Definition) (list []string) {
 	differ := func(what, was, is any) {
 		list = append(list, fmt.Sprintf("%v: %v, was %v", what, is, was))
@@ -116,7 +116,7 @@ func (d Definition) differences(installed Definition) (list []string) {
 	return list
 }
 
-// quote shows a command line for reading.
+// quote returns a command line for people.
 func quote(command []string) string {
 	shown := make([]string, len(command))
 	for i, word := range command {

@@ -2,7 +2,6 @@
 
 // Package winservice runs a program as a Windows service and installs it as one.
 //
-// What is decided is portable and tested everywhere: when which state is reported, what an installation changes, whom
-// a directory's access list lets write. What calls Windows is one small file each: run_windows.go, scm_windows.go,
-// events_windows.go and acl_windows.go.
+// All decisions are portable and tested everywhere: when each state is reported, what an installation changes, who may
+// write to a directory. The calls of Windows are in small files of their own, whose names end in _windows.go.
 package winservice

@@ -4,28 +4,28 @@ package winservice
 
 import "strings"
 
-// Ids of the records in the Windows Event Log, at most 1000: EventCreate.exe has the texts' frame for those. They are
-// what alerts are made of, so that an id never gets another meaning.
+// Ids of the records in the Windows Event Log, at most 1000: EventCreate.exe has message templates for these. Alerts
+// depend on them, so the meaning of an id never changes.
 const (
 	EventStarted     = 1  // every endpoint accepts calls
-	EventStopping    = 2  // told to stop; what runs may end
+	EventStopping    = 2  // told to stop; running operations may end
 	EventStopped     = 3  // stopped cleanly
 	EventCutOff      = 4  // stopped, with operations still running
 	EventStartFailed = 10 // the service could not start
 	EventFailed      = 11 // the service could not go on
 )
 
-// Events takes down what an administrator looks for when a service does not run. The methods never fail.
+// Events records what an administrator looks for when a service does not run. The methods never fail.
 type Events interface {
 	Info(id uint32, text string)
 	Warning(id uint32, text string)
 	Error(id uint32, text string)
 }
 
-// longestEvent is how much text one record takes, in bytes; Windows' own limit is 31,839 characters.
+// longestEvent is the maximal length of a record's text, in bytes; Windows' own limit is 31,839 characters.
 const longestEvent = 30000
 
-// eventText makes a text fit for a record: without NULs, which would end it, and not too long.
+// eventText returns a text fit for a record: without NULs, which would end it, and not too long.
 func eventText(text string) string {
 	text = strings.ReplaceAll(text, "\x00", "")
 	if len(text) > longestEvent {

@@ -15,12 +15,12 @@ import (
 // https://learn.microsoft.com/windows/win32/eventlog/event-sources
 const eventSources = `SYSTEM\CurrentControlSet\Services\EventLog\Application`
 
-// eventLog writes to the Application log. The zero value, which stands for a log that cannot be opened, drops what it
-// is given: a service runs without it too.
+// eventLog writes to the Application log. The zero value stands for a log that cannot be opened and drops all records: a
+// service runs without the log too.
 type eventLog struct{ log *eventlog.Log }
 
-// openEvents calls RegisterEventSourceW. A source that nobody registered works as well; its texts are shown with a
-// remark in front.
+// openEvents calls RegisterEventSourceW. An unregistered source works as well; its texts are shown with a remark in
+// front.
 func openEvents(source string) eventLog {
 	log, err := eventlog.Open(source)
 	if err != nil {
@@ -73,7 +73,7 @@ func registerEvents(source string) error {
 	return nil
 }
 
-// removeEvents takes the source away; none is success.
+// removeEvents removes the source. A missing one is success.
 func removeEvents(source string) error {
 	err := registry.DeleteKey(registry.LOCAL_MACHINE, eventSources+`\`+source)
 	if err != nil && !errors.Is(err, registry.ErrNotExist) {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// ErrNotInstalled says that there is no service of that name.
+// ErrNotInstalled means that there is no service of that name.
 var ErrNotInstalled = errors.New("the service is not installed")
 
-// poll is how often a service's state is asked for while it changes.
+// poll is the interval at which a changing state of a service is queried.
 const poll = 200 * time.Millisecond
 
 // Installed is a service as Windows knows it.
@@ -20,12 +20,12 @@ type Installed struct {
 	Definition
 	State State
 	PID   uint32 // 0: no process
-	// ExitCode is how it ended last: a Win32 code, and beside 1066 the service's own.
+	// ExitCode is how it ended last: a Win32 code; with 1066, SpecificExitCode is the service's own.
 	ExitCode, SpecificExitCode uint32
 }
 
-// A Manager is the Service Control Manager. Its methods are about one service of the node each, and name it in their
-// errors; none of them waits.
+// A Manager is the Service Control Manager. Each method acts on one service of the node and names it in its errors; none
+// of them waits.
 type Manager interface {
 	// Query returns ErrNotInstalled when there is no such service.
 	Query(name string) (Installed, error)
@@ -33,11 +33,11 @@ type Manager interface {
 	Update(Definition) error
 	Start(name string) error
 	Stop(name string) error
-	// Delete takes the service away once nobody holds it open any more.
+	// Delete removes the service once nobody holds it open any more.
 	Delete(name string) error
-	// RegisterEvents makes an event source of that name; one that exists is success.
+	// RegisterEvents makes an event source of that name. An existing one is success.
 	RegisterEvents(name string) error
-	// RemoveEvents takes it away; none is success.
+	// RemoveEvents removes it. A missing one is success.
 	RemoveEvents(name string) error
 	Close() error
 }
@@ -45,11 +45,11 @@ type Manager interface {
 // Changes is what Install did.
 type Changes struct {
 	Created bool
-	Updated []string // what was otherwise before, in words
+	Updated []string // the settings that differed, in words
 }
 
-// Install makes the service as it is defined, or makes the one that exists so. A service that is running goes on as it
-// is until it is restarted.
+// Install creates the service as defined, or updates an existing one. A running service goes on unchanged until it is
+// restarted.
 func Install(m Manager, d Definition) (Changes, error) {
 	installed, err := m.Query(d.Name)
 	switch {
@@ -70,7 +70,7 @@ func Install(m Manager, d Definition) (Changes, error) {
 	return changes, m.RegisterEvents(d.Name)
 }
 
-// Start starts a service, unless it is running, and waits until it does. One that is stopping is waited for first.
+// Start starts a service, unless it is running, and waits until it runs. It waits first for one that is stopping.
 func Start(ctx context.Context, m Manager, name string) error {
 	s, err := await(ctx, m, name, func(s Installed) bool { return s.State != StopPending })
 	if err != nil {
@@ -88,7 +88,7 @@ func Start(ctx context.Context, m Manager, name string) error {
 	return err
 }
 
-// Exit says how a service ended last.
+// Exit returns how a service ended last, in words.
 func (s Installed) Exit() string {
 	const specific = 1066 // ERROR_SERVICE_SPECIFIC_ERROR
 	if s.ExitCode == specific {
@@ -97,9 +97,9 @@ func (s Installed) Exit() string {
 	return fmt.Sprintf("Win32 exit code %d", s.ExitCode)
 }
 
-// Stop stops a service, unless it is stopped, and waits until it is.
+// Stop stops a service, unless it is stopped, and waits until it has stopped.
 func Stop(ctx context.Context, m Manager, name string) error {
-	// A service that starts takes no request to stop.
+	// A service that is starting accepts no request to stop.
 	s, err := await(ctx, m, name, func(s Installed) bool { return s.State != StartPending })
 	if err != nil {
 		return err
@@ -113,8 +113,8 @@ func Stop(ctx context.Context, m Manager, name string) error {
 	return err
 }
 
-// Uninstall stops a service, waits for that, and takes it and its event source away. It tells whether there was one:
-// no service is success.
+// Uninstall stops a service, waits until it has stopped, and removes it and its event source. It reports whether there
+// was such a service; none is success.
 func Uninstall(ctx context.Context, m Manager, name string) (found bool, err error) {
 	err = Stop(ctx, m, name)
 	if errors.Is(err, ErrNotInstalled) {

@@ -15,8 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A node is a Service Control Manager of one service, which takes its time: a requested state is there some
-// queries later.
+// A node is a Service Control Manager of one slow service: it reaches a requested state some queries later.
 type node struct {
 	service *Installed
 	source  bool
@@ -124,7 +123,7 @@ func TestInstall(t *testing.T) {
 			Changes{Updated: []string{
 				"start: automatic, was manual", "delayed start: false, was true", `account: LocalSystem, was .\somebody`,
 				"display name: CSI Proxy, was csiproxy", "description", "time at shutdown: 2m30s, was 0s",
-				"recovery: restart after 10s, was restart after 1s, 1m0s, counting anew after 1h0m0s, only after a crash",
+				"recovery: restart after 10s, was restart after 1s, 1m0s, with the count reset after 1h0m0s, only after a crash",
 			}},
 		},
 		{"no recovery", func(d *Definition) { d.Recovery = &Recovery{} }, []string{"update"}, Changes{Updated: []string{"recovery: restart after 10s, was none"}}},

@@ -35,27 +35,27 @@ func (s State) String() string {
 // Service-specific exit codes: what sc.exe query shows as SERVICE_EXIT_CODE beside the Win32 exit code 1066.
 const (
 	exitStart = 1 // the service could not start
-	exitServe = 2 // it could not go on
+	exitServe = 2 // the service could not go on
 )
 
 const (
-	// tick is how often a service that starts or stops says that it is alive.
+	// tick is the interval at which a starting or stopping service reports that it is alive.
 	tick = 2 * time.Second
-	// hint is how long the Service Control Manager shall wait for the next sign of life.
+	// hint is how long the Service Control Manager is asked to wait for the next report.
 	hint = 15 * time.Second
 )
 
-// A Task is the service's work. It calls ready once, when it serves, with what an administrator may want to know, and
-// goes on until stop is over. An error after that says what was cut off.
+// A Task is the service's work. It calls ready once, when it serves, with details for the administrator, and goes on
+// until stop is over. An error after that says which work was cut off.
 type Task func(stop context.Context, ready func(details string)) error
 
-// A request is what the Service Control Manager asks for.
+// A request is a request of the Service Control Manager.
 type request int
 
 const (
 	interrogate request = iota
 	stop
-	shutdown // of Windows; a pre-shutdown, which leaves more time, too
+	shutdown // of Windows; also a pre-shutdown, which leaves more time
 )
 
 // A report is one report to the Service Control Manager.
@@ -73,9 +73,9 @@ type loop struct {
 	events Events
 }
 
-// run runs the task until it ends, because a request to stop arrived or by itself, and returns the service-specific
-// exit code. Zero means that it was told to stop; anything else is a failure, which the recovery actions are for. All
-// reports are made here, one after the other, so that none is overtaken by an older one.
+// run runs the task until it ends, by itself or because of a request to stop, and returns the service-specific exit
+// code. Zero means that it was told to stop; anything else is a failure, which triggers the recovery actions. All reports
+// are made here, one after the other, so that none is overtaken by an older one.
 func (l loop) run(requests <-chan request) (code uint32) {
 	told, tell := context.WithCancel(context.Background())
 	defer tell()
@@ -93,7 +93,7 @@ func (l loop) run(requests <-chan request) (code uint32) {
 				continue // told to stop as it became ready
 			}
 			now = report{state: Running, stoppable: true}
-			l.events.Info(EventStarted, "CSI Proxy serves. "+details)
+			l.events.Info(EventStarted, "CSI Proxy is running. "+details)
 		case r := <-requests:
 			if r != interrogate && now.state != StopPending {
 				now = report{state: StopPending, checkPoint: 1, hint: hint}
@@ -112,22 +112,22 @@ func (l loop) run(requests <-chan request) (code uint32) {
 	}
 }
 
-// stopping says why the service stops.
+// stopping returns the text of why the service stops.
 func stopping(r request) string {
 	if r == shutdown {
-		return "CSI Proxy stops, as Windows shuts down."
+		return "CSI Proxy is stopping because Windows is shutting down."
 	}
-	return "CSI Proxy stops, as the Service Control Manager was asked for it."
+	return "CSI Proxy is stopping, as requested from the Service Control Manager."
 }
 
-// end tells how the service ended.
+// end records how the service ended and returns its exit code.
 func (l loop) end(was State, err error) (code uint32) {
 	switch {
 	case was == StopPending && err == nil:
 		l.events.Info(EventStopped, "CSI Proxy stopped.")
 		return 0
 	case was == StopPending:
-		// Not an exit code: with one, the recovery actions would start again what somebody stopped.
+		// No exit code: with one, the recovery actions would restart a service that somebody stopped.
 		l.events.Warning(EventCutOff, fmt.Sprintf("CSI Proxy stopped, but not cleanly: %v", err))
 		return 0
 	case err == nil:

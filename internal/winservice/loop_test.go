@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A record is what the Service Control Manager and the Event Log were told, in order.
+// A record is the reports to the Service Control Manager and the Event Log, in order.
 type record struct {
 	mu    sync.Mutex
 	lines []string
@@ -44,7 +44,7 @@ func TestAServiceGoesThroughItsStates(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		task Task
-		// requests are made one per second, from three seconds after the start on.
+		// requests are made once a second, from three seconds after the start on.
 		requests []request
 		code     uint32
 		want     []string
@@ -61,9 +61,9 @@ func TestAServiceGoesThroughItsStates(t *testing.T) {
 			requests: []request{interrogate, stop},
 			want: []string{
 				"starting 1", "starting 2",
-				"info 1: CSI Proxy serves. 23 endpoints", "running 0, can be stopped",
+				"info 1: CSI Proxy is running. 23 endpoints", "running 0, can be stopped",
 				"running 0, can be stopped",
-				"info 2: CSI Proxy stops, as the Service Control Manager was asked for it.", "stopping 1", "stopping 2",
+				"info 2: CSI Proxy is stopping, as requested from the Service Control Manager.", "stopping 1", "stopping 2",
 				"info 3: CSI Proxy stopped.",
 			},
 		},
@@ -77,8 +77,8 @@ func TestAServiceGoesThroughItsStates(t *testing.T) {
 			},
 			requests: []request{shutdown, shutdown},
 			want: []string{
-				"starting 1", "info 1: CSI Proxy serves. ", "running 0, can be stopped",
-				"info 2: CSI Proxy stops, as Windows shuts down.", "stopping 1", "stopping 2", "stopping 2",
+				"starting 1", "info 1: CSI Proxy is running. ", "running 0, can be stopped",
+				"info 2: CSI Proxy is stopping because Windows is shutting down.", "stopping 1", "stopping 2", "stopping 2",
 				"info 3: CSI Proxy stopped.",
 			},
 		},
@@ -93,7 +93,7 @@ func TestAServiceGoesThroughItsStates(t *testing.T) {
 			task: func(_ context.Context, ready func(string)) error { ready(""); time.Sleep(time.Hour); return broken },
 			code: exitServe,
 			want: []string{
-				"starting 1", "info 1: CSI Proxy serves. ", "running 0, can be stopped",
+				"starting 1", "info 1: CSI Proxy is running. ", "running 0, can be stopped",
 				"error 11: CSI Proxy could not go on: the pipe is taken",
 			},
 		},
@@ -102,12 +102,12 @@ func TestAServiceGoesThroughItsStates(t *testing.T) {
 			task: func(_ context.Context, ready func(string)) error { ready(""); time.Sleep(time.Minute); return nil },
 			code: exitServe,
 			want: []string{
-				"starting 1", "info 1: CSI Proxy serves. ", "running 0, can be stopped",
+				"starting 1", "info 1: CSI Proxy is running. ", "running 0, can be stopped",
 				"error 11: CSI Proxy could not go on: it ended by itself",
 			},
 		},
 		{
-			name: "what was stopped by somebody is not a failure, whatever was cut off",
+			name: "a requested stop is not a failure, whatever was cut off",
 			task: func(stop context.Context, ready func(string)) error {
 				ready("")
 				<-stop.Done()
@@ -115,8 +115,8 @@ func TestAServiceGoesThroughItsStates(t *testing.T) {
 			},
 			requests: []request{stop},
 			want: []string{
-				"starting 1", "info 1: CSI Proxy serves. ", "running 0, can be stopped",
-				"info 2: CSI Proxy stops, as the Service Control Manager was asked for it.", "stopping 1",
+				"starting 1", "info 1: CSI Proxy is running. ", "running 0, can be stopped",
+				"info 2: CSI Proxy is stopping, as requested from the Service Control Manager.", "stopping 1",
 				"warning 4: CSI Proxy stopped, but not cleanly: a format is still running",
 			},
 		},
@@ -125,7 +125,7 @@ func TestAServiceGoesThroughItsStates(t *testing.T) {
 			task:     func(stop context.Context, ready func(string)) error { <-stop.Done(); ready("late"); return nil },
 			requests: []request{stop},
 			want: []string{
-				"starting 1", "starting 2", "info 2: CSI Proxy stops, as the Service Control Manager was asked for it.", "stopping 1",
+				"starting 1", "starting 2", "info 2: CSI Proxy is stopping, as requested from the Service Control Manager.", "stopping 1",
 				"info 3: CSI Proxy stopped.",
 			},
 		},
@@ -158,7 +158,7 @@ func TestAServiceGoesThroughItsStates(t *testing.T) {
 	}
 }
 
-// However long something takes, the next sign of life comes before the time announced by the last one is over.
+// However long something takes, the next report comes before the time that the last one asked for is over.
 func TestTheServiceControlManagerIsNeverLeftWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		last, checkPoint := time.Now(), uint32(0)

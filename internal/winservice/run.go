@@ -5,8 +5,8 @@ package winservice
 import "errors"
 
 var (
-	// ErrNotService says that the process was not started by the Service Control Manager.
+	// ErrNotService means that the process was not started by the Service Control Manager.
 	ErrNotService = errors.New("this process was not started by the Windows Service Control Manager")
-	// ErrNotWindows says that there is no Service Control Manager here.
+	// ErrNotWindows means that there is no Service Control Manager here.
 	ErrNotWindows = errors.New("there are no Windows services here")
 )

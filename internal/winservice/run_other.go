@@ -10,5 +10,5 @@ func Run(string, Task) error { return ErrNotWindows }
 // Connect opens the Service Control Manager.
 func Connect() (Manager, error) { return nil, ErrNotWindows }
 
-// Writers lists who besides administrators may change a file or directory.
+// Writers returns the accounts besides administrators that may change a file or directory.
 func Writers(string) ([]string, error) { return nil, ErrNotWindows }

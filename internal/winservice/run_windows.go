@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/windows/svc"
 )
 
-// Run runs a task as the Windows service of that name and returns when the service ended, however it did: the Service
-// Control Manager and the Event Log have been told. A process that it did not start gets ErrNotService. It has to be
-// called within 30 seconds of the process's start, before anything that may take time.
+// Run runs a task as the Windows service of that name and returns when the service has ended, successfully or not, and
+// the Service Control Manager and the Event Log have been told. It returns ErrNotService in a process that the Service
+// Control Manager did not start. Call it within 30 seconds of the process's start, before anything that may take time.
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicectrldispatcherw
 func Run(name string, task Task) error {
-	// A service is a console process as well, which gets CTRL_SHUTDOWN_EVENT while it is still stopping and is ended
-	// by it, unless somebody listens.
+	// A service is a console process as well: while it is still stopping it gets CTRL_SHUTDOWN_EVENT, which ends it
+	// unless the event is handled.
 	shutdowns := make(chan os.Signal, 1)
 	signal.Notify(shutdowns, syscall.SIGTERM)
 	defer signal.Stop(shutdowns)
@@ -42,8 +42,8 @@ type handler struct {
 	events Events
 }
 
-// Execute is ServiceMain. The requests are passed on by a goroutine that outlives nothing: Windows waits for whoever
-// it sends one.
+// Execute is ServiceMain. A goroutine receives all requests until Execute returns, as Windows waits until each has been
+// received.
 func (h handler) Execute(_ []string, controls <-chan svc.ChangeRequest, statuses chan<- svc.Status) (specific bool, code uint32) {
 	requests, done := make(chan request), make(chan struct{})
 	defer close(done)

@@ -41,7 +41,7 @@ func (m scm) with(name string, access uint32, call func(windows.Handle) error) e
 	return call(service)
 }
 
-// Create calls CreateServiceW and sets what that cannot. A service that cannot be set up is taken away again.
+// Create calls CreateServiceW and sets what that cannot. A service that cannot be set up is deleted again.
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-createservicew
 func (m scm) Create(d Definition) error {
 	maker, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT|windows.SC_MANAGER_CREATE_SERVICE)
@@ -69,7 +69,7 @@ func (m scm) Create(d Definition) error {
 // Update calls ChangeServiceConfigW and sets what that cannot.
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-changeserviceconfigw
 func (m scm) Update(d Definition) error {
-	// SERVICE_START: who asks for a restart after a failure has to have it.
+	// SERVICE_START is required to set a restart after failures.
 	return m.with(d.Name, windows.SERVICE_CHANGE_CONFIG|windows.SERVICE_START, func(service windows.Handle) error {
 		var text wideStrings
 		display, command, account, password := text.add(d.DisplayName), text.add(windows.ComposeCommandLine(d.Command)), text.add(d.Account), text.add("")
@@ -110,7 +110,7 @@ func (m scm) Stop(name string) error {
 	})
 }
 
-// Delete calls DeleteService. One that is on its way out is success.
+// Delete calls DeleteService. A service that is already marked for deletion is success.
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-deleteservice
 func (m scm) Delete(name string) error {
 	return m.with(name, windows.DELETE, func(service windows.Handle) error {
@@ -128,7 +128,7 @@ func (scm) RegisterEvents(name string) error { return registerEvents(name) }
 // RemoveEvents deletes the source's registry key.
 func (scm) RemoveEvents(name string) error { return removeEvents(name) }
 
-// explain gives a failure its function's name, and the advice that goes with its code; nil stays nil.
+// explain adds the function's name to an error, and advice for its code; nil stays nil.
 func explain(function, name string, err error) error {
 	switch {
 	case err == nil:
@@ -143,7 +143,7 @@ func explain(function, name string, err error) error {
 	return fmt.Errorf("%s %s: %w", function, name, err)
 }
 
-// wideStrings collects the first failure of several conversions.
+// wideStrings keeps the first error of several conversions.
 type wideStrings struct{ err error }
 
 func (w *wideStrings) add(s string) *uint16 {
@@ -154,5 +154,5 @@ func (w *wideStrings) add(s string) *uint16 {
 	return p
 }
 
-// bytesOf is a structure as ChangeServiceConfig2W takes it.
+// bytesOf returns a structure as ChangeServiceConfig2W takes it.
 func bytesOf[T any](info *T) *byte { return (*byte)(unsafe.Pointer(info)) }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// onWine reports whether the tests run under Wine: only Wine has this function.
+// onWine reports whether this is Wine, which has this function, and not Windows.
 func onWine() bool {
 	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }
@@ -54,7 +54,7 @@ func TestADefinitionComesBackAsItWasInstalled(t *testing.T) {
 		}
 		want := Installed{Definition: d, State: Stopped, ExitCode: uint32(windows.ERROR_SERVICE_NEVER_STARTED)}
 		if onWine() {
-			want.Recovery = nil // which Wine neither stores nor returns
+			want.Recovery = nil // which it neither stores nor returns
 			want.ExitCode = installed.ExitCode
 		}
 		if diff := cmp.Diff(want, installed); diff != "" {
@@ -124,7 +124,7 @@ func TestWritersOfADirectory(t *testing.T) {
 	}
 }
 
-// Windows accepts the records: a service whose event source is missing runs all the same.
+// Any record is accepted: a service whose event source is missing runs all the same.
 func TestEventsAreNeverAnObstacle(*testing.T) {
 	for _, events := range []eventLog{openEvents("csiproxy-nobody-registered-this"), {}} {
 		events.Info(EventStarted, "one")

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// ErrInvalidClock says that the clock cannot be set so.
+// ErrInvalidClock means that the clock cannot be set to a time.
 var ErrInvalidClock = errors.New("invalid time")
 
 // clockState is how the node's clock differs from the host's. The zero value is the host's clock.
 type clockState struct {
 	Ahead   time.Duration `json:"ahead,omitempty"`
-	Stopped time.Time     `json:"stopped,omitzero"` // what it shows while it stands; zero: it goes
+	Stopped time.Time     `json:"stopped,omitzero"` // the time that a stopped clock shows; zero: it runs
 }
 
 func (c clockState) now() time.Time {
@@ -25,17 +25,17 @@ func (c clockState) now() time.Time {
 	return time.Now().Add(c.Ahead)
 }
 
-// ClockChange is what SetClock does, in the order of the fields.
+// ClockChange is a change of the clock, made in the order of the fields.
 type ClockChange struct {
-	To      time.Time     // what the clock shows from now on; zero: what it shows already
-	Advance time.Duration // how far it goes on at once
-	Stopped *bool         // it stands from now on, or goes; nil: as before
+	To      time.Time     // the new time; zero: the current time
+	Advance time.Duration // how far to move the clock forward
+	Stopped *bool         // whether to stop or start the clock; nil: neither
 }
 
-// Clock reads the node's clock. It stays over restarts, and over reboots of the node.
+// Clock reads the node's clock, whose setting survives restarts of the agent and reboots of the node.
 //
-// By it go: services that are pending (ServiceSpec.PendingTime), sessions with iSCSI portals that are cut off, and the
-// times of files and directories that are made through the kernel. The agent's own deadlines do not.
+// Pending services (ServiceSpec.PendingTime), sessions with iSCSI portals that are cut off, and the times of files and
+// directories that are made through the kernel go by this clock. The agent's own deadlines do not.
 func (n *Node) Clock() (now time.Time, stopped bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -43,12 +43,12 @@ func (n *Node) Clock() (now time.Time, stopped bool) {
 	return c.now(), !c.Stopped.IsZero()
 }
 
-// SetClock changes the node's clock and lets what it brings happen before it returns. ErrInvalidClock: the time is
-// before 1980, where FAT begins, or after 2199, or the clock would be moved back by Advance.
+// SetClock changes the node's clock. Everything due by the new time has happened when it returns. ErrInvalidClock: the time
+// is before 1980, where FAT begins, or after 2199, or Advance is negative or more than a century.
 func (n *Node) SetClock(change ClockChange) (now time.Time, err error) {
 	const most = 100 * 365 * 24 * time.Hour
 	if change.Advance < 0 || change.Advance > most {
-		return now, fmt.Errorf("%w: the clock is advanced by a duration of at most a century, not by %v", ErrInvalidClock, change.Advance)
+		return now, fmt.Errorf("%w: the clock can be advanced by 0 to 100 years, not by %v", ErrInvalidClock, change.Advance)
 	}
 	err = n.control(func() error {
 		now = n.state.Clock.now()
@@ -57,7 +57,7 @@ func (n *Node) SetClock(change ClockChange) (now time.Time, err error) {
 		}
 		now = now.Add(change.Advance).Round(0) // without the monotonic reading, which no file keeps
 		if now.Year() < 1980 || now.Year() > 2199 {
-			return fmt.Errorf("%w: the year %d is not one of 1980 to 2199", ErrInvalidClock, now.Year())
+			return fmt.Errorf("%w: the year %d is not within 1980 to 2199", ErrInvalidClock, now.Year())
 		}
 		stopped := !n.state.Clock.Stopped.IsZero()
 		set(&stopped, change.Stopped)
@@ -76,7 +76,7 @@ func (n *Node) SetClock(change ClockChange) (now time.Time, err error) {
 	return now, nil
 }
 
-// stamp gives a new file the time of the node, where it is not the host's.
+// stamp gives a new file the node's time, if it differs from the host's.
 func (n *Node) stamp(dir *os.Root, name string) error {
 	c := n.state.Clock
 	if c == (clockState{}) {

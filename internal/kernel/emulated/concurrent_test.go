@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Everything at once: the race detector watches, and afterwards the node is whole. What each call answers depends on
-// the others.
+// Everything at once, under the race detector; afterwards the node is intact. The result of each call depends on the
+// others.
 func TestConcurrentUse(t *testing.T) {
 	dir := t.TempDir()
 	n := openNode(t, dir, Options{Scenario: smallScenario()})
@@ -84,7 +84,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// A restart, or the end, may come in the middle of any call: it fails or it does not, and nothing is half done.
+// A restart or the end may come in the middle of any call: it fails or succeeds, and nothing is half done.
 func TestRebootDuringUse(t *testing.T) {
 	dir := t.TempDir()
 	n := openNode(t, dir, Options{Scenario: smallScenario()})

@@ -12,9 +12,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// content is the mounted file system of a volume, or a connection to a share: the directory that its files are in, and
-// who has them open. A volume that is dismounted, or goes, leaves its content retired; when it is used again it gets
-// another.
+// content is the mounted file system of a volume, or a connection to a share: the directory of its files, and the handles
+// that are open on them. The content of a volume that is dismounted or removed is retired; when the volume is used again it
+// gets a new one.
 type content struct {
 	node  *Node
 	id    guid.GUID // of a volume
@@ -22,11 +22,11 @@ type content struct {
 	path  string    // of the directory on the host
 
 	root  *os.Root
-	gone  error // why nothing works any more
+	gone  error // why it was retired
 	opens []*fileHandle
 }
 
-// content mounts a volume, or gives what is mounted. Owner is nil, or one who may have locked the volume.
+// content returns the mounted content of a volume, and mounts it if needed. Owner, if not nil, may have locked the volume.
 func (n *Node) content(v *volume, owner *volumeHandle) (*content, error) {
 	if err := v.mounted(); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (n *Node) content(v *volume, owner *volumeHandle) (*content, error) {
 	return n.mount(content{id: v.id, path: contentPath(n.dir, v.id)})
 }
 
-// mount gives what is mounted of a directory, which it opens, made when needed, the first time.
+// mount returns the content of a directory. The first time it opens the directory, and makes it if needed.
 func (n *Node) mount(what content) (*content, error) {
 	if n.disks == nil {
 		return nil, errRebooted
@@ -54,7 +54,7 @@ func (n *Node) mount(what content) (*content, error) {
 	return &what, nil
 }
 
-// openContentDir opens the directory that files are in, made when needed.
+// openContentDir opens the directory of a content's files, and makes it if needed.
 func (n *Node) openContentDir(path string) (*os.Root, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -65,7 +65,7 @@ func (n *Node) openContentDir(path string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() { // somebody else's link: the files would be anywhere
+	if !info.IsDir() { // a link of somebody else: the files would be anywhere
 		return nil, win32.ERROR_UNRECOGNIZED_VOLUME
 	}
 	root, err := os.OpenRoot(path)
@@ -78,15 +78,15 @@ func (n *Node) openContentDir(path string) (*os.Root, error) {
 	return root, nil
 }
 
-// dismount ends what is open on one volume.
+// dismount retires the content of one volume.
 func (n *Node) dismount(id guid.GUID) {
 	n.retire(errDismounted, func(c *content) bool { return !c.isShare() && c.id == id })
 }
 
-// retire ends all use of the content, and lets go of the host's directories: its handles are only good for closing.
+// retire ends all use of the content and closes the host's directories: handles on it can only be closed.
 func (c *content) retire(why error) {
 	c.gone = why
-	_ = c.root.Close() // nothing is lost: a directory handle holds no data
+	_ = c.root.Close() // no data is lost: a directory handle holds none
 	for _, h := range c.opens {
 		h.closed = true
 		_ = h.release()
@@ -100,8 +100,8 @@ func (n *Node) filesOpen(id guid.GUID) bool {
 	return c != nil && len(c.opens) > 0
 }
 
-// shared checks an opening against those who have the file open already, as Windows does: what either side wants the
-// other must share.
+// shared checks an opening against the handles that are already open on the file, as Windows does: each side must share
+// the access that the other one wants.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/nf-wdm-iocheckshareaccess
 func (c *content) shared(info os.FileInfo, access, share uint32) error {
 	wants := shareNeeded(access)
@@ -117,7 +117,7 @@ func (c *content) shared(info os.FileInfo, access, share uint32) error {
 	return nil
 }
 
-// shareNeeded is what others must share for the access to be possible; attributes and synchronisation need nothing.
+// shareNeeded returns what others must share to allow the access; attributes and synchronisation need nothing.
 func shareNeeded(access uint32) (share uint32) {
 	const appendData, execute = win32.FILE_ADD_SUBDIRECTORY, win32.FILE_TRAVERSE
 	if access&(readAccess|execute|genericAll) != 0 {

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// AttachDisk adds a disk; it is visible at once and takes the lowest number that is free. A clone of a disk that is
-// online comes online with a new identity.
+// AttachDisk adds a disk, which is visible at once and gets the lowest free number. A clone of an online disk comes online
+// with a new identity.
 func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
 	err = n.control(func() error {
 		d, err := n.attach(spec)
@@ -54,14 +54,14 @@ func (n *Node) attach(spec DiskSpec) (*disk, error) {
 		err = n.update(func(s *state) { s.Disks = append(s.Disks, record) })
 	}
 	if err != nil {
-		_ = d.image.file.Close() // nobody saw the disk; its image is put aside at the next start
+		_ = d.image.file.Close() // the disk was never visible; its image is set aside at the next start
 		return nil, err
 	}
 	n.disks[record.Number] = d
 	return d, nil
 }
 
-// placeImage makes the image of a new disk, or takes one from elsewhere.
+// placeImage makes the image of a new disk, or moves one here from elsewhere.
 func (h *host) placeImage(dir string, record diskState) error {
 	path := imagePath(dir, record.Image)
 	if record.ImagePath != "" {
@@ -77,8 +77,8 @@ func (h *host) placeImage(dir string, record diskState) error {
 	return err
 }
 
-// DetachDisk pulls a disk, whatever is open or mounted. Its image is kept and its path returned; its volumes' files
-// stay and are there again when the image is attached again.
+// DetachDisk pulls a disk, whatever is open or mounted, keeps its image and returns its path. The files of its volumes
+// stay, and are there again when the image is attached again.
 func (n *Node) DetachDisk(number uint32) (image string, err error) {
 	err = n.withDisk(number, func(d *disk) error {
 		if d.record.System {
@@ -93,11 +93,11 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 	return image, err
 }
 
-// pull takes disks out of the node and node.json, which is changed otherwise, too, at the same time. It returns where
-// their images are then.
+// pull removes disks from the node and, in one update with another change, from node.json. It returns the new paths of
+// their images.
 func (n *Node) pull(disks []*disk, change func(*state)) (images []string, err error) {
 	for _, d := range disks {
-		if d.image.half { // an image is only kept whole
+		if d.image.half { // only a complete image is kept
 			if err := d.image.replay(); err != nil {
 				return nil, err
 			}
@@ -155,12 +155,12 @@ func (n *Node) withDisk(number uint32, change func(*disk) error) error {
 	})
 }
 
-// Reboot restarts the node: every open handle is dead. Disks, their numbers and states, mount points and links stay.
+// Reboot restarts the node: every open handle becomes invalid. Disks, their numbers and states, mount points and links stay.
 func (n *Node) Reboot() error {
 	return n.control(func() error {
 		n.boot++
 		n.retire(errRebooted, func(*content) bool { return true })
-		if len(n.state.SMB.Mappings) > 0 { // those that are made as ours are do not persist
+		if len(n.state.SMB.Mappings) > 0 { // mappings made as the agent makes them do not persist
 			if err := n.update(func(s *state) { s.SMB.Mappings = nil }); err != nil {
 				return err
 			}

@@ -8,8 +8,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// HostPath returns where on the host a Windows path is. Links and mount points are followed as for a process on the
-// node, the last one too; the last name may be missing.
+// HostPath returns the path on the host of a Windows path. Links and mount points are followed as for a process on the
+// node, even as the last name; the last name may be missing.
 func (n *Node) HostPath(winPath string) (path string, err error) {
 	err = n.call("CreateFileW", winPath, func() error {
 		at, err := n.lookUp(winPath, true)
@@ -31,7 +31,7 @@ func (n *Node) lookUp(winPath string, follow bool) (*place, error) {
 	return n.resolve(p, follow)
 }
 
-// Readlink returns where a link or mount point leads, as it is shown to people. Anything else is
+// Readlink returns the target of a link or mount point, as shown to people. Anything else is
 // ERROR_NOT_A_REPARSE_POINT.
 func (n *Node) Readlink(winPath string) (target string, err error) {
 	err = n.call("FSCTL_GET_REPARSE_POINT", winPath, func() (err error) {

@@ -22,8 +22,8 @@ const (
 	crashLink = `C:\var\lib\kubelet\pods\l`
 )
 
-// crashCase is one change of the node. After a death at any point and a new start, check must find the state from
-// before the change or the one that it makes: it returns "old" or "new", or fails the test.
+// crashCase is one change of the node. After a death at any point and a new start, check must find the state before or
+// after the change: it returns "old" or "new", or fails the test.
 type crashCase struct {
 	name    string
 	prepare func(t *testing.T, n *Node)
@@ -126,7 +126,7 @@ func crashCases() []crashCase {
 			},
 			func(t *testing.T, n *Node) string {
 				isNew := layoutOf(t, n, 1).UsableLength > 100<<20
-				// sgdisk sees that a disk was grown until the table is refreshed.
+				// sgdisk complains about a grown disk until the table is refreshed.
 				must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil))
 				return oldOrNew(isNew)
 			},

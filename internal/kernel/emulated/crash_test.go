@@ -11,7 +11,7 @@ import (
 
 var errDied = errors.New("the process died here")
 
-// mortal returns a hook that lets a process live for a number of changes and fails every later one.
+// mortal is a hook that lets the process live for a number of changes; every later one fails.
 type mortal struct{ left int }
 
 func (m *mortal) before(string) error {
@@ -73,7 +73,7 @@ func TestEveryChangeSurvivesDeathAtEveryStep(t *testing.T) {
 	}
 }
 
-// A step that fails while the process lives on leaves the node whole as well, even before the next start.
+// One step that fails, while the process lives on, leaves the node intact as well, even before the next start.
 func TestEveryChangeSurvivesAFailedStep(t *testing.T) {
 	for _, c := range crashCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,9 +91,9 @@ func TestEveryChangeSurvivesAFailedStep(t *testing.T) {
 				err := c.change(n)
 				done = failing > 0
 				if !done && err == nil {
-					t.Fatalf("step %d failed without an error", steps)
+					t.Fatalf("step %d failed, and the change reported success", steps)
 				}
-				// A mount point's record, or an image, that could not be put away now is put away at the next start.
+				// A record of a mount point, or an image, that could not be removed is removed at the next start.
 				if c.name != "unmount" && c.name != "detach" {
 					c.check(t, n)
 				}
@@ -112,7 +112,7 @@ func TestEveryChangeSurvivesAFailedStep(t *testing.T) {
 	}
 }
 
-// checkImages has sgdisk check every disk that has a GPT.
+// checkImages makes sgdisk check every disk that has a GPT.
 func checkImages(t *testing.T, n *Node) {
 	t.Helper()
 	for _, d := range n.diskList() {

@@ -25,7 +25,7 @@ func (n *Node) DiskInterfaces() (paths []string, err error) {
 	return paths, err
 }
 
-// ReenumerateDevices implements kernel.Devices. Disks come and go at once, so there is nothing left to find.
+// ReenumerateDevices implements kernel.Devices. Disks appear and disappear at once, so there is nothing left to find.
 func (n *Node) ReenumerateDevices() error { return nil }
 
 // OpenDevice implements kernel.Devices. It opens a disk as \\.\PhysicalDriveN or by its interface path, a volume as
@@ -87,8 +87,8 @@ func cutNumber(s, prefix, suffix string) (uint32, bool) {
 	return uint32(number), err == nil
 }
 
-// device is what all handles on devices have in common. Its methods are what Windows answers when the device has no
-// such function.
+// device is the common part of all handles on devices. Its methods answer like Windows for a device that lacks the
+// function.
 type device struct {
 	node   *Node
 	boot   int
@@ -102,7 +102,7 @@ const (
 	genericAll  = 0x10000000 // GENERIC_ALL
 )
 
-// call runs a function of the handle, which must be of this boot.
+// call runs a function of the handle, which must have been opened since the last boot.
 func (h *device) call(function, object string, run func() (int, error)) (n int, err error) {
 	err = h.node.call(function, object, func() (err error) {
 		if h.boot != h.node.boot {
@@ -114,7 +114,7 @@ func (h *device) call(function, object string, run func() (int, error)) (n int, 
 	return n, err
 }
 
-// control runs a control code, if the handle has the access that it asks for.
+// control runs a control code, if the handle has the access that the code requires.
 func (h *device) control(code uint32, run func() (int, error)) (int, error) {
 	return h.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, func() (int, error) {
 		need := win32.ControlCodeAccess(code)
@@ -184,7 +184,7 @@ func (h *device) read(p []byte, offset int64, find func() (span, error)) (int, e
 	return n, err
 }
 
-// put copies a fixed structure out; a buffer that is too small gets nothing.
+// put copies a structure of fixed size; a buffer that is too small gets nothing.
 func put(out, b []byte) (int, error) {
 	if len(out) < len(b) {
 		return 0, win32.ERROR_INSUFFICIENT_BUFFER
@@ -192,7 +192,7 @@ func put(out, b []byte) (int, error) {
 	return copy(out, b), nil
 }
 
-// parsed turns the refusal of an input buffer into ERROR_INVALID_PARAMETER.
+// parsed turns the error of parsing an input buffer into ERROR_INVALID_PARAMETER.
 func parsed[T any](v T, err error) (T, error) {
 	if err != nil {
 		return v, win32.ERROR_INVALID_PARAMETER
@@ -209,6 +209,6 @@ func (h *adapterHandle) DeviceIoControl(code uint32, _, _ []byte) (int, error) {
 		if code != win32.IOCTL_SCSI_RESCAN_BUS {
 			return 0, win32.ERROR_INVALID_FUNCTION
 		}
-		return 0, nil // disks come and go at once
+		return 0, nil // disks appear and disappear at once
 	})
 }

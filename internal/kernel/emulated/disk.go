@@ -20,20 +20,20 @@ type disk struct {
 
 	image     *image
 	record    diskState // as in node.json
-	layout    layout    // what the image says, read again after each change of it
-	volumes   []*volume // what the layout gives, when the disk is online; never changed in place
-	knownSize int64     // the size that the driver saw last, by IOCTL_DISK_UPDATE_DRIVE_SIZE or when it started
-	msrIn     int       // the reserved partition comes with the so manieth reading of the layout; 0: not any more
+	layout    layout    // read from the image, again after each change of it
+	volumes   []*volume // of the layout, while the disk is online; never changed in place
+	knownSize int64     // the size that the driver last saw, at IOCTL_DISK_UPDATE_DRIVE_SIZE or its start
+	msrIn     int       // after this many readings of the layout the reserved partition appears; 0: none is due
 	open      map[guid.GUID]*volumeOpens
 }
 
-// volumeOpens is who has a volume open as a device.
+// volumeOpens is the handles that have a volume open as a device.
 type volumeOpens struct {
 	count  int
 	locked *volumeHandle
 }
 
-// newDisk opens the image of a disk and reads what is on it.
+// newDisk opens the image of a disk and reads its layout.
 func (n *Node) newDisk(record diskState) (*disk, error) {
 	im, err := n.host.openImage(n.dir, record.Image)
 	if err != nil {
@@ -51,7 +51,8 @@ func (n *Node) newDisk(record diskState) (*disk, error) {
 
 func (d *disk) sectorSize() int64 { return int64(d.record.SectorSize) }
 
-// refresh reads the layout and the volumes from the image. While a change is half done and cannot be finished, the disk has no volumes: they would be neither old nor new.
+// refresh reads the layout and the volumes from the image. While a half-done change cannot be finished, the disk has no
+// volumes: they would be neither old nor new.
 func (d *disk) refresh() error {
 	if d.image.half {
 		if err := d.image.replay(); err != nil {
@@ -86,19 +87,19 @@ func (d *disk) refresh() error {
 	return nil
 }
 
-// withoutVolume are the attributes of GPT partitions that Windows makes no volumes of.
+// withoutVolume is the attributes of GPT partitions that get no volume on Windows.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-partition_information_gpt
 const withoutVolume = win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN | win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED
 
-// commit changes the image as one and reads it again.
+// commit makes an atomic change of the image and reads it again.
 func (d *disk) commit(c change) error {
 	return errors.Join(d.image.commit(c), d.refresh())
 }
 
-// attached reports whether the disk is in its node: it may be pulled while it is open.
+// attached reports whether the disk is still in its node: it may be pulled while it is open.
 func (d *disk) attached() bool { return d.node.disks[d.number] == d }
 
-// volume finds a volume of the disk, which has none while it is offline.
+// volume returns a volume of the disk, which has none while it is offline.
 func (d *disk) volume(id guid.GUID) (*volume, bool) {
 	i := slices.IndexFunc(d.volumes, func(v *volume) bool { return v.id == id })
 	if i < 0 || !d.attached() {
@@ -107,8 +108,8 @@ func (d *disk) volume(id guid.GUID) (*volume, bool) {
 	return d.volumes[i], true
 }
 
-// writable returns ERROR_WRITE_PROTECT for a disk that is read-only or offline: offline disks take no writes through
-// the storage stack either.
+// writable returns ERROR_WRITE_PROTECT for a disk that is read-only or offline: the storage stack does not write to
+// offline disks either.
 func (d *disk) writable() error {
 	if d.record.ReadOnly || d.record.Offline {
 		return win32.ERROR_WRITE_PROTECT
@@ -116,8 +117,8 @@ func (d *disk) writable() error {
 	return nil
 }
 
-// setAttributes changes offline and read-only, in node.json first. A disk that comes online with the identity of one
-// that is online gets a new identity, as Windows does with clones.
+// setAttributes changes offline and read-only, in node.json first. A disk that comes online with the identity of an
+// online one gets a new identity, as clones do on Windows.
 func (d *disk) setAttributes(offline, readOnly bool) error {
 	if d.record.System && offline {
 		return ErrSystemDisk
@@ -141,7 +142,7 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 	return d.refresh()
 }
 
-// identities are the disk and partition GUIDs and signatures of the disks that are online, but for one.
+// identities returns the disk and partition GUIDs and signatures of the online disks except one.
 func (n *Node) identities(except *disk) map[guid.GUID]bool {
 	used := map[guid.GUID]bool{}
 	for _, d := range n.diskList() {
@@ -154,7 +155,7 @@ func (n *Node) identities(except *disk) map[guid.GUID]bool {
 	return used
 }
 
-// leaveIdentities gives the disk new identities for those that others use.
+// leaveIdentities replaces the identities of the disk that others use.
 func (d *disk) leaveIdentities() error {
 	others := d.node.identities(d)
 	clash := slices.ContainsFunc(d.layout.identities(), func(id guid.GUID) bool { return others[id] })
@@ -187,7 +188,7 @@ func (d *disk) leaveIdentities() error {
 // interfacePrefix begins every disk's interface path, in lower case; the number follows.
 const interfacePrefix = `\\?\scsi#disk&ven_emulated&prod_disk#`
 
-// interfacePath is the device interface path of the disk (GUID_DEVINTERFACE_DISK).
+// interfacePath returns the device interface path of the disk (GUID_DEVINTERFACE_DISK).
 func (d *disk) interfacePath() string {
 	return fmt.Sprintf(interfacePrefix+"%d&%s&0&%02x%02x%02x#{53f56307-b6bf-11d0-94f2-00a0c91efb8b}",
 		d.number, d.record.Image, d.record.Bus, d.record.Target, d.record.LUN)

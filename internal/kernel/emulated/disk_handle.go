@@ -26,7 +26,7 @@ func (h *diskHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
 	})
 }
 
-// change returns what handles a control code that changes the disk; nil for the others.
+// change returns the handler of a control code that changes the disk; nil for others.
 func (d *disk) change(code uint32) func(in, out []byte) (int, error) {
 	switch code {
 	case win32.IOCTL_DISK_SET_DISK_ATTRIBUTES:
@@ -68,7 +68,7 @@ func (d *disk) query(code uint32, in, out []byte) (int, error) {
 			Cylinders: g.Cylinders, MediaType: g.MediaType, TracksPerCylinder: g.TracksPerCylinder,
 			SectorsPerTrack: g.SectorsPerTrack, BytesPerSector: g.BytesPerSector, DiskSize: d.image.size,
 		}.Bytes()
-		const withoutData = 32 // the partition and detection information behind may be left out
+		const withoutData = 32 // the partition and detection information after it may be left out
 		if len(out) < len(whole) {
 			whole = whole[:withoutData]
 		}
@@ -99,7 +99,7 @@ func (d *disk) geometry() win32.DiskGeometry {
 	}
 }
 
-// queryProperty answers with as much of the descriptor as fits, so that a caller can ask for the header first.
+// queryProperty returns as much of the descriptor as fits, so that a caller can ask for the header first.
 func (d *disk) queryProperty(in, out []byte) (int, error) {
 	query, err := parsed(win32.ParseStoragePropertyQuery(in))
 	if err != nil {
@@ -131,7 +131,7 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 	return copy(out, descriptor), nil
 }
 
-// ReadAt implements kernel.Handle: the disk's bytes, also while it is offline.
+// ReadAt implements kernel.Handle: the disk's bytes, even while it is offline.
 func (h *diskHandle) ReadAt(p []byte, offset int64) (int, error) {
 	return h.read(p, offset, func() (span, error) {
 		if !h.disk.attached() {
@@ -141,7 +141,7 @@ func (h *diskHandle) ReadAt(p []byte, offset int64) (int, error) {
 	})
 }
 
-// Flush implements kernel.Handle. Everything that was written is on the medium already.
+// Flush implements kernel.Handle. All writes are on the medium already.
 func (h *diskHandle) Flush() error {
 	_, err := h.call("FlushFileBuffers", h.object, func() (int, error) {
 		switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// createDisk is IOCTL_DISK_CREATE_DISK: an empty table in place of what was there.
+// createDisk is IOCTL_DISK_CREATE_DISK: an empty table replaces whatever was there.
 func (d *disk) createDisk(in, _ []byte) (int, error) {
 	want, err := parsed(win32.ParseCreateDisk(in))
 	if err != nil {
@@ -39,7 +39,7 @@ func (d *disk) createDisk(in, _ []byte) (int, error) {
 	}
 }
 
-// replaceable fails for a disk that cannot be written, and for the one that Windows runs from.
+// replaceable fails for a disk that cannot be written, and for the system disk.
 func (d *disk) replaceable() error {
 	if d.record.System {
 		return win32.ERROR_ACCESS_DENIED
@@ -47,7 +47,7 @@ func (d *disk) replaceable() error {
 	return d.writable()
 }
 
-// The Microsoft reserved partition as Windows makes it on small disks: behind the table, up to 16 MiB.
+// The Microsoft reserved partition as Windows makes it on small disks: from the table up to 16 MiB.
 const (
 	msrEnd  = 16 << 20
 	msrName = "Microsoft reserved partition"
@@ -78,7 +78,7 @@ func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error
 	return nil
 }
 
-// withMSR returns the table with a reserved partition in slot 0, or as it is when there is one, or no room.
+// withMSR returns the table with a reserved partition in slot 0, or unchanged if it has one already or has no room.
 func (d *disk) withMSR(t *gpt.Table) *gpt.Table {
 	next := *t
 	next.Partitions = append(t.Sorted(), gpt.Partition{
@@ -92,7 +92,7 @@ func (d *disk) withMSR(t *gpt.Table) *gpt.Table {
 	return &next
 }
 
-// clearTables are the blocks that make the tables which are there now unreadable.
+// clearTables returns blocks that make the current tables unreadable.
 func (d *disk) clearTables() []gpt.Block {
 	blocks := []gpt.Block{{Offset: 0, Data: make([]byte, d.record.SectorSize*2)}}
 	if d.layout.gpt != nil {
@@ -101,7 +101,7 @@ func (d *disk) clearTables() []gpt.Block {
 	return blocks
 }
 
-// freeSlot is the first one that no partition has.
+// freeSlot returns the first free slot.
 func freeSlot(partitions []gpt.Partition) int {
 	for slot := 0; ; slot++ {
 		if !slices.ContainsFunc(partitions, func(p gpt.Partition) bool { return p.Slot == slot }) {
@@ -119,7 +119,7 @@ func (d *disk) deleteLayout(_, _ []byte) (int, error) {
 	return 0, d.commit(change{blocks: d.clearTables()})
 }
 
-// getLayout is IOCTL_DISK_GET_DRIVE_LAYOUT_EX. A late reserved partition may come.
+// getLayout is IOCTL_DISK_GET_DRIVE_LAYOUT_EX. A delayed reserved partition may appear.
 func (d *disk) getLayout(out []byte) (int, error) {
 	if d.msrIn > 0 {
 		d.msrIn--
@@ -132,8 +132,8 @@ func (d *disk) getLayout(out []byte) (int, error) {
 	return put(out, d.layout.driveLayout().Bytes())
 }
 
-// setLayout is IOCTL_DISK_SET_DRIVE_LAYOUT_EX: the whole table is replaced, what is missing is deleted. A partition
-// that starts where one was keeps its number; others get the lowest that is free.
+// setLayout is IOCTL_DISK_SET_DRIVE_LAYOUT_EX: the whole table is replaced, and missing partitions are deleted. A
+// partition that starts where one was keeps its number; others get the lowest free number.
 func (d *disk) setLayout(in, _ []byte) (int, error) {
 	want, err := parsed(win32.ParseDriveLayout(in))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// setDiskAttributes is IOCTL_DISK_SET_DISK_ATTRIBUTES. The setting is kept over restarts, asked for or not.
+// setDiskAttributes is IOCTL_DISK_SET_DISK_ATTRIBUTES. The setting survives restarts, whether that was asked for or not.
 func (d *disk) setDiskAttributes(in, _ []byte) (int, error) {
 	want, err := parsed(win32.ParseSetDiskAttributes(in))
 	if err != nil {
@@ -21,7 +21,7 @@ func (d *disk) setDiskAttributes(in, _ []byte) (int, error) {
 	return 0, d.setAttributes(bits&win32.DISK_ATTRIBUTE_OFFLINE != 0, bits&win32.DISK_ATTRIBUTE_READ_ONLY != 0)
 }
 
-// updateDriveSize is IOCTL_DISK_UPDATE_DRIVE_SIZE, which wants a buffer for its answer.
+// updateDriveSize is IOCTL_DISK_UPDATE_DRIVE_SIZE, which requires a buffer for its answer.
 func (d *disk) updateDriveSize(_, out []byte) (int, error) {
 	n, err := put(out, d.geometry().Bytes())
 	if err == nil {
@@ -30,8 +30,8 @@ func (d *disk) updateDriveSize(_, out []byte) (int, error) {
 	return n, err
 }
 
-// updateProperties is IOCTL_DISK_UPDATE_PROPERTIES. After IOCTL_DISK_UPDATE_DRIVE_SIZE it makes the table one for the
-// size that the disk has, unless that is left to IOCTL_DISK_GROW_PARTITION.
+// updateProperties is IOCTL_DISK_UPDATE_PROPERTIES. After IOCTL_DISK_UPDATE_DRIVE_SIZE it fits the table to the disk's
+// size, unless that is left to IOCTL_DISK_GROW_PARTITION.
 func (d *disk) updateProperties(_, _ []byte) (int, error) {
 	if d.node.state.Switches.GrowPartitionRefreshes || d.writable() != nil {
 		return 0, nil //nolint:nilerr // a disk that cannot be written keeps its table
@@ -39,7 +39,7 @@ func (d *disk) updateProperties(_, _ []byte) (int, error) {
 	return 0, d.refreshTable(d.knownSize, nil)
 }
 
-// refreshTable moves the backup of the GPT to the end of the disk, and changes the table on the way.
+// refreshTable moves the backup of the GPT to the end of the disk, and edits the table in the same change.
 func (d *disk) refreshTable(sizeBytes int64, edit func(*gpt.Table) error) error {
 	if d.layout.gpt == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 
 // DiskSpec describes a disk: in a scenario file, to AttachDisk, and as part of its record in node.json.
 type DiskSpec struct {
-	SizeBytes    Size        `yaml:"size" json:"-"`        // at least 4 MiB and whole sectors; 0 with ImagePath: the image's
+	SizeBytes    Size        `yaml:"size" json:"-"`        // at least 4 MiB, in whole sectors; 0 with ImagePath: the image's
 	SerialNumber string      `yaml:"serial" json:"serial"` // printable ASCII
 	Identifiers  Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
 	BusType      BusType     `yaml:"busType" json:"busType"` // win32.BusTypeScsi and so on; 0 is SCSI
@@ -21,22 +21,22 @@ type DiskSpec struct {
 	Bus          uint8       `yaml:"bus" json:"bus"`
 	Target       uint8       `yaml:"target" json:"target"`
 	LUN          uint8       `yaml:"lun" json:"lun"`
-	LUNAuto      bool        `yaml:"-" json:"-"`                   // take the lowest LUN that is free at the adapter, bus and target
+	LUNAuto      bool        `yaml:"-" json:"-"`                   // take the lowest free LUN of the adapter, bus and target
 	SectorSize   uint32      `yaml:"sectorSize" json:"sectorSize"` // 512 or 4096 bytes; 0 is 512
 	Offline      bool        `yaml:"offline" json:"offline"`
 	ReadOnly     bool        `yaml:"readOnly" json:"readOnly"`
 
-	// Formatted gives a new disk a GPT with one NTFS volume, as of a disk that has been in use; not with ImagePath.
+	// Formatted gives a new disk a GPT with one NTFS volume, like a disk that has been in use; not with ImagePath.
 	Formatted Formatted `yaml:"content" json:"-"`
 
-	// ImagePath is a file with the disk's bytes, perhaps one that DetachDisk returned. It is moved into the node. Empty:
+	// ImagePath is a file with the disk's bytes, such as one that DetachDisk returned. It is moved into the node. Empty:
 	// a blank disk.
 	ImagePath string `yaml:"-" json:"-"`
 }
 
-// diskState is a disk of the node. How it was made, by its size, its content and an image from elsewhere, is not kept.
+// diskState is a disk of the node. It does not keep from what the disk was made: size, content and image path.
 type diskState struct {
-	Image  string `json:"image"` // name of the image, without folder and suffix
+	Image  string `json:"image"` // name of the image, without directory and suffix
 	Number uint32 `json:"number"`
 	System bool   `json:"system,omitempty"`
 	DiskSpec
@@ -44,10 +44,10 @@ type diskState struct {
 
 const (
 	minDiskBytes = 4 << 20
-	maxDiskBytes = 16 << 40 // NTFS with clusters of 4 KiB ends there
+	maxDiskBytes = 16 << 40 // the limit of NTFS with clusters of 4 KiB
 )
 
-// record makes the record of a disk that arrives among others: the number is the lowest that is free.
+// record returns the record of a disk that is added to others, with the lowest free number.
 func (s DiskSpec) record(others []diskState, switches Switches) (diskState, error) {
 	r := diskState{Image: newImageName(), DiskSpec: s}
 	r.Identifiers = slices.Clone(s.Identifiers)
@@ -80,17 +80,17 @@ func (s DiskSpec) record(others []diskState, switches Switches) (diskState, erro
 func (s *DiskSpec) check() error {
 	switch {
 	case s.SectorSize != 512 && s.SectorSize != 4096:
-		return fmt.Errorf("sectors of %d bytes; they have 512 or 4096", s.SectorSize)
+		return fmt.Errorf("sectors of %d bytes, not 512 or 4096", s.SectorSize)
 	case s.SizeBytes < minDiskBytes || s.SizeBytes > maxDiskBytes || int64(s.SizeBytes)%int64(s.SectorSize) != 0:
 		return fmt.Errorf("a size of %d bytes is not whole sectors from 4 MiB to 16 TiB", s.SizeBytes)
 	case bool(s.Formatted) && (s.ImagePath != "" || s.SizeBytes < minFormattedBytes):
-		return errors.New("to be formatted it must be new and have at least 64 MiB")
+		return errors.New("only a new disk of at least 64 MiB can be formatted")
 	case len(s.SerialNumber) > 255 || strings.ContainsFunc(s.SerialNumber, func(c rune) bool { return c < ' ' || c > '~' }):
-		return errors.New("the serial number is not up to 255 printable ASCII characters")
+		return errors.New("the serial number must be at most 255 printable ASCII characters")
 	}
 	for _, id := range s.Identifiers {
 		if len(id.Identifier) == 0 || len(id.Identifier) > 255 {
-			return fmt.Errorf("an identifier of %d bytes; it has 1 to 255", len(id.Identifier))
+			return fmt.Errorf("an identifier of %d bytes, not 1 to 255", len(id.Identifier))
 		}
 	}
 	return nil

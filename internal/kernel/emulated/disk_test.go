@@ -130,7 +130,7 @@ func TestControlCodesAndBuffers(t *testing.T) {
 		{"less than the header", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, header, 7, win32.ERROR_INSUFFICIENT_BUFFER, 0},
 		{"no query", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, nil, 8, win32.ERROR_INVALID_PARAMETER, 0},
 		{"unknown property", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: 40}.Bytes(), 8, win32.ERROR_INVALID_FUNCTION, 0},
-		{"identifiers of a disk without", system, win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: 2}.Bytes(), 8, win32.ERROR_NOT_SUPPORTED, 0},
+		{"identifiers of a disk that has none", system, win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: 2}.Bytes(), 8, win32.ERROR_NOT_SUPPORTED, 0},
 		{"layout, small", system, win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, 100, win32.ERROR_INSUFFICIENT_BUFFER, 0},
 		{"create without the right", weak, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes(), 0, win32.ERROR_ACCESS_DENIED, 0},
 		{"create on the system disk", system, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes(), 0, win32.ERROR_ACCESS_DENIED, 0},

@@ -11,10 +11,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// InUseError says that another process runs the node of this state directory.
+// InUseError means that another process runs the node of this state directory.
 type InUseError struct {
 	Dir string
-	PID int // 0 when the holder's number could not be read
+	PID int // 0 if the holder's number could not be read
 }
 
 func (e *InUseError) Error() string {
@@ -24,10 +24,10 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("state directory %s is in use by process %d", e.Dir, e.PID)
 }
 
-// DamagedStateError says that a file of the state directory cannot be used. Nothing was changed.
+// DamagedStateError means that a file of the state directory cannot be used. Nothing was changed.
 type DamagedStateError struct {
 	File    string
-	Problem string // what is wrong with it
+	Problem string // the reason
 	Advice  string // what a person can do
 }
 
@@ -35,25 +35,24 @@ func (e *DamagedStateError) Error() string {
 	return fmt.Sprintf("%s: %s; %s", e.File, e.Problem, e.Advice)
 }
 
-// ErrNoSuchDisk says that no disk has the number.
+// ErrNoSuchDisk means that no disk has the number.
 var ErrNoSuchDisk = errors.New("no such disk")
 
-// ErrSystemDisk says that the disk of the running Windows cannot be detached or taken offline.
+// ErrSystemDisk means that the disk of the running Windows cannot be detached or taken offline.
 var ErrSystemDisk = errors.New("disk 0 is the system disk")
 
-// ErrInvalidSpec says that a disk of that description cannot be.
+// ErrInvalidSpec means that a DiskSpec is not valid.
 var ErrInvalidSpec = errors.New("invalid disk")
 
-// What calls on handles give when what they were opened on is no longer there. A literal would do as well; the names
-// say why.
+// The errors of handles whose object is gone. The names give the reason.
 const (
 	errVolumeGone = win32.ERROR_NO_SUCH_DEVICE // the disk was pulled or went offline
 	errDismounted = win32.ERROR_FILE_INVALID   // the file system was dismounted, perhaps by a format
 	errRebooted   = win32.ERROR_INVALID_HANDLE // the node was restarted
 )
 
-// failed makes the error of a kernel call. A code that is not a Win32 one yet, an error of the host's file system,
-// is translated; nil stays nil.
+// failed returns the error of a kernel call. An error of the host's file system is translated to a Win32 code; nil stays
+// nil.
 func failed(function, object string, err error) error {
 	if err == nil {
 		return nil
@@ -65,14 +64,14 @@ func failed(function, object string, err error) error {
 	return &kernel.Error{Function: function, Object: object, Code: code(err)}
 }
 
-// code gives the Win32 code of an error: its own, or what Windows says where the host says what it said.
+// code returns the Win32 code of an error: its own, or Windows' counterpart of the host's error.
 func code(err error) win32.Errno {
 	var errno win32.Errno
 	switch {
 	case errors.As(err, &errno):
 		return errno
 	case errors.Is(err, ErrSystemDisk):
-		return win32.ERROR_ACCESS_DENIED // what Windows gives here is not confirmed
+		return win32.ERROR_ACCESS_DENIED // Windows' code for this is not confirmed
 	case errors.Is(err, fs.ErrNotExist):
 		return win32.ERROR_FILE_NOT_FOUND
 	case errors.Is(err, fs.ErrExist):

@@ -30,7 +30,7 @@ func (h *fileHandle) Information(class uint32, out []byte) error {
 	})
 }
 
-// fill copies a structure of fixed size; GetFileInformationByHandleEx wants room for all of it.
+// fill copies a structure of fixed size; GetFileInformationByHandleEx requires room for all of it.
 func fill(out, b []byte) error {
 	if len(out) < len(b) {
 		return win32.ERROR_BAD_LENGTH
@@ -65,7 +65,7 @@ func (h *fileHandle) standard(out []byte) error {
 	return fill(out, s.Bytes())
 }
 
-// sizes are the length of a file and the space that it takes; of everything else they are 0.
+// sizes returns the length of a file and the space that it takes; both are 0 for anything else.
 func sizes(info fs.FileInfo) (length, allocated int64) {
 	if !info.Mode().IsRegular() {
 		return 0, 0
@@ -90,7 +90,7 @@ func (h *fileHandle) fileID(out []byte) error {
 	return fill(out, id.Bytes())
 }
 
-// list gives the next entries of a directory. What is listed is the directory as it was at the first call.
+// list returns the next entries of a directory, as it was at the first call.
 func (h *fileHandle) list(out []byte, restart bool) error {
 	switch {
 	case h.self == nil:
@@ -99,7 +99,7 @@ func (h *fileHandle) list(out []byte, restart bool) error {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	if restart || !h.listed {
-		if err := h.isLink(); err != nil { // a reparse point opened as itself has nothing to list
+		if err := h.isLink(); err != nil { // a reparse point opened as itself cannot be listed
 			h.listing, h.listed = nil, true
 		} else if err := h.readListing(); err != nil {
 			return err
@@ -118,8 +118,8 @@ func (h *fileHandle) list(out []byte, restart bool) error {
 	return nil
 }
 
-// readListing reads the directory, in the order that NTFS keeps: by name in upper case. Names that Windows cannot
-// have are left out.
+// readListing reads the directory, in the order of NTFS: by upper-case name. Names that Windows cannot have are left
+// out.
 func (h *fileHandle) readListing() error {
 	names, err := readNames(h.self)
 	if err != nil {
@@ -141,7 +141,7 @@ func (h *fileHandle) readListing() error {
 		}
 		info, err := h.self.Lstat(name)
 		if err != nil {
-			continue // gone since
+			continue // deleted meanwhile
 		}
 		e, err := inspect(h.self, name, info)
 		if err != nil {
@@ -198,7 +198,7 @@ func (h *fileHandle) setAttributes(attributes uint32) error {
 	return h.parent.Chmod(h.name, mode)
 }
 
-// deletable returns what the handle may delete.
+// deletable returns the entry of the handle, if the handle may delete it.
 func (h *fileHandle) deletable(evenReadOnly bool) (entry, error) {
 	if !h.has(win32.DELETE) || h.parent == nil { // nil: a root directory
 		return entry{}, win32.ERROR_ACCESS_DENIED
@@ -210,7 +210,7 @@ func (h *fileHandle) deletable(evenReadOnly bool) (entry, error) {
 	return e, err
 }
 
-// disposeAtClose marks the file: it is deleted when the last handle is closed. Until then nobody else opens it.
+// disposeAtClose marks the file for deletion when the last handle is closed. Until then nobody else can open it.
 func (h *fileHandle) disposeAtClose(remove bool) error {
 	e, err := h.deletable(!remove)
 	if err != nil {
@@ -229,8 +229,8 @@ func (h *fileHandle) disposeAtClose(remove bool) error {
 	return nil
 }
 
-// finishDeletion deletes a marked file when its last handle is being closed; else whoever has it open still takes the
-// mark over.
+// finishDeletion deletes a marked file when its last handle is being closed; otherwise a handle that is still open takes
+// the mark over.
 func (h *fileHandle) finishDeletion() error {
 	if !h.pending || h.deleted {
 		return nil
@@ -248,7 +248,7 @@ func (h *fileHandle) finishDeletion() error {
 	return h.remove(e)
 }
 
-// remove deletes the file, whose name is free when this returns.
+// remove deletes the file and frees its name.
 func (h *fileHandle) remove(e entry) error {
 	if err := h.content.node.host.deleteEntry(h.parent, e); err != nil {
 		return err
@@ -260,7 +260,7 @@ func (h *fileHandle) remove(e entry) error {
 // posixDelete reports whether the file system frees a name while others have the file open.
 func (h *fileHandle) posixDelete() bool {
 	v, ok := h.content.node.volume(h.content.id)
-	return !ok || v.boot.fileSystem == "NTFS" // a share's is the server's
+	return !ok || v.boot.fileSystem == "NTFS" // of a share: the server's file system
 }
 
 // dispose deletes the file: its name is gone when this returns. Deletion at the last close, without
@@ -268,7 +268,7 @@ func (h *fileHandle) posixDelete() bool {
 func (h *fileHandle) dispose(flags uint32) error {
 	switch {
 	case !h.posixDelete():
-		return win32.ERROR_INVALID_PARAMETER // FAT and exFAT do not know the class
+		return win32.ERROR_INVALID_PARAMETER // FAT and exFAT lack the class
 	case flags&win32.FILE_DISPOSITION_FLAG_DELETE == 0:
 		return nil
 	case flags&win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS == 0:
@@ -312,12 +312,12 @@ func (h *fileHandle) finalPath(form uint32) (string, error) {
 	return "", win32.ERROR_INVALID_PARAMETER
 }
 
-// ReadAt implements kernel.Handle; the kernel seam reads devices only.
+// ReadAt implements kernel.Handle. It reads devices only.
 func (h *fileHandle) ReadAt([]byte, int64) (int, error) {
 	return 0, failed("ReadFile", h.object, win32.ERROR_INVALID_FUNCTION)
 }
 
-// Flush implements kernel.Handle: names are durable already, data is the host's.
+// Flush implements kernel.Handle: names are durable already, data is left to the host.
 func (h *fileHandle) Flush() error {
 	return h.using("FlushFileBuffers", false, func() error {
 		if !h.has(writeAccess) {

@@ -70,7 +70,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fi
 	return at.open(parent.object+`\`+name, how)
 }
 
-// child is the place of one name in an open directory; next is the path to go on with when it is a link to follow.
+// child returns the place of one name in an open directory; if it is a link to follow, next is its target instead.
 func (h *fileHandle) child(name string, follow bool) (at *place, next *ntPath, err error) {
 	c := h.content
 	if err := h.usable(false); err != nil {
@@ -103,7 +103,7 @@ func (h *fileHandle) child(name string, follow bool) (at *place, next *ntPath, e
 	return nil, nil, err
 }
 
-// isLink refuses what cannot be done below a directory that is open as a reparse point.
+// isLink fails if the directory is open as a reparse point, below which nothing can be done.
 func (h *fileHandle) isLink() error {
 	_, err := h.self.Lstat(reservedPrefix)
 	switch {
@@ -115,7 +115,7 @@ func (h *fileHandle) isLink() error {
 	return err
 }
 
-// open opens or creates what is at a place, and takes the place over: it is closed if that fails.
+// open opens or creates the file at a place. The handle takes the place over; if open fails, the place is closed.
 func (p *place) open(object string, how kernel.OpenHow) (h *fileHandle, err error) {
 	c := p.content
 	defer func() {
@@ -159,7 +159,7 @@ func (c *content) deleting(info os.FileInfo) bool {
 	return slices.ContainsFunc(c.opens, func(h *fileHandle) bool { return h.pending && os.SameFile(h.info, info) })
 }
 
-// find is what is at the place, created when that is wanted.
+// find returns the entry at the place, and creates it if how asks for that.
 func (p *place) find(how kernel.OpenHow) (entry, error) {
 	switch {
 	case p.entry != nil && how.Disposition == win32.FILE_CREATE:
@@ -213,7 +213,7 @@ func (h *fileHandle) openRoot(how kernel.OpenHow) error {
 	return nil
 }
 
-// readOnly reports whether the files are on a volume that takes no changes.
+// readOnly reports whether the files are on a read-only volume.
 func (c *content) readOnly() bool {
 	v, ok := c.node.volume(c.id)
 	return ok && v.readOnly()
@@ -222,11 +222,11 @@ func (c *content) readOnly() bool {
 // fileHandle is an open file or directory, or a reparse point opened as itself.
 type fileHandle struct {
 	content *content
-	object  string // as it was opened
+	object  string // the path by which it was opened
 	access  uint32
 	share   uint32
 
-	parent *os.Root // the directory that it is in; nil for the root directory of the volume
+	parent *os.Root // its directory; nil for the root directory of the volume
 	name   string   // in parent, as on the host
 	names  []string // from the root to it
 	info   os.FileInfo
@@ -234,8 +234,8 @@ type fileHandle struct {
 
 	closed  bool
 	deleted bool
-	pending bool                   // deleted when nobody has it open
-	listing []win32.DirectoryEntry // what is left of it
+	pending bool                   // to be deleted when no handle is open
+	listing []win32.DirectoryEntry // entries not yet returned
 	listed  bool
 }
 
@@ -253,7 +253,7 @@ func (h *fileHandle) close() error {
 	return errors.Join(h.finishDeletion(), h.release())
 }
 
-// release lets go of the host's directories.
+// release closes the host's directories.
 func (h *fileHandle) release() error {
 	var errs []error
 	if h.self != nil {
@@ -265,7 +265,7 @@ func (h *fileHandle) release() error {
 	return errors.Join(errs...)
 }
 
-// using runs a function of the handle, if that is usable.
+// using runs a function of the handle, if the handle is usable.
 func (h *fileHandle) using(function string, change bool, f func() error) error {
 	return h.content.node.call(function, h.object, func() error {
 		if err := h.usable(change); err != nil {
@@ -275,7 +275,7 @@ func (h *fileHandle) using(function string, change bool, f func() error) error {
 	})
 }
 
-// usable fails for a handle that is good for closing only, and refuses changes where the volume takes none.
+// usable fails for a handle that can only be closed, and for a change on a read-only volume.
 func (h *fileHandle) usable(change bool) error {
 	switch {
 	case h.content.gone != nil:
@@ -288,7 +288,7 @@ func (h *fileHandle) usable(change bool) error {
 	return nil
 }
 
-// entry looks at the file as it is now. It must be the one that was opened.
+// entry returns the file as it is now, which must be the one that was opened.
 func (h *fileHandle) entry() (entry, error) {
 	if h.parent == nil {
 		info, err := h.self.Stat(".")
@@ -302,7 +302,7 @@ func (h *fileHandle) entry() (entry, error) {
 		return entry{}, err
 	}
 	if !os.SameFile(info, h.info) {
-		return entry{}, win32.ERROR_FILE_NOT_FOUND // moved away behind our back
+		return entry{}, win32.ERROR_FILE_NOT_FOUND // moved by somebody on the host
 	}
 	return inspect(h.parent, h.name, info)
 }

@@ -27,7 +27,7 @@ func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err er
 	return n, err
 }
 
-// getReparse answers with as much as fits and ERROR_MORE_DATA when that is not all.
+// getReparse returns as much as fits, and ERROR_MORE_DATA if that is not all.
 func (h *fileHandle) getReparse(out []byte) (int, error) {
 	e, err := h.entry()
 	if err != nil {

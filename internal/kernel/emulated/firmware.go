@@ -9,7 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// SystemFirmwareTable returns the node's SMBIOS: a BIOS, and a system with the serial number of the scenario.
+// SystemFirmwareTable returns the node's SMBIOS: a BIOS, and a system with the scenario's serial number.
 func (n *Node) SystemFirmwareTable(provider, _ uint32) ([]byte, error) {
 	if provider != kernel.ProviderSMBIOS {
 		return nil, failed("GetSystemFirmwareTable", "", win32.ERROR_INVALID_FUNCTION)

@@ -23,7 +23,7 @@ func FuzzDecodeChange(f *testing.F) {
 		if err == nil && !bytes.Equal(c.encode(), file) {
 			t.Errorf("%x is read as %+v", file, c)
 		}
-		// With a good checksum the content is looked at, too.
+		// With a good checksum the content is checked as well.
 		signed := change{}.encode()[:0]
 		if len(file) > 8 {
 			signed = resign(file)

@@ -13,7 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// openNode starts a node that ends with the test.
+// openNode opens a node that is closed when the test ends.
 func openNode(t *testing.T, dir string, o Options) *Node {
 	t.Helper()
 	o.NoSync = true
@@ -34,7 +34,7 @@ func newNode(t *testing.T, edit func(*Switches)) *Node {
 	return openNode(t, t.TempDir(), Options{Switches: &s})
 }
 
-// wantCode checks that an error is a kernel.Error with the code; 0 wants no error.
+// wantCode checks that an error is a kernel.Error with the code; 0: no error.
 func wantCode(t *testing.T, what string, err error, want win32.Errno) {
 	t.Helper()
 	if want == 0 {
@@ -109,7 +109,7 @@ func how(access, disposition, options uint32) kernel.OpenHow {
 
 const anyRight = win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES | win32.FILE_WRITE_ATTRIBUTES | win32.DELETE
 
-// mkdir makes a directory, parents included, and returns its path with the prefix \\?\.
+// mkdir makes a directory with its parents, and returns its path with the prefix \\?\.
 func mkdir(t *testing.T, n *Node, path string) string {
 	t.Helper()
 	at := `\\?\` + path[:3]

@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 )
 
-// host makes every change to the state directory, one primitive a method, so that a test can let the process "die"
+// host makes every change to the state directory, one primitive per method, so that a test can make the process "die"
 // before any of them.
 type host struct {
-	// before is called ahead of each change with its kind; its error is returned in place of the change. Nil outside
-	// tests.
+	// before is called with the kind of each change before it is made; if it fails, its error replaces the change. Nil
+	// outside tests.
 	before func(change string) error
 
-	noSync bool // leave it to the host when data reaches its disk
+	noSync bool // let the host decide when data reaches its disk
 }
 
 func (h *host) step(change string) error {
@@ -25,7 +25,7 @@ func (h *host) step(change string) error {
 	return h.before(change)
 }
 
-// writeAt writes all of b. A write that is refused by before leaves half of its bytes, as a real death may.
+// writeAt writes all of b. If before refuses the write, half of the bytes are written, as a real death may leave them.
 func (h *host) writeAt(f *os.File, b []byte, offset int64) error {
 	if err := h.step("write"); err != nil {
 		_, _ = f.WriteAt(b[:len(b)/2], offset)
@@ -52,7 +52,7 @@ func (h *host) truncate(f *os.File, size int64) error {
 	return f.Truncate(size)
 }
 
-// resize gives a file another size, by its name.
+// resize changes the size of a named file.
 func (h *host) resize(name string, size int64) error {
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
@@ -82,7 +82,7 @@ func (h *host) removeAll(name string) error {
 
 func (h *host) mkdir(name string) error { return inParent(name, h.mkdirIn) }
 
-// writeFile replaces a file as a whole: it has its old content or the new one, whatever happens.
+// writeFile replaces a file atomically: it has its old content or the new one, whatever happens.
 func (h *host) writeFile(name string, content []byte) error {
 	return inParent(name, func(dir *os.Root, name string) error { return h.writeFileIn(dir, name, name+".new", content) })
 }
@@ -91,7 +91,7 @@ func (h *host) syncParent(name string) error {
 	return inParent(name, func(dir *os.Root, _ string) error { return h.syncRoot(dir) })
 }
 
-// inParent does something with a name in its directory.
+// inParent calls do with a name and its open directory.
 func inParent(name string, do func(dir *os.Root, name string) error) error {
 	dir, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// lockDir takes the state directory for this process until the file is closed, or the process dies.
+// lockDir locks the state directory for this process until the file is closed or the process dies.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -22,7 +22,7 @@ func lockDir(dir string) (*os.File, error) {
 			return nil, &os.PathError{Op: "lock", Path: f.Name(), Err: err}
 		}
 		text := make([]byte, 32)
-		n, _ := f.ReadAt(text, 0) // without the number the answer is still right
+		n, _ := f.ReadAt(text, 0) // without the number the error is still right
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(text[:n])))
 		return nil, &InUseError{Dir: dir, PID: pid}
 	}

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// The changes go through an open directory. Inside a volume it never comes from a path from the top.
+// The changes go through an open directory. Inside a volume it is never opened by a path from the top.
 
 func (h *host) mkdirIn(dir *os.Root, name string) error {
 	if err := h.step("mkdir"); err != nil {
@@ -54,7 +54,7 @@ func (h *host) renameIn(dir *os.Root, from, to string) error {
 	return h.syncRoot(dir)
 }
 
-// writeFileIn replaces a file of the directory as a whole, by way of the name temporary.
+// writeFileIn replaces a file of the directory atomically, by way of a temporary name.
 func (h *host) writeFileIn(dir *os.Root, name, temporary string, content []byte) error {
 	if err := dir.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -90,8 +90,8 @@ func (h *host) syncRoot(dir *os.Root) error {
 	return errors.Join(syncDir(d), d.Close())
 }
 
-// readFileIn reads a small regular file of the directory without following a link at its name: what is read is the
-// file that info, from Lstat, describes.
+// readFileIn reads a small regular file of the directory without following a link at its name: it reads the file that
+// info, from Lstat, describes.
 func readFileIn(dir *os.Root, name string, info os.FileInfo, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > limit {
 		return nil, errNotOurs
@@ -111,5 +111,5 @@ func readFileIn(dir *os.Root, name string, info os.FileInfo, limit int64) ([]byt
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// errNotOurs says that a reserved name holds something that this package did not put there.
+// errNotOurs means that a reserved name is not a file that this package made.
 var errNotOurs = errors.New("not a file that the node made")

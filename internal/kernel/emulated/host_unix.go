@@ -19,7 +19,7 @@ func isHostNotEmpty(err error) bool {
 }
 func isHostNameTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
 
-// lockFile takes the lock that dies with the process; held is true when another process has it.
+// lockFile takes a lock that ends with the process; held is true if another process has it.
 func lockFile(f *os.File) (held bool, err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -31,10 +31,10 @@ func lockFile(f *os.File) (held bool, err error) {
 // syncDir makes the names in a directory durable.
 func syncDir(f *os.File) error { return f.Sync() }
 
-// markSparse is for hosts where a file with holes must be declared.
+// markSparse does nothing: files may have holes here without being declared sparse.
 func markSparse(*os.File) error { return nil }
 
-// hostFileID is the number by which the host's file system knows a file.
+// hostFileID returns the number of a file in the host's file system.
 func hostFileID(_ *os.Root, _ string, info os.FileInfo) (id [16]byte) {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		binary.LittleEndian.PutUint64(id[:], stat.Ino)

@@ -14,10 +14,10 @@ func isHostDiskFull(err error) bool    { return errors.Is(err, windows.ERROR_DIS
 func isHostNotEmpty(err error) bool    { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
 func isHostNameTooLong(err error) bool { return errors.Is(err, windows.ERROR_INVALID_NAME) }
 
-// lockOffset is a byte past the end of the lock file: the text in it stays readable for others.
+// lockOffset is a byte past the end of the lock file, so that others can still read its text.
 const lockOffset = 1 << 30
 
-// lockFile takes the lock that dies with the process; held is true when another process has it.
+// lockFile takes a lock that ends with the process; held is true if another process has it.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-lockfileex
 func lockFile(f *os.File) (held bool, err error) {
 	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
@@ -31,8 +31,8 @@ func lockFile(f *os.File) (held bool, err error) {
 // syncDir does nothing: NTFS logs names itself, and a directory handle cannot be flushed.
 func syncDir(*os.File) error { return nil }
 
-// markSparse declares that the file may have holes. A file system without them refuses; the file then takes its
-// whole size, which is no error.
+// markSparse declares that the file may have holes. A file system without sparse files refuses; the file then takes its
+// whole size, which is not an error.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_set_sparse
 func markSparse(f *os.File) error {
 	var n uint32
@@ -40,7 +40,7 @@ func markSparse(f *os.File) error {
 	return nil
 }
 
-// hostFileID is the number by which the host's file system knows a file, zero when it does not tell.
+// hostFileID returns the number of a file in the host's file system, zero if that is not available.
 func hostFileID(dir *os.Root, name string, _ os.FileInfo) (id [16]byte) {
 	f, err := dir.Open(name)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 )
 
 // Hosts other than Windows have file names that Windows cannot have. Characters that it forbids are shown as
-// characters of the private use area, the way the Windows Subsystem for Linux does, so that such a file can be seen
-// and deleted.
+// characters of the private use area, as in the Windows Subsystem for Linux, so that such a file can be seen and
+// deleted.
 const privateUse = 0xF000
 
 func isForbidden(r rune) bool { return r > 0 && r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) }
 
-// windowsName is how Windows sees a name of the host.
+// windowsName returns the Windows form of a host name.
 func windowsName(host string) string {
 	if runtime.GOOS == "windows" || !strings.ContainsFunc(host, isForbidden) {
 		return host
@@ -27,7 +27,7 @@ func windowsName(host string) string {
 	}, host)
 }
 
-// hostName is the name on the host of what Windows calls by name.
+// hostName returns the host's form of a Windows name.
 func hostName(name string) string {
 	mapped := func(r rune) bool { return isForbidden(r - privateUse) }
 	if runtime.GOOS == "windows" || !strings.ContainsFunc(name, mapped) {

@@ -19,15 +19,15 @@ const (
 	journalName = ".journal"
 )
 
-// image is the file that holds a disk's bytes. All changes go through commit; the caller keeps two from running at
-// the same time.
+// image is the file that holds a disk's bytes. All changes go through commit; the caller makes sure that only one runs
+// at a time.
 type image struct {
 	host *host
 	dir  string // the state directory
 	name string
 	file *os.File
 	size int64
-	half bool // a change is in the journal and not wholly in the image
+	half bool // a change is in the journal, but not completely in the image
 }
 
 func imagePath(dir, name string) string { return filepath.Join(dir, disksDir, name+imageSuffix) }
@@ -39,7 +39,7 @@ func newImageName() string {
 	return fmt.Sprintf("%016x", newSerial())
 }
 
-// createImage makes an empty sparse image. Nothing refers to it yet; Open moves it aside if nothing ever does.
+// createImage makes an empty sparse image. Nothing refers to it yet; if nothing ever does, Open sets it aside.
 func (h *host) createImage(dir, name string, sizeBytes int64) error {
 	if err := h.step("create"); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (h *host) createImage(dir, name string, sizeBytes int64) error {
 	return h.syncParent(imagePath(dir, name))
 }
 
-// openImage opens an image and finishes the change that a death interrupted, if any.
+// openImage opens an image and finishes a change that a death interrupted.
 func (h *host) openImage(dir, name string) (*image, error) {
 	im := &image{host: h, dir: dir, name: name}
 	info, err := os.Lstat(im.path())
@@ -93,26 +93,26 @@ func (im *image) replay() error {
 	c, err := decodeChange(file)
 	if err != nil {
 		return &DamagedStateError{im.journal(), err.Error(),
-			"restore it, or remove it if the half-made change of the disk's tables may stay"}
+			"restore it, or remove it if the half-done change of the disk's tables may stay"}
 	}
 	im.half = true
 	return im.finish(c)
 }
 
-// commit makes a change: all of it, or none, also when the process dies meanwhile.
+// commit makes a change atomically, even if the process dies meanwhile.
 func (im *image) commit(c change) error {
 	for _, b := range c.blocks {
 		if b.Offset < 0 || b.Offset > im.size-int64(len(b.Data)) {
 			return fmt.Errorf("change of %d bytes at %d is outside the image of %d", len(b.Data), b.Offset, im.size)
 		}
 	}
-	if im.half { // an earlier change failed on the way; it must be whole before the next
+	if im.half { // an earlier change failed halfway; finish it before the next
 		if err := im.replay(); err != nil {
 			return err
 		}
 	}
 	if err := im.host.writeFile(im.journal(), c.encode()); err != nil {
-		// It may have got its name before that failed, and must not come true at the next start.
+		// The journal may have got its name before the failure, and must not be applied at the next start.
 		if undo := im.host.remove(im.journal()); !errors.Is(undo, os.ErrNotExist) {
 			err = errors.Join(err, undo)
 		}
@@ -122,7 +122,7 @@ func (im *image) commit(c change) error {
 	return im.finish(c)
 }
 
-// finish applies a change that the journal holds, and drops the journal.
+// finish applies a change that the journal holds, and removes the journal.
 func (im *image) finish(c change) error {
 	for _, b := range c.blocks {
 		if err := im.host.writeAt(im.file, b.Data, b.Offset); err != nil {
@@ -155,7 +155,7 @@ func (im *image) grow(sizeBytes int64) error {
 
 func contentPath(dir string, id guid.GUID) string { return filepath.Join(dir, volumesDir, id.String()) }
 
-// dropContent removes the files of a volume: they vanish by one rename, the deletion may take its time.
+// dropContent removes the files of a volume: one rename hides them, and the deletion may take its time.
 func (h *host) dropContent(dir string, id guid.GUID) error {
 	dropped := filepath.Join(dir, volumesDir, droppedPrefix+newImageName())
 	err := h.rename(contentPath(dir, id), dropped)
@@ -168,7 +168,7 @@ func (h *host) dropContent(dir string, id guid.GUID) error {
 	return h.removeAll(dropped)
 }
 
-// droppedPrefix starts the names of volume directories that are on their way out.
+// droppedPrefix begins the names of volume directories that are being deleted.
 const droppedPrefix = "dropped-"
 
 func removeIfThere(name string) error {

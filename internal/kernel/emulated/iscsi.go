@@ -13,15 +13,15 @@ import (
 )
 
 // The initiator service of the node. Codes are those that Microsoft documents for ISCSI_STATUS_QUALIFIERS. Not
-// confirmed: that a portal's targets are forgotten with it.
+// confirmed: that a portal's targets are forgotten together with the portal.
 
-// iscsiInitiator is the node's name as an initiator, and of the adapter that makes its sessions.
+// The node's name as an initiator, and the name of the adapter that makes its sessions.
 const (
 	iscsiInitiator = "iqn.1991-05.com.microsoft:emulated"
 	iscsiAdapter   = `ROOT\ISCSIPRT\0000_0`
 )
 
-// withISCSI runs f with what the initiator service has.
+// withISCSI runs f with the state of the initiator service.
 func (n *Node) withISCSI(function, object string, f func(s iscsiState) error) error {
 	return n.call(function, object, func() error {
 		if err := n.passTime(); err != nil {
@@ -39,7 +39,7 @@ func (n *Node) whileServiceRuns(f func(s iscsiState) error) error {
 	return f(n.state.ISCSI)
 }
 
-// parsePortal reads a portal that a caller gave, and checks that a storage system answers there.
+// parsePortal parses a caller's portal, and checks that a storage system answers there.
 func (s iscsiState) parsePortal(b []byte) (ISCSIPortalSpec, error) {
 	p, err := win32.ParseISCSITargetPortal(b)
 	if err != nil || p.Address == "" || p.Socket == 0 {
@@ -55,8 +55,8 @@ func (s iscsiState) parsePortal(b []byte) (ISCSIPortalSpec, error) {
 	return ISCSIPortalSpec{At: name}, win32.ISDSC_CONNECTION_FAILED
 }
 
-// AddISCSISendTargetPortal implements kernel.ISCSI. A portal that does not answer is registered all the same, as has been
-// seen on Windows.
+// AddISCSISendTargetPortal implements kernel.ISCSI. A portal that does not answer is registered all the same, as observed
+// on Windows.
 func (n *Node) AddISCSISendTargetPortal(portal []byte) error {
 	return n.withISCSI("AddIScsiSendTargetPortalW", "", func(s iscsiState) error {
 		p, answer := s.parsePortal(portal)
@@ -89,7 +89,7 @@ func (p portalName) portal() win32.ISCSITargetPortal {
 	return win32.ISCSITargetPortal{Address: p.Address, Socket: p.Port}
 }
 
-// registered reads a portal that a caller gave, reachable or not, and checks that it is registered for the initiator.
+// registered parses a caller's portal, reachable or not, and checks that it is registered for the initiator.
 func (s iscsiState) registered(initiator string, port uint32, b []byte) (portalName, error) {
 	p, err := win32.ParseISCSITargetPortal(b)
 	if err != nil {
@@ -126,7 +126,7 @@ func (n *Node) discover(p ISCSIPortalSpec) error {
 	})
 }
 
-// forget drops the targets that a portal told of.
+// forget drops the targets that were discovered at a portal.
 func (s *iscsiState) forget(p portalName) {
 	s.Known = slices.DeleteFunc(s.Known, func(k iscsiKnown) bool { return k.Portal.same(p) })
 }
@@ -217,5 +217,5 @@ func (n *Node) SetISCSIInitiatorCHAPSharedSecret(secret kernel.Secret) error {
 	})
 }
 
-// The lengths of CHAP secrets that Windows takes without IPsec, in bytes.
+// The lengths of CHAP secrets that Windows accepts without IPsec, in bytes.
 const minCHAPSecret, maxCHAPSecret = 12, 16

@@ -14,9 +14,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// ISCSISessionList implements kernel.ISCSI. All sessions have one connection.
+// ISCSISessionList implements kernel.ISCSI. Each session has one connection.
 func (n *Node) ISCSISessionList() (list kernel.ISCSISessions, err error) {
-	const base = 0x000001D4A2F30000 // anywhere
+	const base = 0x000001D4A2F30000 // any address
 	err = n.withISCSI("GetIScsiSessionListW", "", func(s iscsiState) error {
 		var sessions []win32.ISCSISession
 		for _, one := range s.Sessions {
@@ -64,7 +64,7 @@ func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, c
 	return devices, count, err
 }
 
-// iscsiArrived reports whether the devices of a session have their numbers now, and counts the question.
+// iscsiArrived reports whether the devices of a session have their numbers by now, and counts the query.
 func (n *Node) iscsiArrived(session uint64) bool {
 	if n.arriving[session] == 0 {
 		return true
@@ -73,7 +73,7 @@ func (n *Node) iscsiArrived(session uint64) bool {
 	return false
 }
 
-// sessionDisks are the disks of a session that are attached.
+// sessionDisks returns the attached disks of a session.
 func (n *Node) sessionDisks(s iscsiSession) []*disk {
 	return slices.DeleteFunc(n.diskList(), func(d *disk) bool { return !slices.Contains(s.Images, d.record.Image) })
 }
@@ -83,7 +83,7 @@ func (n *Node) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, e
 	return n.logIn(login, false)
 }
 
-// LogInISCSITargetForGood is what an administrator may do beside the agent: the session comes back after each reboot.
+// LogInISCSITargetForGood logs in as an administrator may do: the session comes back after each reboot.
 func (n *Node) LogInISCSITargetForGood(login kernel.ISCSILogin) error {
 	_, err := n.logIn(login, true)
 	return err
@@ -115,8 +115,8 @@ func (n *Node) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUn
 	return id, err
 }
 
-// authenticate is the login phase between the initiator and the target. A target that wants no authentication takes
-// whoever offers CHAP as well.
+// authenticate is the login phase between the initiator and the target. A target without authentication also accepts an
+// initiator that offers CHAP.
 func (s iscsiState) authenticate(t ISCSITargetSpec, login kernel.ISCSILogin) error {
 	given := func(bit uint32) bool { return login.InformationSpecified&bit != 0 }
 	method, user, secret := uint32(win32.ISCSI_NO_AUTH_TYPE), iscsiInitiator, []byte(nil)
@@ -148,8 +148,8 @@ func (s iscsiState) authenticate(t ISCSITargetSpec, login kernel.ISCSILogin) err
 	return nil
 }
 
-// LogoutISCSITarget implements kernel.ISCSI. Volumes that are mounted at a directory, or open, keep the session, those
-// that have just a drive letter do not: whether Windows looks at mount points here is not confirmed.
+// LogoutISCSITarget implements kernel.ISCSI. Volumes that are open or mounted at a directory keep the session; volumes
+// with only a drive letter do not. Whether Windows considers mount points here is not confirmed.
 func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 	return n.withISCSI("LogoutIScsiTarget", "", func(s iscsiState) error {
 		session, ok := s.session(id)
@@ -171,15 +171,15 @@ func (n *Node) inUse(d *disk) bool {
 	})
 }
 
-// rebootISCSI ends all sessions, whatever is in use, and makes the persistent ones again, without asking for secrets
-// once more. Disks come back with other numbers, perhaps.
+// rebootISCSI ends all sessions, whatever is in use, and makes the persistent ones again without asking for secrets. Disks
+// may come back with other numbers.
 func (n *Node) rebootISCSI() error {
 	for _, session := range n.state.ISCSI.Sessions {
 		if err := n.closeSession(session); err != nil {
 			return err
 		}
 	}
-	if len(n.state.ISCSI.Lost) > 0 { // it forgets what it had, but for what is persistent
+	if len(n.state.ISCSI.Lost) > 0 { // only persistent sessions survive
 		if err := n.update(func(s *state) { s.ISCSI.Lost = nil }); err != nil {
 			return err
 		}

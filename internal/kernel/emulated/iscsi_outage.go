@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// ErrNoSuchISCSI says that there is no portal or session of the name.
+// ErrNoSuchISCSI means that there is no portal or session of the name.
 var ErrNoSuchISCSI = errors.New("no such iSCSI portal or session")
 
 // holdTime is how long the initiator keeps the disks of a session whose connection is lost: MaxRequestHoldTime, in
-// seconds, of the initiator's registry settings. Requests wait meanwhile on Windows; here they are answered.
+// seconds, in the initiator's registry settings. On Windows requests wait meanwhile; here they are answered.
 //
 // https://learn.microsoft.com/archive/blogs/san/microsoft-iscsi-software-initiator-and-isns-server-timers-quick-reference
 const holdTime = 60 * time.Second
 
-// iscsiOutage is a portal that is cut off.
+// iscsiOutage is the outage of a portal that is cut off.
 type iscsiOutage struct {
 	Portal portalName `json:"portal"`
 	Since  time.Time  `json:"since"` // by the node's clock
 }
 
-// outage is the index of the outage of a portal, -1 when it is connected.
+// outage returns the index of a portal's outage, -1 if the portal is connected.
 func (s iscsiState) outage(name portalName) int {
 	return slices.IndexFunc(s.Outages, func(o iscsiOutage) bool { return o.Portal.same(name) })
 }
 
-// SetISCSIPortal cuts a portal of the storage system off from the node, or connects it again: then the initiator makes
-// the sessions again that it lost, and the persistent ones. It is idempotent. ErrNoSuchISCSI: there is no such portal.
+// SetISCSIPortal cuts a portal of the storage system off from the node, or connects it again: then the initiator restores
+// the lost and the persistent sessions. It is idempotent. ErrNoSuchISCSI: there is no such portal.
 func (n *Node) SetISCSIPortal(address string, port uint16, connected bool) error {
 	name := portalName{address, port}
 	return n.control(func() error {
@@ -42,7 +42,7 @@ func (n *Node) SetISCSIPortal(address string, port uint16, connected bool) error
 		if i := before.outage(name); (i < 0) == connected {
 			return nil
 		}
-		if err := n.expireSessions(); err != nil { // what was away for too long is lost, connected again or not
+		if err := n.expireSessions(); err != nil { // sessions that were cut off for too long are lost, connected again or not
 			return err
 		}
 		err := n.update(func(s *state) {
@@ -58,7 +58,7 @@ func (n *Node) SetISCSIPortal(address string, port uint16, connected bool) error
 	})
 }
 
-// reconnectSessions makes the sessions with a portal that the initiator wants to have.
+// reconnectSessions makes the lost and persistent sessions with a portal again.
 func (n *Node) reconnectSessions(name portalName) error {
 	s := n.state.ISCSI
 	portal, ok := s.reachable(name)
@@ -89,7 +89,7 @@ func (n *Node) sessionWith(target string) (iscsiSession, bool) {
 	return all[i], true
 }
 
-// expireSessions takes the disks away whose portal has been cut off for too long.
+// expireSessions removes the sessions, with their disks, whose portal has been cut off for too long.
 func (n *Node) expireSessions() error {
 	before := n.state
 	if len(before.ISCSI.Outages) == 0 {
@@ -111,7 +111,7 @@ func (n *Node) expireSessions() error {
 	return nil
 }
 
-// passTime lets happen what the node's clock brings before a caller looks for disks.
+// passTime applies what is due by the node's clock before a caller looks for disks.
 func (n *Node) passTime() error {
 	if len(n.state.ISCSI.Outages) == 0 {
 		return nil
@@ -120,8 +120,8 @@ func (n *Node) passTime() error {
 	return n.expireSessions()
 }
 
-// DropISCSISession ends the session with a target, whatever uses its disks: surprise removal. Nobody makes it again.
-// ErrNoSuchISCSI: there is none.
+// DropISCSISession ends the session with a target, whatever uses its disks: surprise removal. It is not restored.
+// ErrNoSuchISCSI: there is no such session.
 func (n *Node) DropISCSISession(target string) error {
 	return n.control(func() error {
 		session, ok := n.sessionWith(target)
@@ -132,5 +132,5 @@ func (n *Node) DropISCSISession(target string) error {
 	})
 }
 
-// DefaultISCSIPort is the port of a portal that names none (RFC 7143).
+// DefaultISCSIPort is the port of a portal without one (RFC 7143).
 const DefaultISCSIPort = 3260

@@ -66,7 +66,7 @@ func TestLongOutageTakesTheDisks(t *testing.T) {
 	}
 }
 
-// A change that is due by the running clock shows at the next look; nobody has to set the clock.
+// An outage that the clock ends by itself has its effect when somebody looks, without SetClock.
 func TestOutageEndsByItself(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{})
 	discovered(t, n)

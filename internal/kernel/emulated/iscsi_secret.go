@@ -8,7 +8,7 @@ import (
 	"crypto/subtle"
 )
 
-// saltedSecret reports whether a secret is the one that was set, and nothing else about it.
+// saltedSecret can tell whether a secret is the one that was set, and nothing else about it.
 type saltedSecret struct {
 	Salt []byte `json:"salt"`
 	Sum  []byte `json:"sum"`

@@ -11,7 +11,7 @@ import (
 // iscsiPort is the number of the adapter that the disks of all sessions are on; each session is another target of it.
 const iscsiPort = 2
 
-// openSession makes a session: its disks and itself appear in node.json at once.
+// openSession makes a session, which appears in node.json together with its disks.
 func (n *Node) openSession(t ISCSITargetSpec, portal portalName, persistent bool) (iscsiSession, error) {
 	before := n.state
 	session := iscsiSession{Known: iscsiKnown{t.Name, portal}, ID: before.ISCSI.LastID + 1}
@@ -38,7 +38,7 @@ func (n *Node) openSession(t ISCSITargetSpec, portal portalName, persistent bool
 		})
 	}
 	if err != nil {
-		for _, d := range disks { // nobody saw them; the images are put aside at the next start
+		for _, d := range disks { // the disks were never visible; their images are set aside at the next start
 			_ = d.image.file.Close()
 		}
 		return iscsiSession{}, err
@@ -50,7 +50,7 @@ func (n *Node) openSession(t ISCSITargetSpec, portal portalName, persistent bool
 	return session, nil
 }
 
-// freeTarget is the lowest target number of the adapter that no disk has.
+// freeTarget returns the lowest free target number of the adapter.
 func freeTarget(disks []diskState) (target uint8) {
 	for target < 255 && slices.ContainsFunc(disks, func(d diskState) bool { return d.Adapter == iscsiPort && d.Target == target }) {
 		target++
@@ -71,7 +71,7 @@ func (n *Node) attachLUN(lun ISCSILUNSpec, target uint8, others []diskState) (*d
 	return n.newDisk(record)
 }
 
-// placeLUN puts the image of a logical unit among the disks: the one of the last session, or a blank one.
+// placeLUN puts the image of a logical unit among the disks: that of the last session, or a blank one.
 func (n *Node) placeLUN(lun ISCSILUNSpec) error {
 	here, aside := imagePath(n.dir, lun.Image), detachedPath(n.dir, lun.Image)
 	for _, path := range []string{here, aside} {
@@ -98,7 +98,7 @@ func (n *Node) placeLUN(lun ISCSILUNSpec) error {
 	return n.host.createImage(n.dir, lun.Image, int64(lun.SizeBytes))
 }
 
-// closeSession takes a session and its disks away, whatever is open or mounted. The images are kept.
+// closeSession removes a session and its disks, whatever is open or mounted. The images are kept.
 func (n *Node) closeSession(session iscsiSession) error {
 	_, err := n.pull(n.sessionDisks(session), func(s *state) {
 		s.ISCSI.Sessions = slices.DeleteFunc(s.ISCSI.Sessions, func(o iscsiSession) bool { return o.ID == session.ID })

@@ -10,13 +10,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// ISCSIPortalSpec is an address at which a storage system answers the node.
+// ISCSIPortalSpec is a portal of a storage system that the node can reach.
 type ISCSIPortalSpec struct {
 	At      portalName        `yaml:",inline" json:"at"`
 	Targets []ISCSITargetSpec `yaml:"targets" json:"targets"`
 }
 
-// portalName is where a portal is: two are the same whatever the case of the address.
+// portalName is the address of a portal, in which case does not matter.
 type portalName struct {
 	Address string `yaml:"address" json:"address"` // IP address or DNS name
 	Port    uint16 `yaml:"port" json:"port"`
@@ -28,12 +28,12 @@ func (p portalName) same(o portalName) bool {
 
 // ISCSITargetSpec is an iSCSI target of a portal.
 type ISCSITargetSpec struct {
-	Name         string `yaml:"name" json:"name"`                   // lower case, as Windows has it
-	Username     string `yaml:"username" json:"username,omitempty"` // of CHAP; both empty: the target wants no authentication
+	Name         string `yaml:"name" json:"name"`                   // in lower case, as on Windows
+	Username     string `yaml:"username" json:"username,omitempty"` // of CHAP; both empty: no authentication
 	Secret       string `yaml:"secret" json:"secret,omitempty"`
-	MutualSecret string `yaml:"mutualSecret" json:"mutualSecret,omitempty"` // by which the target proves itself; empty: it cannot
+	MutualSecret string `yaml:"mutualSecret" json:"mutualSecret,omitempty"` // with which the target authenticates itself; empty: it cannot
 
-	// PendingQueries is how many queries for a new session's devices find them without a disk number yet.
+	// PendingQueries is how many queries find a new session's devices without a disk number.
 	PendingQueries int `yaml:"pendingQueries" json:"pendingQueries,omitempty"`
 
 	LUNs []ISCSILUNSpec `yaml:"luns" json:"luns"`
@@ -42,14 +42,14 @@ type ISCSITargetSpec struct {
 // ISCSILUNSpec is a logical unit of a target. It is blank at first, and keeps its content from session to session.
 type ISCSILUNSpec struct {
 	LUN          uint8       `yaml:"lun" json:"lun"`
-	Image        string      `yaml:"-" json:"image"` // among the detached ones while there is no session
+	Image        string      `yaml:"-" json:"image"` // in detached while there is no session
 	SizeBytes    Size        `yaml:"size" json:"sizeBytes"`
 	SerialNumber string      `yaml:"serial" json:"serial"`
 	Identifiers  Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
 }
 
-// disk is the disk that a logical unit is in a session: it comes as Windows' SAN policy has disks come, offline and
-// read-only.
+// disk returns the disk of a logical unit in a session. It arrives offline and read-only, according to Windows' SAN
+// policy.
 func (l ISCSILUNSpec) disk(target uint8) DiskSpec {
 	return DiskSpec{
 		SizeBytes: l.SizeBytes, SerialNumber: l.SerialNumber, Identifiers: l.Identifiers, BusType: win32.BusTypeiScsi,
@@ -57,7 +57,7 @@ func (l ISCSILUNSpec) disk(target uint8) DiskSpec {
 	}
 }
 
-// defaultISCSI is the storage system of DefaultScenario.
+// defaultISCSI returns the storage system of DefaultScenario.
 func defaultISCSI() []ISCSIPortalSpec {
 	const user, secret, queries = "csi-user", "chap-secret-123", 2
 	lun := func(last string) []ISCSILUNSpec {
@@ -76,20 +76,20 @@ func defaultISCSI() []ISCSIPortalSpec {
 	}}}
 }
 
-// iscsiState is the storage system and what the node's initiator service keeps.
+// iscsiState is the storage system and the state of the node's initiator service.
 type iscsiState struct {
 	Storage    []ISCSIPortalSpec `json:"storage"`    // never changed
-	Registered []portalName      `json:"registered"` // portals that are asked for targets
+	Registered []portalName      `json:"registered"` // portals to ask for targets
 	Known      []iscsiKnown      `json:"known"`      // targets that discoveries found
 	Sessions   []iscsiSession    `json:"sessions"`
-	Persistent []iscsiKnown      `json:"persistent"` // logins that are made again after a reboot
+	Persistent []iscsiKnown      `json:"persistent"` // logins to make again after a reboot
 	LastID     uint64            `json:"lastID"`     // of a session
 	Mutual     *saltedSecret     `json:"mutual,omitempty"`
 	Outages    []iscsiOutage     `json:"outages,omitempty"` // portals that are cut off
-	Lost       []iscsiKnown      `json:"lost,omitempty"`    // sessions that an outage ended, to be made again after it
+	Lost       []iscsiKnown      `json:"lost,omitempty"`    // sessions that an outage ended, to make again after it
 }
 
-// iscsiKnown is a target and the portal by which it was found, or logged in to.
+// iscsiKnown is a target and the portal at which it was found, or by which it was logged in to.
 type iscsiKnown struct {
 	Target string     `json:"target"`
 	Portal portalName `json:"portal"`
@@ -101,7 +101,7 @@ type iscsiSession struct {
 	Images []string   `json:"images"` // of its disks
 }
 
-// newISCSIState makes the storage system of a new node.
+// newISCSIState returns the state of a new node with a storage system.
 func newISCSIState(portals []ISCSIPortalSpec) (s iscsiState) {
 	for _, p := range portals {
 		p.Targets = slices.Clone(p.Targets)
@@ -127,7 +127,7 @@ func (s iscsiState) clone() iscsiState {
 	return s
 }
 
-// check refuses what the rest could not work with.
+// check refuses a state that the rest of the code could not work with.
 func (s iscsiState) check() error {
 	images := map[string]bool{}
 	for _, p := range s.Storage {
@@ -143,7 +143,7 @@ func (s iscsiState) check() error {
 	return nil
 }
 
-// reachable gives the portal of the storage system, unless it is cut off.
+// reachable returns the portal of a name, unless it is cut off.
 func (s iscsiState) reachable(name portalName) (ISCSIPortalSpec, bool) {
 	i := s.portal(name)
 	if i < 0 || s.outage(name) >= 0 {
@@ -152,7 +152,7 @@ func (s iscsiState) reachable(name portalName) (ISCSIPortalSpec, bool) {
 	return s.Storage[i], true
 }
 
-// portal is the index of the portal of a name, -1 when there is none.
+// portal returns the index of the portal of a name, -1 if there is none.
 func (s iscsiState) portal(name portalName) int {
 	return slices.IndexFunc(s.Storage, func(p ISCSIPortalSpec) bool { return p.At.same(name) })
 }
@@ -173,7 +173,7 @@ func (s iscsiState) session(id win32.ISCSIUniqueID) (iscsiSession, bool) {
 	return s.Sessions[i], true
 }
 
-// id is the session's id as the adapter has it: the first half is the same for all.
+// id returns the session's id for callers, of which the adapter's half is the same for all sessions.
 func (s iscsiSession) id() win32.ISCSIUniqueID {
 	return win32.ISCSIUniqueID{AdapterUnique: 0xFFFFC00012340010, AdapterSpecific: 0x4000013700000000 | s.ID}
 }

@@ -172,7 +172,7 @@ func TestISCSIBusyDisk(t *testing.T) {
 	must(t, n.DeleteVolumeMountPoint(crashDir+`\`))
 	busy("an open file")
 	must(t, f.Close())
-	must(t, n.SetVolumeMountPoint(`X:\`, name)) // a drive letter alone does not keep the session
+	must(t, n.SetVolumeMountPoint(`X:\`, name)) // a letter alone does not keep the session
 	must(t, n.LogoutISCSITarget(id))
 
 	// The volume and its files are there at the next login, under the letter that it had.
@@ -182,7 +182,7 @@ func TestISCSIBusyDisk(t *testing.T) {
 	}
 }
 
-// TestISCSIKeeps: the death of the process ends no session; a reboot ends all of them and keeps what is registered.
+// TestISCSIKeeps: the death of the process ends no session; a reboot ends all of them, but portals stay registered.
 func TestISCSIKeeps(t *testing.T) {
 	dir := t.TempDir()
 	n := openNode(t, dir, Options{})

@@ -28,7 +28,7 @@ var (
 	errJournalContent  = errors.New("the journal's content is not a change of a disk")
 )
 
-// encode gives the journal file: magic, counts, blocks with offset and length, volumes, SHA-256 of all that.
+// encode returns the journal file: magic, counts, blocks with offset and length, volumes, and the SHA-256 of all that.
 func (c change) encode() []byte {
 	le := binary.LittleEndian
 	b := []byte(journalMagic)

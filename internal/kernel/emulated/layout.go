@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// layout is what the partition tables in an image say.
+// layout is the content of the partition tables in an image.
 type layout struct {
 	style      win32.PartitionStyle
 	sectorSize int64
@@ -46,7 +46,7 @@ func readLayout(r io.ReaderAt, size int64, sectorSize int, zeroedIsMBR bool) (la
 	return l, nil
 }
 
-// driveLayout is the layout as IOCTL_DISK_GET_DRIVE_LAYOUT_EX tells it. An MBR has always four entries.
+// driveLayout returns the layout for IOCTL_DISK_GET_DRIVE_LAYOUT_EX. An MBR always has four entries.
 func (l layout) driveLayout() win32.DriveLayout {
 	out := win32.DriveLayout{Style: l.style}
 	switch l.style {
@@ -79,8 +79,8 @@ func (l layout) driveLayout() win32.DriveLayout {
 	return out
 }
 
-// volumePartitions are the partitions that Windows makes volumes of: not the reserved one, and only those large
-// enough to have a boot sector.
+// volumePartitions returns the partitions that get volumes on Windows: not the reserved one, and only those large enough
+// for a boot sector.
 func (l layout) volumePartitions() []win32.Partition {
 	var volumes []win32.Partition
 	for _, p := range l.driveLayout().Partitions {
@@ -93,7 +93,7 @@ func (l layout) volumePartitions() []win32.Partition {
 	return volumes
 }
 
-// identities are what no two online disks may share.
+// identities returns the identities that no two online disks may share.
 func (l layout) identities() []guid.GUID {
 	switch {
 	case l.style == win32.PARTITION_STYLE_MBR && l.mbr.signature != 0:
@@ -108,13 +108,13 @@ func (l layout) identities() []guid.GUID {
 	return nil
 }
 
-// signatureIdentity is an MBR signature among GUIDs; no GUID that is made has the form.
+// signatureIdentity returns an MBR signature in the form of a GUID; no generated GUID has this form.
 func signatureIdentity(signature uint32) guid.GUID { return guid.GUID{Data1: signature} }
 
-// newSignature is one that is not 0, which would be none.
+// newSignature returns a random signature other than 0, which would mean none.
 func newSignature() uint32 { return uint32(newSerial()) | 1 }
 
-// newSerial is a volume serial number.
+// newSerial returns a random volume serial number.
 func newSerial() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead

@@ -2,21 +2,21 @@
 
 package emulated
 
-// One lock guards all of a node: node.json, disks, volumes, open files, services. Whoever comes from outside takes it,
-// once, by call or control; everything inside relies on it. There is one exception: content.fileBytes lets go of it
-// while it looks at the files of a volume, which may take long.
+// One lock guards all of a node: node.json, disks, volumes, open files, services. Every entry from outside takes it once,
+// by call or control; everything inside relies on it. There is one exception: content.fileBytes releases it while it
+// looks at the files of a volume, which may take long.
 //
-// A node that works on one thing at a time is easier to keep right than one that is fast, and its calls are short.
+// A node that does one thing at a time is easier to keep correct than a fast one, and its calls are short.
 
-// call runs a call of the kernel, whose function and object its error names.
+// call runs a kernel call. Its error names the function and the object.
 func (n *Node) call(function, object string, run func() error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return failed(function, object, run())
 }
 
-// control runs a change from outside of the node, by its hardware, its network or an administrator. What was open on
-// something that is gone then is dead.
+// control runs a change from outside of the node: by its hardware, its network or an administrator. Afterwards handles on
+// objects that are gone are invalid.
 func (n *Node) control(change func() error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -17,13 +17,13 @@ import (
 
 // entry is one name in a directory of a volume.
 type entry struct {
-	name string // as it is on the host
+	name string // on the host
 	info os.FileInfo
 	tag  uint32 // of a reparse point, or 0
-	data []byte // the REPARSE_DATA_BUFFER, of one that the node made
+	data []byte // the REPARSE_DATA_BUFFER, if the node made it
 }
 
-// Tags of what the host can hold and Windows can show, but not follow or read.
+// Tags of files of the host that Windows can show, but not follow or read.
 // https://learn.microsoft.com/openspecs/windows_protocols/ms-fscc/c8e77b37-3909-4fe6-a4ea-2b9d423b1ee4
 const (
 	tagSocket = 0x80000023 // IO_REPARSE_TAG_AF_UNIX
@@ -33,8 +33,8 @@ const (
 
 func (e entry) isDir() bool { return e.info.IsDir() }
 
-// attributes are the FILE_ATTRIBUTE_ bits. A link or mount point of ours is a directory; a symbolic link of the host
-// is a file with a tag that Win32 does not follow.
+// attributes returns the FILE_ATTRIBUTE_ bits. A link or mount point of the node is a directory; a symbolic link of the
+// host is a file with a tag that Win32 does not follow.
 func (e entry) attributes() (bits uint32) {
 	if e.isDir() {
 		bits |= win32.FILE_ATTRIBUTE_DIRECTORY
@@ -50,12 +50,12 @@ func (e entry) attributes() (bits uint32) {
 	return bits
 }
 
-// hostIgnoresCase tells that the host finds a file by names other than the stored one: in another case, and on Windows by
-// a short one, which the node's Windows has none of. Only a listing has the stored names there.
+// hostIgnoresCase means that the host finds a file by names other than the stored one: in another case, and on Windows by
+// a short name, which files of the node do not have. There, only a listing has the stored names.
 const hostIgnoresCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
-// lookup finds a name in a directory: the exact one first, else, of those that differ in case, the first by the
-// order of their bytes. A name that is not there is fs.ErrNotExist. The entry has the name that is stored.
+// lookup finds a name in a directory: the exact one, or else, of those that differ in case, the first in byte order. A
+// missing name is fs.ErrNotExist. The entry has the stored name.
 func lookup(dir *os.Root, name string) (entry, error) {
 	if isReserved(name) {
 		return entry{}, fs.ErrNotExist
@@ -86,7 +86,7 @@ func lookup(dir *os.Root, name string) (entry, error) {
 	return entry{}, fs.ErrNotExist
 }
 
-// readNames lists a directory of the host, reserved names left out, by the order of their bytes.
+// readNames returns the names in a directory of the host, without reserved ones, in byte order.
 func readNames(dir *os.Root) ([]string, error) {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -107,7 +107,7 @@ func readNames(dir *os.Root) ([]string, error) {
 	return names, nil
 }
 
-// inspect finds out what a name is.
+// inspect returns the entry of a name.
 func inspect(dir *os.Root, name string, info os.FileInfo) (entry, error) {
 	e := entry{name: name, info: info}
 	switch mode := info.Mode(); {
@@ -141,8 +141,7 @@ func inspect(dir *os.Root, name string, info os.FileInfo) (entry, error) {
 	return e, nil
 }
 
-// openDir opens a directory that was looked up. What is open is the directory that was there: a link that takes its
-// place meanwhile is noticed.
+// openDir opens a directory that was looked up. It fails if a link has taken the directory's place meanwhile.
 func openDir(parent *os.Root, e entry) (*os.Root, error) {
 	dir, err := parent.OpenRoot(e.name)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// A driver takes a disk from blank to gone, over a restart of the agent.
+// A driver's work with a disk, from blank to detached, across a restart of the agent.
 func TestDiskFromBlankToGone(t *testing.T) {
 	dir := t.TempDir()
 	n := openNode(t, dir, Options{})

@@ -17,7 +17,7 @@ type mbrPartition struct {
 	first, sectors uint32
 }
 
-// mbr is a master boot record that is not a GPT's protective one. Extended partitions are entries like others.
+// mbr is a master boot record other than a GPT's protective one. Extended partitions are entries like others.
 type mbr struct {
 	signature  uint32
 	partitions []mbrPartition
@@ -29,8 +29,8 @@ const (
 	mbrProtective  = 0xEE
 )
 
-// parseMBR reads a first sector; ok is false without the boot signature. Entries that reach beyond the disk, or
-// overlap, are what boot code looks like when it is taken for a table: they are left out.
+// parseMBR parses a first sector; ok is false without the boot signature. Entries that overlap or reach beyond the disk
+// are left out: boot code that is taken for a table looks like that.
 func parseMBR(s []byte, diskSectors uint64) (m mbr, protective, ok bool) {
 	if len(s) < 512 || s[510] != 0x55 || s[511] != 0xAA {
 		return mbr{}, false, false
@@ -53,7 +53,7 @@ func (p mbrPartition) overlaps(q mbrPartition) bool {
 	return uint64(p.first) < uint64(q.first)+uint64(q.sectors) && uint64(q.first) < uint64(p.first)+uint64(p.sectors)
 }
 
-// encode puts the record into a sector, whose boot code stays.
+// encode puts the record into a sector and keeps its boot code.
 func (m mbr) encode(sector []byte) []byte {
 	le := binary.LittleEndian
 	s := slices.Clone(sector)
@@ -64,7 +64,7 @@ func (m mbr) encode(sector []byte) []byte {
 		if p.boot {
 			e[0] = 0x80
 		}
-		copy(e[1:4], []byte{0xFE, 0xFF, 0xFF}) // cylinder, head and sector are out of use
+		copy(e[1:4], []byte{0xFE, 0xFF, 0xFF}) // cylinder, head and sector are unused
 		e[4] = p.kind
 		copy(e[5:8], []byte{0xFE, 0xFF, 0xFF})
 		le.PutUint32(e[8:], p.first)
@@ -74,8 +74,8 @@ func (m mbr) encode(sector []byte) []byte {
 	return s
 }
 
-// mbrVolume derives the GUID of the volume on an MBR partition, which has none of its own, from what makes the
-// partition unique: the disk's signature and the offset in bytes. It is a version 5 UUID (RFC 9562, section 5.5).
+// mbrVolume returns the GUID of the volume on an MBR partition. The partition has none of its own, so it is derived from
+// the disk's signature and the offset in bytes, as a version 5 UUID (RFC 9562, section 5.5).
 func mbrVolume(signature uint32, offset int64) guid.GUID {
 	name := binary.LittleEndian.AppendUint32(nil, signature)
 	name = binary.LittleEndian.AppendUint64(name, uint64(offset))
@@ -85,7 +85,7 @@ func mbrVolume(signature uint32, offset int64) guid.GUID {
 	return id
 }
 
-// hasMBRVolume reports whether Windows makes a volume of a partition of that type.
+// hasMBRVolume reports whether a partition of that type gets a volume on Windows.
 func hasMBRVolume(kind uint8) bool {
 	switch kind {
 	case 0x01, 0x04, 0x06, 0x07, 0x0B, 0x0C, 0x0E:

@@ -41,8 +41,8 @@ func (n *Node) VolumePathNames(volumeName string) (names []string, err error) {
 	return names, err
 }
 
-// pathNames are the mount manager's names of a volume, each with a separator at the end. That of a mount point is one of
-// the volume that it lies on, and its path there. Visited ends the search where volumes are mounted in a circle.
+// pathNames returns the mount manager's names of a volume, each with a separator at the end. The name of a mount point is
+// a name of the volume that it lies on plus its path there. Visited ends the search where volumes are mounted in a circle.
 func (s *state) pathNames(id guid.GUID, visited []guid.GUID) []string {
 	if slices.Contains(visited, id) {
 		return nil
@@ -74,7 +74,7 @@ func mountPoint(path string) (ntPath, error) {
 }
 
 // VolumeNameForMountPoint implements kernel.Volumes. A link that is not a mount point of a volume is
-// ERROR_INVALID_PARAMETER, a volume that is not there any more ERROR_FILE_NOT_FOUND.
+// ERROR_INVALID_PARAMETER, a volume that is gone ERROR_FILE_NOT_FOUND.
 func (n *Node) VolumeNameForMountPoint(path string) (name string, err error) {
 	err = n.call("GetVolumeNameForVolumeMountPointW", path, func() (err error) {
 		name, err = n.volumeNameFor(path)
@@ -110,7 +110,7 @@ func (n *Node) volumeNameFor(path string) (string, error) {
 	return volumeName(id), nil
 }
 
-// openMountPoint opens a directory or reparse point, not what that leads to.
+// openMountPoint opens a directory or reparse point, but not the reparse point's target.
 func (n *Node) openMountPoint(p ntPath, path string, access uint32) (*fileHandle, error) {
 	at, err := n.resolve(p, false)
 	if err != nil {
@@ -122,7 +122,7 @@ func (n *Node) openMountPoint(p ntPath, path string, access uint32) (*fileHandle
 	})
 }
 
-// mountedVolume reads which volume is mounted at an open directory.
+// mountedVolume returns the volume that is mounted at an open directory.
 func (h *fileHandle) mountedVolume() (guid.GUID, error) {
 	e, err := h.entry()
 	if err != nil {
@@ -142,8 +142,8 @@ func (h *fileHandle) mountedVolume() (guid.GUID, error) {
 	return p.volume, nil
 }
 
-// SetVolumeMountPoint implements kernel.Volumes. A volume name of the wrong form is ERROR_INVALID_PARAMETER, one that
-// no volume has ERROR_FILE_NOT_FOUND; a drive letter that is taken is ERROR_DIR_NOT_EMPTY.
+// SetVolumeMountPoint implements kernel.Volumes. A malformed volume name is ERROR_INVALID_PARAMETER, an unknown one
+// ERROR_FILE_NOT_FOUND; a drive letter that is taken is ERROR_DIR_NOT_EMPTY.
 func (n *Node) SetVolumeMountPoint(path, volumeName string) error {
 	return n.call("SetVolumeMountPointW", path, func() error { return n.setMountPoint(path, volumeName) })
 }
@@ -185,7 +185,7 @@ func (n *Node) setMountPoint(path, name string) error {
 	if e.tag != 0 || !empty {
 		return win32.ERROR_DIR_NOT_EMPTY
 	}
-	// The record comes first: one without a mount point is dropped at the next start, a mount point without a
+	// The record comes first: a record without a mount point is dropped at the next start, but a mount point without a
 	// record would never be found.
 	record := mountState{Volume: id, Host: h.content.id, Path: windowsNames(h.names)}
 	if err := n.update(func(s *state) { s.dropMount(record); s.Mounts = append(s.Mounts, record) }); err != nil {
@@ -202,7 +202,7 @@ func (n *Node) setMountPoint(path, name string) error {
 	return nil
 }
 
-// dropMount removes the record of the place, whatever volume it is of.
+// dropMount removes the record of the place, whatever its volume.
 func (s *state) dropMount(at mountState) {
 	s.Mounts = slices.DeleteFunc(s.Mounts, at.samePlace)
 }
@@ -225,8 +225,8 @@ func (n *Node) setLetter(p ntPath, id guid.GUID) error {
 	return n.update(func(s *state) { s.Letters = append(s.Letters, letterState{Letter: letter, Volume: id}) })
 }
 
-// DeleteVolumeMountPoint implements kernel.Volumes. When the volume is not there any more it fails with
-// ERROR_FILE_NOT_FOUND, which for Windows is not confirmed: FSCTL_DELETE_REPARSE_POINT works then.
+// DeleteVolumeMountPoint implements kernel.Volumes. If the volume is gone it fails with ERROR_FILE_NOT_FOUND, which is not
+// confirmed for Windows; FSCTL_DELETE_REPARSE_POINT works then.
 func (n *Node) DeleteVolumeMountPoint(path string) error {
 	return n.call("DeleteVolumeMountPointW", path, func() error { return n.deleteMountPoint(path) })
 }
@@ -263,8 +263,8 @@ func (n *Node) deleteMountPoint(path string) error {
 	return h.forgetMount(entry{tag: win32.IO_REPARSE_TAG_MOUNT_POINT})
 }
 
-// forgetMount drops the mount manager's record, if any, of what was a mount point at the handle's path. Whether
-// Windows does so when a mount point goes in another way than by DeleteVolumeMountPointW is not confirmed.
+// forgetMount drops the mount manager's record, if any, of a former mount point at the handle's path. Whether Windows does
+// so when a mount point is removed otherwise than by DeleteVolumeMountPointW is not confirmed.
 func (h *fileHandle) forgetMount(was entry) error {
 	record := mountState{Host: h.content.id, Path: windowsNames(h.names)}
 	if was.tag != win32.IO_REPARSE_TAG_MOUNT_POINT || !h.content.node.state.hasMount(record) {
@@ -288,8 +288,8 @@ func (n *Node) deleteLetter(p ntPath) error {
 	})
 }
 
-// repairMounts drops the records whose directory is no mount point of the volume: what Windows' mount manager does
-// when it starts, and what makes the two agree after a death between them. Records on volumes that are not there now
+// repairMounts drops records whose directory is not a mount point of the volume, as Windows' mount manager does when it
+// starts. It makes records and directories agree after a death between their changes. Records on volumes that are absent
 // stay.
 func (n *Node) repairMounts() error {
 	var stale []mountState

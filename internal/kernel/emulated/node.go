@@ -23,15 +23,15 @@ type Node struct {
 	mu       sync.Mutex // taken by call and control
 	state    state      // as in node.json; changed by update
 	disks    map[uint32]*disk
-	contents map[string]*content // by the directory that the files are in
-	boot     int                 // counts reboots; a device handle of an earlier boot is dead
+	contents map[string]*content // by the directory of the files
+	boot     int                 // counts reboots; device handles of earlier boots are invalid
 	steps    map[string]int      // queries that found a service pending, by its folded name
 	arriving map[uint64]int      // queries until the disks of an iSCSI session have their numbers
 }
 
 var _ kernel.Kernel = (*Node)(nil)
 
-// Close lets go of the state directory. Open handles are dead afterwards.
+// Close releases the state directory. Open handles are invalid afterwards.
 func (n *Node) Close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -45,7 +45,7 @@ func (n *Node) Close() error {
 	return errors.Join(append(errs, n.lock.Close())...)
 }
 
-// update changes the state and node.json together: on failure both stay.
+// update changes the state and node.json together: if it fails, both stay.
 func (n *Node) update(change func(*state)) error {
 	next := n.state.clone()
 	change(&next)
@@ -56,7 +56,7 @@ func (n *Node) update(change func(*state)) error {
 	return nil
 }
 
-// diskList is the attached disks by number.
+// diskList returns the attached disks by number.
 func (n *Node) diskList() []*disk {
 	list := make([]*disk, 0, len(n.disks))
 	for _, d := range n.disks {
@@ -66,7 +66,7 @@ func (n *Node) diskList() []*disk {
 	return list
 }
 
-// volumeList is every volume that exists now, by disk and partition.
+// volumeList returns all current volumes, by disk and partition.
 func (n *Node) volumeList() []*volume {
 	var list []*volume
 	for _, d := range n.diskList() {
@@ -75,7 +75,7 @@ func (n *Node) volumeList() []*volume {
 	return list
 }
 
-// volume finds the volume that has the GUID now.
+// volume returns the current volume with the GUID.
 func (n *Node) volume(id guid.GUID) (*volume, bool) {
 	for _, d := range n.disks {
 		if v, ok := d.volume(id); ok {
@@ -85,7 +85,7 @@ func (n *Node) volume(id guid.GUID) (*volume, bool) {
 	return nil, false
 }
 
-// volumeWith is volume for a caller who named it: ERROR_FILE_NOT_FOUND.
+// volumeWith is like volume, but fails with ERROR_FILE_NOT_FOUND.
 func (n *Node) volumeWith(id guid.GUID) (*volume, error) {
 	if v, ok := n.volume(id); ok {
 		return v, nil
@@ -93,8 +93,7 @@ func (n *Node) volumeWith(id guid.GUID) (*volume, error) {
 	return nil, win32.ERROR_FILE_NOT_FOUND
 }
 
-// retireGone ends what was open on volumes that are no longer there, or no longer what they were, and on shares that
-// are out of reach.
+// retireGone retires the contents of volumes that are gone or have changed, and of shares that are out of reach.
 func (n *Node) retireGone() {
 	n.retire(errShareGone, func(c *content) bool {
 		return c.isShare() && n.state.SMB.reach(c.share.server, c.share.share) != nil
@@ -105,7 +104,7 @@ func (n *Node) retireGone() {
 	})
 }
 
-// retire ends the use of some contents.
+// retire retires the contents that a function selects.
 func (n *Node) retire(why error, which func(*content) bool) {
 	for path, c := range n.contents {
 		if which(c) {

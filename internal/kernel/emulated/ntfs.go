@@ -7,24 +7,24 @@ import (
 	"encoding/binary"
 )
 
-// bootSector is what the node knows of a file system: what its boot sector tells.
+// bootSector is all that the node knows about a file system, from its boot sector.
 type bootSector struct {
 	fileSystem     string // "NTFS", "ReFS", "FAT32", "exFAT"
 	bytesPerSector uint32
 	clusterBytes   uint32
-	sectors        uint64 // size of the file system, without NTFS's backup boot sector
+	sectors        uint64 // size of the file system, without the backup boot sector of NTFS
 	mftCluster     uint64 // NTFS only
 	serial         uint64
 }
 
-// clusterSize is what Windows takes by default for NTFS volumes of up to 16 TiB, the largest disk here.
+// clusterSize is Windows' default for NTFS volumes of up to 16 TiB, the largest disk here.
 const clusterSize = 4096
 
 // minVolumeBytes is the smallest volume that is formatted.
 const minVolumeBytes = 1 << 20
 
-// newNTFS returns the boot sector of an NTFS for a partition of so many sectors. The last one is the backup boot
-// sector's and not part of the file system.
+// newNTFS returns the boot sector of an NTFS in a partition of the given number of sectors. The last one holds the backup
+// boot sector and is not part of the file system.
 func newNTFS(sectorSize uint32, partitionSectors, serial uint64) bootSector {
 	b := bootSector{
 		fileSystem: "NTFS", bytesPerSector: sectorSize, clusterBytes: clusterSize,
@@ -38,7 +38,7 @@ func (b bootSector) clusters() uint64 {
 	return b.sectors / uint64(b.clusterBytes/b.bytesPerSector)
 }
 
-// encode gives the sector as NTFS lays it out. Hidden is the number of sectors ahead of the partition.
+// encode returns the sector as NTFS lays it out. Hidden is the number of sectors before the partition.
 // https://learn.microsoft.com/previous-versions/windows/it-pro/windows-server-2003/cc781134(v=ws.10)
 func (b bootSector) encode(hidden uint64) []byte {
 	le := binary.LittleEndian
@@ -62,13 +62,13 @@ func (b bootSector) encode(hidden uint64) []byte {
 	}
 	s[68] = 1 // cluster of an index block
 	le.PutUint64(s[72:], b.serial)
-	copy(s[84:], []byte{0xFA, 0xF4, 0xEB, 0xFD}) // cli, hlt, and stay: nothing boots from here
+	copy(s[84:], []byte{0xFA, 0xF4, 0xEB, 0xFD}) // cli, hlt and a jump back: nothing boots from here
 	s[510], s[511] = 0x55, 0xAA
 	return s
 }
 
-// parseBootSector recognises the file systems that Windows would mount by the first sector of a partition that has
-// so many sectors of the given size. Everything else, ext4 and LUKS among it, is raw: ok is false.
+// parseBootSector recognises, by the first sector of a partition with the given number of sectors of a size, the file
+// systems that Windows would mount. Everything else, such as ext4 and LUKS, is raw: ok is false.
 func parseBootSector(s []byte, sectorSize uint32, partitionSectors uint64) (b bootSector, ok bool) {
 	if len(s) < 512 || (sectorSize != 512 && sectorSize != 4096) {
 		return bootSector{}, false
@@ -81,10 +81,10 @@ func parseBootSector(s []byte, sectorSize uint32, partitionSectors uint64) (b bo
 		b.fileSystem = "NTFS"
 		b.sectors, b.mftCluster, b.serial = le.Uint64(s[40:]), le.Uint64(s[48:]), le.Uint64(s[72:])
 		perCluster := uint32(s[13])
-		if perCluster > 128 { // the power of two, negative
+		if perCluster > 128 { // a negative power of two
 			perCluster = 1 << min(256-perCluster, 12)
 		}
-		if perCluster > 0 { // of a damaged one, what most have: nobody divides by it then
+		if perCluster > 0 { // keep the default for a damaged one, so that nothing divides by zero
 			b.clusterBytes = perCluster * sectorSize
 		}
 		valid := uint32(le.Uint16(s[11:])) == sectorSize && perCluster > 0 && perCluster&(perCluster-1) == 0 &&
@@ -103,12 +103,12 @@ func parseBootSector(s []byte, sectorSize uint32, partitionSectors uint64) (b bo
 	return bootSector{}, false
 }
 
-// metadataBytes is the space that an empty file system takes. It follows from the place of the MFT, which stays when
-// the volume is extended, so that what is used does not change then.
+// metadataBytes returns the space that an empty file system takes. It is computed from the place of the MFT, which stays
+// when the volume is extended, so that the used space stays the same.
 func (b bootSector) metadataBytes() uint64 {
 	if b.fileSystem != "NTFS" {
 		return 0
 	}
-	whole := b.mftCluster * 3 * uint64(b.clusterBytes) // the volume as it was formatted, if small
+	whole := b.mftCluster * 3 * uint64(b.clusterBytes) // the volume's size when it was formatted, if small
 	return min(16<<20, whole/8) / uint64(b.clusterBytes) * uint64(b.clusterBytes)
 }

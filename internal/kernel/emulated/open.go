@@ -11,22 +11,21 @@ import (
 
 // Options are how a node is opened.
 type Options struct {
-	// Scenario is what a new node is made of; nil is DefaultScenario. A node that exists stays what it is.
+	// Scenario describes a new node; nil is DefaultScenario. An existing node stays as it is.
 	Scenario *Scenario
 
-	// Switches replace those of the scenario. They, too, are for a new node only.
+	// Switches replace those of the scenario. They, too, apply only to a new node.
 	Switches *Switches
 
-	// NoSync leaves it to the host when changes reach its disk. The node still survives the death of its process at
-	// any point, but not that of the host. For tests, where it saves most of the time.
+	// NoSync lets the host decide when changes reach its disk. The node still survives the death of its process at any
+	// point, but not that of the host. It is for tests, where it saves most of the time.
 	NoSync bool
 
-	// before is called ahead of each change of the state directory, for tests.
+	// before is called before each change of the state directory, for tests.
 	before func(change string) error
 }
 
-// Exists reports whether a state directory holds a node, so that Open would not make one. It is true as well when the
-// node is damaged.
+// Exists reports whether a state directory holds a node, even a damaged one, so that Open would not make a new one.
 func Exists(stateDir string) bool {
 	_, err := os.Lstat(filepath.Join(stateDir, creatingFile))
 	return errors.Is(err, os.ErrNotExist) && holdsNode(stateDir)
@@ -41,8 +40,8 @@ func holdsNode(dir string) bool {
 	return false
 }
 
-// Open starts the node of a state directory: one that exists, or, in an empty or missing directory, a new one. It
-// finishes what a death of the process interrupted. Errors: *InUseError, *DamagedStateError, or of the host.
+// Open starts the node of a state directory, or makes a new one in an empty or missing directory. It finishes changes
+// that a death of the process interrupted. Errors: *InUseError, *DamagedStateError, or those of the host.
 func Open(stateDir string, o Options) (*Node, error) {
 	dir, err := filepath.Abs(stateDir)
 	if err != nil {
@@ -87,7 +86,7 @@ func (n *Node) start(o Options) error {
 	return n.repairMounts()
 }
 
-// createNew makes a new node, unless the directory has parts of one whose node.json is lost.
+// createNew makes a new node, unless the directory has parts of a node whose node.json is lost.
 func (h *host) createNew(dir string, o Options) (state, error) {
 	if Exists(dir) {
 		return state{}, &DamagedStateError{filepath.Join(dir, stateFile), "it is missing, while disks and volumes are there",
@@ -103,8 +102,8 @@ func (h *host) createNew(dir string, o Options) (state, error) {
 	return h.create(dir, s)
 }
 
-// tidy removes what no one refers to: files that did not get their names, volume contents that were being deleted.
-// An image that belongs to no disk is kept among the detached ones.
+// tidy removes leftovers: temporary files that were not renamed, and volume contents that were being deleted. An image
+// that belongs to no disk is moved to the detached ones.
 func (h *host) tidy(dir string, s state) error {
 	for _, name := range []string{creatingFile, creatingFile + ".new", stateFile + ".new"} {
 		if err := removeIfThere(filepath.Join(dir, name)); err != nil {

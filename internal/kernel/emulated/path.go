@@ -12,8 +12,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// ntPath is an absolute path as the kernel takes it: where it starts, and the names below. It accepts what Windows
-// accepts; what a caller should be allowed to name is not decided here.
+// ntPath is an absolute path as the kernel takes it: its start, and the names below. It accepts what Windows accepts;
+// which paths callers may name is not decided here.
 type ntPath struct {
 	letter byte      // upper-case drive letter, or 0
 	volume guid.GUID // without a letter
@@ -27,7 +27,7 @@ const (
 	ntPrefix       = `\??\`
 )
 
-// parseVerbatim reads a \\?\ path, of which nothing is normalised. Anything else is ERROR_INVALID_NAME.
+// parseVerbatim parses a \\?\ path, which is not normalised. Anything else is ERROR_INVALID_NAME.
 func parseVerbatim(path string) (ntPath, error) {
 	rest, ok := strings.CutPrefix(path, verbatimPrefix)
 	if !ok {
@@ -36,7 +36,7 @@ func parseVerbatim(path string) (ntPath, error) {
 	return parseObject(rest)
 }
 
-// parseSubstitute reads the absolute substitute name of a link: \??\C:\dir, \??\Volume{GUID}\, \??\UNC\server\share.
+// parseSubstitute parses the absolute substitute name of a link: \??\C:\dir, \??\Volume{GUID}\, \??\UNC\server\share.
 func parseSubstitute(name string) (ntPath, error) {
 	rest, ok := strings.CutPrefix(name, ntPrefix)
 	if !ok {
@@ -45,7 +45,7 @@ func parseSubstitute(name string) (ntPath, error) {
 	return parseObject(rest)
 }
 
-// parseObject reads what follows \??\: the name of a device, and names below it.
+// parseObject parses the part after \??\: the name of a device, and names below it.
 func parseObject(path string) (ntPath, error) {
 	device, rest, rooted := strings.Cut(path, `\`)
 	var p ntPath
@@ -77,8 +77,8 @@ func parseObject(path string) (ntPath, error) {
 	return p, nil
 }
 
-// parseWin32 reads a path as Win32 functions take it: verbatim, or normalised: / is \, empty names and . go, ..
-// takes the name before it away, blanks and dots at the end of a name go, and a path without a drive is on C.
+// parseWin32 parses a path as Win32 functions take it: verbatim, or normalised: / becomes \, empty names and . are dropped,
+// .. removes the name before it, blanks and dots at the end of a name are dropped, and a path without a drive is on C.
 func parseWin32(path string) (ntPath, error) {
 	if strings.HasPrefix(path, verbatimPrefix) {
 		return parseVerbatim(path)
@@ -110,7 +110,7 @@ func parseWin32(path string) (ntPath, error) {
 	return parseObject(drive + `\` + strings.Join(names, `\`) + end)
 }
 
-// parseVolumeName reads \\?\Volume{GUID}\ in any case.
+// parseVolumeName parses \\?\Volume{GUID}\ in any case.
 func parseVolumeName(name string) (guid.GUID, bool) {
 	const prefix, suffix = `\\?\volume{`, `}\`
 	if len(name) != len(prefix)+36+len(suffix) || !strings.EqualFold(name[:len(prefix)], prefix) || !strings.HasSuffix(name, suffix) {
@@ -125,7 +125,7 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 // maxNameUnits is how many UTF-16 units a file name may have on NTFS.
 const maxNameUnits = 255
 
-// isFileName reports whether NTFS takes the name for a file: streams and wildcards are not names.
+// isFileName reports whether NTFS accepts a file name: streams and wildcards are not names.
 func isFileName(name string) bool {
 	if name == "" || name == "." || name == ".." {
 		return false
@@ -142,7 +142,7 @@ func isFileName(name string) bool {
 	return units <= maxNameUnits
 }
 
-// sameName compares as NTFS does: unit by unit in upper case.
+// sameName compares names like NTFS: unit by unit in upper case.
 func sameName(a, b string) bool {
 	if a == b {
 		return true
@@ -158,7 +158,7 @@ func sameName(a, b string) bool {
 	return a == b
 }
 
-// upper is the upper-case form of one UTF-16 unit; characters that need two have none on NTFS.
+// upper returns the upper-case form of one UTF-16 unit. On NTFS, characters of two units have none.
 func upper(r rune) rune {
 	if up := unicode.ToUpper(r); r <= 0xFFFF && up <= 0xFFFF {
 		return up
@@ -166,8 +166,8 @@ func upper(r rune) rune {
 	return r
 }
 
-// reservedPrefix starts the names by which the node keeps what a plain directory cannot hold. They cannot be seen,
-// opened or made by name.
+// reservedPrefix begins the names of files with data that a plain directory cannot hold. Such names cannot be seen, opened
+// or created through the kernel.
 const reservedPrefix = ".csi-proxy-reparse"
 
 func isReserved(name string) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// An open file stays what it is when the host moves it and puts a link in its place.
+// A handle stays on its directory when somebody on the host moves it and puts a link in its place.
 func TestDirectoryHandleIsNotRedirected(t *testing.T) {
 	n := newNode(t, nil)
 	mkdir(t, n, `C:\d\in`)

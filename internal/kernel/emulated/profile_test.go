@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// lookup is how a driver finds the disk of a volume.
+// lookup finds the disk of a volume as a driver does.
 type lookup func(t *testing.T, n *testnode.Node) (disks []uint32, err error)
 
 func diskIDs(t *testing.T, n *testnode.Node) (map[uint32]*diskapi.DiskIDs, error) {
@@ -26,7 +26,7 @@ func diskIDs(t *testing.T, n *testnode.Node) (map[uint32]*diskapi.DiskIDs, error
 	return r.GetDiskIDs(), err
 }
 
-// byIDs returns the disks whose identifiers match: a driver takes the first in random order, so there must be only one.
+// byIDs finds the disks whose identifiers fit. A driver takes the first one in random order, so there must be only one.
 func byIDs(fits func(*diskapi.DiskIDs) bool) lookup {
 	return func(t *testing.T, n *testnode.Node) (found []uint32, err error) {
 		t.Helper()
@@ -40,7 +40,7 @@ func byIDs(fits func(*diskapi.DiskIDs) bool) lookup {
 	}
 }
 
-// azureDisk looks for the LUN, on whatever adapter.
+// azureDisk looks for the LUN, on any adapter.
 func azureDisk(lun int) lookup {
 	return func(t *testing.T, n *testnode.Node) (found []uint32, err error) {
 		t.Helper()
@@ -63,7 +63,7 @@ func ebs(volumeID string) lookup {
 	})
 }
 
-// gcpNVMe looks for the namespace identifier from the machine's metadata.
+// gcpNVMe looks for the namespace identifier in the machine's metadata.
 func gcpNVMe(namespace uint64) lookup {
 	return byIDs(func(id *diskapi.DiskIDs) bool {
 		eui := strings.TrimPrefix(id.GetPage83(), "eui.")
@@ -91,7 +91,7 @@ func vsphere(diskID string) lookup {
 	return byIDs(func(id *diskapi.DiskIDs) bool { return id.GetPage83() == diskID })
 }
 
-// vsphereUUID makes the machine's UUID of the serial number as the vSphere driver does.
+// vsphereUUID derives the machine's UUID from the serial number as the vSphere driver does.
 func vsphereUUID(serial string) (string, error) {
 	hex, ok := strings.CutPrefix(serial, "VMware-")
 	hex = strings.NewReplacer(" ", "", "-", "").Replace(hex)
@@ -169,7 +169,7 @@ func TestVSphereMachineHasUUID(t *testing.T) {
 	}
 }
 
-// startScenario runs an agent on the node of a profile, or of a scenario file.
+// startScenario runs an agent on the node of a profile or scenario file.
 func startScenario(t *testing.T, name string) *testnode.Node {
 	t.Helper()
 	s, err := emulated.LoadScenario(name)

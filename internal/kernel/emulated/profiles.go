@@ -11,7 +11,7 @@ import (
 //go:embed profiles/*.yaml
 var profileFiles embed.FS // never changes
 
-// Profiles are the names of the scenarios that come with the program, sorted: nodes with disks as clouds present them.
+// Profiles returns the sorted names of the built-in scenarios: nodes with disks as clouds present them.
 func Profiles() []string {
 	entries, _ := profileFiles.ReadDir("profiles") // it is in the program
 	var names []string

@@ -8,14 +8,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// A reparse point is a directory with nothing in it but the file reservedPrefix, which holds the
-// REPARSE_DATA_BUFFER. Two more names are short-lived and mean nothing when they are left over.
+// A reparse point is a directory that contains only the file reservedPrefix, which holds the REPARSE_DATA_BUFFER. Two more
+// names are short-lived and mean nothing when they are left over.
 const (
 	reparseNew  = reservedPrefix + "-new"  // the file before it gets its name
-	reparseGone = reservedPrefix + "-gone" // starts the name of a reparse point that is being deleted
+	reparseGone = reservedPrefix + "-gone" // begins the name of a reparse point that is being deleted
 )
 
-// reparse is the reparse data of an entry that has a tag. Those that the node did not make have none.
+// reparse returns the reparse data of an entry that has a tag. Entries that the node did not make have none.
 func (e entry) reparse() (win32.ReparsePoint, error) {
 	if e.data == nil {
 		return win32.ReparsePoint{Tag: e.tag}, nil
@@ -27,7 +27,7 @@ func (e entry) reparse() (win32.ReparsePoint, error) {
 	return r, nil
 }
 
-// setReparse makes an empty directory, or one that has the same tag already, a reparse point.
+// setReparse turns an empty directory, or one that already has the same tag, into a reparse point.
 func (h *host) setReparse(dir *os.Root, r win32.ReparsePoint, had uint32) error {
 	if had != 0 && had != r.Tag {
 		return win32.ERROR_REPARSE_TAG_MISMATCH
@@ -46,11 +46,11 @@ func (h *host) setReparse(dir *os.Root, r win32.ReparsePoint, had uint32) error 
 	return h.writeFileIn(dir, reservedPrefix, reparseNew, data)
 }
 
-// clearReparse makes a reparse point the empty directory that it was.
+// clearReparse turns a reparse point back into an empty directory.
 func (h *host) clearReparse(dir *os.Root) error { return h.removeIn(dir, reservedPrefix) }
 
-// deleteEntry removes a name: a file, an empty directory, or a reparse point as itself. Its name is free at once and
-// whatever happens: a reparse point never becomes a plain directory on the way.
+// deleteEntry removes a file, an empty directory, or a reparse point itself. The name is free at once. Whatever happens,
+// a reparse point never becomes a plain directory on the way.
 func (h *host) deleteEntry(dir *os.Root, e entry) error {
 	if !e.isDir() {
 		return h.removeIn(dir, e.name)
@@ -58,7 +58,7 @@ func (h *host) deleteEntry(dir *os.Root, e entry) error {
 	if e.tag == 0 {
 		return h.deleteDir(dir, e)
 	}
-	// What somebody on the host may have put beside the reserved file is nothing that Windows knows of.
+	// Windows does not know files that somebody on the host may have put beside the reserved file.
 	gone := reparseGone + newImageName()
 	if err := h.renameIn(dir, e.name, gone); err != nil {
 		return err
@@ -88,8 +88,8 @@ func (h *host) deleteDir(dir *os.Root, e entry) error {
 	return h.removeIn(dir, e.name)
 }
 
-// purge removes what deletions and reparse points left over in a directory when the process died. It is never called
-// on a reparse point.
+// purge removes what interrupted deletions and reparse points left over in a directory. It is never called on a reparse
+// point.
 func purge(dir *os.Root) error {
 	f, err := dir.Open(".")
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 // https://learn.microsoft.com/windows/win32/fileio/reparse-points
 const maxReparse = 63
 
-// place is where a path leads: a directory of a volume, and a name in it. The directory is open and belongs to
-// whoever has the place.
+// place is the end of a path: a directory of a volume, and a name in it. The directory is open; the holder of the place
+// closes it.
 type place struct {
 	content *content
 	dir     *os.Root // nil for the root directory itself
-	above   []string // names from the root to dir, as they are on the host
-	name    string   // as Windows sees it; "" for the root directory
+	above   []string // host names from the root to dir
+	name    string   // as on Windows; "" for the root directory
 	entry   *entry   // nil while the name is missing
 }
 
@@ -33,7 +33,7 @@ func (p *place) close() {
 	}
 }
 
-// names are those from the root of the volume to the place.
+// names returns the names from the root of the volume to the place.
 func (p *place) names() []string {
 	if p.dir == nil {
 		return nil
@@ -44,13 +44,13 @@ func (p *place) names() []string {
 	return append(slices.Clone(p.above), hostName(p.name))
 }
 
-// hostPath is where on the host the place is.
+// hostPath returns the path of the place on the host.
 func (p *place) hostPath() string {
 	return filepath.Join(append([]string{p.content.path}, p.names()...)...)
 }
 
-// resolve walks a path. Links and mount points on the way are followed; the last one too, if follow is set. A
-// missing last name is no error, a missing one before it is ERROR_PATH_NOT_FOUND.
+// resolve walks a path. Links and mount points on the way are followed; if follow is set, even the last name. A missing
+// last name is not an error; a missing name before it is ERROR_PATH_NOT_FOUND.
 func (n *Node) resolve(p ntPath, follow bool) (*place, error) {
 	for followed := 0; ; followed++ {
 		if followed > maxReparse {
@@ -64,8 +64,8 @@ func (n *Node) resolve(p ntPath, follow bool) (*place, error) {
 	}
 }
 
-// walk goes along a path up to its end, or to the first link that must be followed: then next is the path to go on
-// with, from the start.
+// walk goes along a path up to its end, or to the first link that must be followed: then next is the path to walk
+// instead.
 func (n *Node) walk(p ntPath, follow bool) (at *place, next *ntPath, err error) {
 	c, p, err := n.fileSystemOf(p)
 	if err != nil {
@@ -113,7 +113,7 @@ func (n *Node) walk(p ntPath, follow bool) (at *place, next *ntPath, err error) 
 	return at, nil, nil
 }
 
-// follow gives the path that a reparse point, the i-th name of p, leads to.
+// follow returns the path to which a reparse point, the i-th name of p, leads.
 func (c *content) follow(at *place, e entry, p ntPath, i int) (*ntPath, error) {
 	if c.isShare() {
 		return nil, win32.ERROR_SYMLINK_CLASS_DISABLED // Windows' default for links on remote file systems
@@ -139,7 +139,7 @@ func (c *content) follow(at *place, e entry, p ntPath, i int) (*ntPath, error) {
 	return &target, nil
 }
 
-// relativeTarget resolves the target of a relative link in the directory that the link is in.
+// relativeTarget resolves the target of a relative link from the link's directory.
 func relativeTarget(dir ntPath, target string) (ntPath, error) {
 	if strings.HasPrefix(target, `\`) { // from the root of the volume
 		dir.names = nil
@@ -161,7 +161,7 @@ func relativeTarget(dir ntPath, target string) (ntPath, error) {
 	return dir, nil
 }
 
-// volumeOf finds the volume that a path starts at.
+// volumeOf returns the volume at which a path starts.
 func (n *Node) volumeOf(p ntPath) (*volume, error) {
 	if p.unc {
 		return nil, win32.ERROR_BAD_NETPATH

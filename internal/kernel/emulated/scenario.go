@@ -10,24 +10,23 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Scenario is what a new node is made of. Disk 0, the system disk with drive C, comes by itself.
+// Scenario describes a new node. Disk 0, the system disk with drive C, is always there.
 //
-// Its types are what a scenario file is read into, and what node.json and the control have of the same things: a field
-// is described once.
+// Scenario files, node.json and the control share its types, so that each field is described once.
 type Scenario struct {
 	SystemSerial string            `yaml:"smbiosSerial"` // of the SMBIOS system information
 	Switches     Switches          `yaml:"switches"`
 	SystemDisk   DiskSpec          `yaml:"systemDisk"`  // disk 0; always online and writable
 	Disks        []DiskSpec        `yaml:"disks"`       // disks 1, 2 and so on
-	Directories  []string          `yaml:"directories"` // Windows paths on drive C that exist from the start
+	Directories  []string          `yaml:"directories"` // Windows paths on drive C, which exist from the start
 	Services     []ServiceSpec     `yaml:"services"`
 	SMBUsers     []SMBUserSpec     `yaml:"smbUsers"`
 	SMBServers   []SMBServerSpec   `yaml:"smbServers"`
 	ISCSI        []ISCSIPortalSpec `yaml:"iscsiPortals"`
 }
 
-// DefaultScenario is the node that Open makes when nothing else is asked for: a system disk of 64 GiB, a blank online
-// disk of 10 GiB and a blank offline one of 20 GiB, and the directories that a kubelet makes.
+// DefaultScenario returns the scenario that Open uses by default: a system disk of 64 GiB, a blank online disk of 10 GiB
+// and a blank offline one of 20 GiB, and the directories that a kubelet makes.
 func DefaultScenario() Scenario {
 	naa := []byte("\x60\x02\x24\x80EMU-DISK0001")
 	return Scenario{
@@ -58,7 +57,7 @@ func DefaultScenario() Scenario {
 	}
 }
 
-// elementError is an error of one element of a scenario, or of what node.json has of it.
+// elementError is an error of one element of a scenario or of node.json.
 type elementError struct {
 	path []any // keys and indices, as in a scenario file
 	err  error
@@ -78,7 +77,7 @@ func (e *elementError) Error() string {
 
 func (e *elementError) Unwrap() error { return e.err }
 
-// at gives an error its place; nil stays nil.
+// at adds the place to an error; nil stays nil.
 func at(err error, path ...any) error {
 	if err == nil {
 		return nil
@@ -86,13 +85,13 @@ func at(err error, path ...any) error {
 	return &elementError{path, err}
 }
 
-// Check refuses what a node could not be made of.
+// Check refuses a scenario of which no node can be made.
 func (s *Scenario) Check() error {
 	if err := s.Switches.check(); err != nil {
 		return at(err, "switches")
 	}
 	if d := s.SystemDisk; d.Offline || d.ReadOnly || bool(d.Formatted) {
-		return at(errors.New("offline, readOnly and content are not for the system disk"), "systemDisk")
+		return at(errors.New("offline, readOnly and content cannot be set for the system disk"), "systemDisk")
 	}
 	if _, err := s.disks(); err != nil {
 		return err
@@ -119,7 +118,7 @@ func (s *Scenario) Check() error {
 	return checkPortals(s.ISCSI)
 }
 
-// disks are the records of the disks, the system disk first.
+// disks returns the records of the disks, the system disk first.
 func (s *Scenario) disks() (made []diskState, err error) {
 	record, err := s.SystemDisk.record(nil, s.Switches)
 	if err != nil {
@@ -136,11 +135,11 @@ func (s *Scenario) disks() (made []diskState, err error) {
 	return made, nil
 }
 
-// directoryOnC reads the path of a directory that is to be on drive C.
+// directoryOnC parses the path of a directory, which must be on drive C.
 func directoryOnC(path string) (ntPath, error) {
 	p, err := parseWin32(path)
 	if err != nil || p.letter != 'C' {
-		return ntPath{}, fmt.Errorf("directory %q is not one of drive C", path)
+		return ntPath{}, fmt.Errorf("directory %q is not on drive C", path)
 	}
 	return p, nil
 }

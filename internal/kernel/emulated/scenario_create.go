@@ -14,11 +14,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// creatingFile is there from the first change of an empty directory until node.json exists: what a death leaves
-// between them is no node yet and is made again.
+// creatingFile exists from the first change of an empty directory until node.json exists. If the process dies between
+// them, there is no node yet, and it is made again.
 const creatingFile = "creating"
 
-// create makes the node of the scenario in a directory that holds none.
+// create makes the node of the scenario in a directory without a node.
 func (h *host) create(dir string, s Scenario) (state, error) {
 	if err := s.Check(); err != nil {
 		return state{}, err
@@ -68,18 +68,18 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 	return made, h.saveState(dir, made)
 }
 
-// extent is where a partition is made, in bytes.
+// extent is the place of a new partition, in bytes.
 type extent struct {
 	kind     guid.GUID
 	name     string
 	from, to uint64
 }
 
-// minFormattedBytes leaves a volume on a disk after the reserved partition.
+// minFormattedBytes leaves room for a volume after the reserved partition.
 const minFormattedBytes = 64 << 20
 
-// createNTFSDisk writes the tables of a disk that has been in use, or of disk 0 as Windows' set-up makes them: the
-// reserved partitions and, behind them, a basic data partition, which gets a boot sector and whose volume it returns.
+// createNTFSDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them: the reserved
+// partitions and, after them, a basic data partition with a boot sector. It returns that partition's volume.
 func (h *host) createNTFSDisk(dir string, record diskState) (guid.GUID, error) {
 	const mib = 1 << 20
 	reserved := []extent{{win32.PartitionMSR, msrName, mib, 16 * mib}}

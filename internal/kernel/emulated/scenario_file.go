@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ScenarioError says what is wrong in a scenario file, and where. It never has a value of the file that is secret.
+// ScenarioError is a mistake in a scenario file and its place. It never contains a secret value of the file.
 type ScenarioError struct {
 	File    string
 	Line    int // 0: the file as a whole
@@ -31,11 +31,11 @@ func (e *ScenarioError) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem)
 }
 
-// maxScenarioBytes is far more than a node of the greatest size needs.
+// maxScenarioBytes is far more than the largest node needs.
 const maxScenarioBytes = 1 << 20
 
-// LoadScenario reads the profile of a name, or else the scenario file of a path: a file that is called like a profile
-// is found as ./NAME. Errors: *ScenarioError, or of the host.
+// LoadScenario reads the profile of a name, or else the scenario file of a path: a file with the name of a profile is
+// found as ./NAME. Errors: *ScenarioError, or those of the host.
 func LoadScenario(nameOrPath string) (Scenario, error) {
 	if slices.Contains(Profiles(), nameOrPath) {
 		return profile(nameOrPath)
@@ -55,8 +55,8 @@ func LoadScenario(nameOrPath string) (Scenario, error) {
 	return ParseScenario(nameOrPath, text)
 }
 
-// ParseScenario reads the text of a scenario file; the name is for errors, which are *ScenarioError. What the text
-// leaves out is as in DefaultScenario.
+// ParseScenario parses the text of a scenario file; the name is for errors, which are *ScenarioError. Anything that the
+// text leaves out is as in DefaultScenario.
 func ParseScenario(name string, text []byte) (Scenario, error) {
 	s := DefaultScenario()
 	if problem := s.read(text); problem != nil {
@@ -66,7 +66,7 @@ func ParseScenario(name string, text []byte) (Scenario, error) {
 	return s, nil
 }
 
-// read changes the scenario by the text of a file.
+// read sets the scenario's fields from the text of a file.
 func (s *Scenario) read(text []byte) *ScenarioError {
 	if len(text) > maxScenarioBytes {
 		return &ScenarioError{Problem: fmt.Sprintf("it has more than %d bytes", maxScenarioBytes)}
@@ -78,7 +78,7 @@ func (s *Scenario) read(text []byte) *ScenarioError {
 	if problem != nil {
 		return problem
 	}
-	directories := s.Directories // those of the file come on top
+	directories := s.Directories // those of the file are added
 	s.Directories = nil
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
@@ -93,8 +93,7 @@ func (s *Scenario) read(text []byte) *ScenarioError {
 	return nil
 }
 
-// leaveOut sets what is left out in elements of lists, unless zero means that already, and what a file says the other
-// way round.
+// leaveOut sets the defaults in elements of lists that are not zero values, and fields that are negated in files.
 func (s *Scenario) leaveOut(root *yaml.Node) {
 	for i := range s.Disks {
 		s.Disks[i].LUNAuto = child(root, "disks", i) != nil && child(root, "disks", i, "lun") == nil

@@ -18,7 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// everyKey returns each key of a scenario file, with a value that is not the default one.
+// everyKey has each key of a scenario file, with a value other than the default.
 const everyKey = `
 smbiosSerial: "1"
 switches:
@@ -145,7 +145,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			}
 		}
 	}
-	// A node can be made from it, and the disk that was in use has its volume once it is online.
+	// A node can be made of it, and the formatted disk has its volume once it is online.
 	n := openNode(t, t.TempDir(), Options{Scenario: &got})
 	must(t, n.SetDiskOnline(2, true))
 	d := n.disks[2]
@@ -178,15 +178,15 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"empty", "", "f: it is empty"},
 		{"comment", "# nothing\n", "f: it is empty"},
-		{"null", "\n~\n", `f:2: the file has no value; it needs one, or is left out`},
+		{"null", "\n~\n", `f:2: the file has no value; give one or leave it out`},
 		{"list", "- a\n", `f:1: the file must be a mapping of keys to values`},
-		{"two documents", "disks: []\n---\ndisks: []\n", "f:2: a second document begins; a scenario is one"},
+		{"two documents", "disks: []\n---\ndisks: []\n", "f:2: a second document begins; a scenario must be a single one"},
 		{"syntax", "disks:\n  - size: 1GiB\n serial: x\n", "f:3: did not find expected key"},
 		{"no list's end", "disks: [\n\n", "f:3: did not find expected node content"},
 		{"tab", "disks:\n\t- size: 1GiB\n", "f:2: it is not YAML"},
 		{"unknown key", "disk: []\n", `f:1: unknown key "disk"; the keys are smbio`},
 		{"unknown key inside", disk("offlin: true"), `f:3: unknown key "offlin"; the keys are size,`},
-		{"key twice", disk("size: 2GiB"), `f:3: the key "size" is there twice`},
+		{"key twice", disk("size: 2GiB"), `f:3: the key "size" appears twice`},
 		{"required key", "disks:\n- size: 1GiB\n- serial: x\n", `f:3: disks[1]: invalid disk: a size of 0 bytes is not whole sectors from 4 MiB to 16 TiB`},
 		{"list for a text", disk("serial: [1]"), "f:3: disks[0].serial must be a text"},
 		{"text for a number", disk("lun: one"), `f:3: disks[0].lun must be a whole number from 0 to 255`},
@@ -194,37 +194,37 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 		{"negative number", disk("lun: -1"), `f:3: disks[0].lun must be a whole number from 0 to 255`},
 		{"fraction", disk("lun: 1.0"), `f:3: disks[0].lun is a number with a fraction; a text needs quotes`},
 		{"text for true", disk("offline: 'true'"), "f:3: disks[0].offline must be true or false"},
-		{"no value", disk("serial:"), `f:3: disks[0].serial has no value; it needs one, or is left out`},
+		{"no value", disk("serial:"), `f:3: disks[0].serial has no value; give one or leave it out`},
 		{"mapping for a list", "disks: {}", "f:1: disks must be a list"},
 		{"no size", "disks:\n- size: 1 GB\n", `f:2: size is "1 GB"; it must be bytes, or a text such as 10GiB, at most 16TiB`},
 		{"mapping for a size", "disks:\n- size: {}\n", `f:2: size is ""; it must be bytes, or a text such as 10GiB, at most 16TiB`},
 		{"size of a half sector", "disks:\n- size: 10000001\n", `f:2: disks[0]: invalid disk: a size of 10000001 bytes is not whole sectors from 4 MiB to 16 TiB`},
 		{"word", disk("busType: floppy"), `f:3: busType is "floppy"; it must be one of scsi, ata`},
-		{"sectors", disk("sectorSize: 1024"), `f:2: disks[0]: invalid disk: sectors of 1024 bytes; they have 512 or 4096`},
+		{"sectors", disk("sectorSize: 1024"), `f:2: disks[0]: invalid disk: sectors of 1024 bytes, not 512 or 4096`},
 		{"address twice", "disks:\n- {size: 1GiB, lun: 1}\n- {size: 1GiB, lun: 1}\n", `f:3: disks[1]: invalid disk: adapter 0, bus 0, target 0, LUN 1 is taken`},
 		{"address of the system disk", "systemDisk: {adapter: 0}\ndisks:\n- {size: 1GiB, lun: 0}\n", `f:3: disks[0]: invalid disk: adapter 0, bus 0, target 0, LUN 0 is taken`},
-		{"too small for a volume", "disks:\n- {size: 32MiB, content: formatted}\n", `f:2: disks[0]: invalid disk: to be formatted it must be new and have at least 64 MiB`},
-		{"system disk offline", "systemDisk: {offline: true}", `f:1: systemDisk: offline, readOnly and content are not for the system disk`},
-		{"identifier without content", disk("identifiers: [{type: naa}]"), `f:3: an identifier has one of ascii, utf8 and hex`},
-		{"identifier with two", disk("identifiers: [{type: naa, hex: aa, ascii: a}]"), `f:3: an identifier has one of ascii, utf8 and hex`},
-		{"odd hexadecimal", disk("identifiers: [{type: naa, hex: abc}]"), `f:3: hex is not pairs of hexadecimal digits`},
-		{"not ASCII", disk("identifiers: [{type: t10, ascii: ä}]"), `f:3: ascii is not ASCII; there is utf8`},
-		{"control character", disk(`serial: "a\u0001"`), `f:2: disks[0]: invalid disk: the serial number is not up to 255 printable ASCII characters`},
+		{"too small for a volume", "disks:\n- {size: 32MiB, content: formatted}\n", `f:2: disks[0]: invalid disk: only a new disk of at least 64 MiB can be formatted`},
+		{"system disk offline", "systemDisk: {offline: true}", `f:1: systemDisk: offline, readOnly and content cannot be set for the system disk`},
+		{"identifier without content", disk("identifiers: [{type: naa}]"), `f:3: an identifier needs exactly one of ascii, utf8 and hex`},
+		{"identifier with two", disk("identifiers: [{type: naa, hex: aa, ascii: a}]"), `f:3: an identifier needs exactly one of ascii, utf8 and hex`},
+		{"odd hexadecimal", disk("identifiers: [{type: naa, hex: abc}]"), `f:3: hex must be pairs of hexadecimal digits`},
+		{"not ASCII", disk("identifiers: [{type: t10, ascii: ä}]"), `f:3: ascii is not ASCII; use utf8`},
+		{"control character", disk(`serial: "a\u0001"`), `f:2: disks[0]: invalid disk: the serial number must be at most 255 printable ASCII characters`},
 		{"anchor", disk("serial: &a x"), "f:3: disks[0].serial is an anchor or alias"},
 		{"switches", "switches:\n  attributesVersion: 17\n", `f:2: switches: attributesVersion is 17, not 16 or 40`},
 		{"word of a switch", "switches:\n  msr: later\n", `f:2: msr is "later"; it must be one of immediate, delayed, never`},
-		{"directory elsewhere", "directories:\n- 'C:\\a'\n- 'D:\\a'\n", `f:3: directories[1]: directory "D:\\a" is not one of drive C`},
-		{"directory on a share", "directories: ['\\\\fs\\share']", `f:1: directories[0]: directory "\\\\fs\\share" is not one of drive C`},
-		{"service twice", "services:\n- name: a\n- name: A\n", `f:3: services[1]: service A is there twice`},
+		{"directory elsewhere", "directories:\n- 'C:\\a'\n- 'D:\\a'\n", `f:3: directories[1]: directory "D:\\a" is not on drive C`},
+		{"directory on a share", "directories: ['\\\\fs\\share']", `f:1: directories[0]: directory "\\\\fs\\share" is not on drive C`},
+		{"service twice", "services:\n- name: a\n- name: A\n", `f:3: services[1]: service A appears twice`},
 		{"services in a circle", "services:\n- {name: a, dependencies: [b]}\n- {name: b, dependencies: [a]}\n", `f:2: services[0]: service a depends on itself`},
 		{"share of nobody", "smbServers:\n- name: a\n  shares: [{name: s, users: [x]}]\n", `f:3: smbServers[0].shares[0]: invalid file server or account: there is no account "x"`},
-		{"server's name", "smbServers:\n- name: a\\b\n", `f:2: smbServers[0]: invalid file server or account: file server "a\\b" has no good name, or is there twice`},
-		{"account twice", "smbUsers:\n- {name: a, password: p}\n- {name: A, password: p}\n", `f:3: smbUsers[1]: invalid file server or account: account "A" has no name, or is there twice`},
-		{"portal twice", "iscsiPortals:\n- address: a\n- {address: A, port: 3260}\n", `f:3: iscsiPortals[1]: portal A port 3260 is there twice`},
-		{"target in upper case", "iscsiPortals:\n- address: a\n  targets: [{name: T}]\n", `f:3: iscsiPortals[0].targets[0]: the name "T" is not in lower case without blanks`},
-		{"target twice", "iscsiPortals:\n- address: a\n  targets:\n  - name: t\n  - name: t\n", `f:5: iscsiPortals[0].targets[1]: target t is there twice`},
-		{"secret without a user", target("secret: secret-secret"), `f:4: iscsiPortals[0].targets[0]: username and secret go together`},
-		{"LUN twice", target("luns: [{size: 4MiB}, {size: 4MiB}]"), `f:5: iscsiPortals[0].targets[0].luns[1]: LUN 0 is there twice`},
+		{"server's name", "smbServers:\n- name: a\\b\n", `f:2: smbServers[0]: invalid file server or account: file server "a\\b" has no valid name, or appears twice`},
+		{"account twice", "smbUsers:\n- {name: a, password: p}\n- {name: A, password: p}\n", `f:3: smbUsers[1]: invalid file server or account: account "A" has no name, or appears twice`},
+		{"portal twice", "iscsiPortals:\n- address: a\n- {address: A, port: 3260}\n", `f:3: iscsiPortals[1]: portal A port 3260 appears twice`},
+		{"target in upper case", "iscsiPortals:\n- address: a\n  targets: [{name: T}]\n", `f:3: iscsiPortals[0].targets[0]: the name "T" must be in lower case and without blanks`},
+		{"target twice", "iscsiPortals:\n- address: a\n  targets:\n  - name: t\n  - name: t\n", `f:5: iscsiPortals[0].targets[1]: target t appears twice`},
+		{"secret without a user", target("secret: secret-secret"), `f:4: iscsiPortals[0].targets[0]: a username needs a secret, and a secret a username`},
+		{"LUN twice", target("luns: [{size: 4MiB}, {size: 4MiB}]"), `f:5: iscsiPortals[0].targets[0].luns[1]: LUN 0 appears twice`},
 		{"LUN too small", target("luns: [{size: 1MiB}]"), `f:5: iscsiPortals[0].targets[0].luns[0]: invalid disk: a size of 1048576 bytes is not whole sectors from 4 MiB to 16 TiB`},
 	}
 	for _, test := range tests {
@@ -238,7 +238,7 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a secret, the error contains no part of it.
+// Whatever is wrong with a secret, the error contains nothing of it.
 func TestScenarioErrorsHaveNoSecrets(t *testing.T) {
 	for _, secret := range []string{
 		"12345678901234", "*hunter2hunter2", "&hunter2hunter2", "hunter2", "[hunter2hunter2]", "{hunter2hunter2: 1}", "!hunter2 x", "%hunter2hunter2", "@hunter2hunter2", "`hunter2hunter2`",
@@ -250,7 +250,7 @@ func TestScenarioErrorsHaveNoSecrets(t *testing.T) {
 		} {
 			_, err := ParseScenario("f", []byte(text))
 			if err == nil {
-				continue // the text is valid after all
+				continue // it is a valid text after all
 			}
 			if plain := strings.Trim(secret, "*&[]{}!%@`'\": "); strings.Contains(err.Error(), plain) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%q: %v", text, err)
@@ -297,7 +297,7 @@ func TestAttachFormattedDisk(t *testing.T) {
 	}
 }
 
-// The tables of the page have the keys that the decoder knows, and its list of profiles is complete.
+// The tables of the page have the keys of the decoder, and its list of profiles is complete.
 func TestScenarioKeysAreDocumented(t *testing.T) {
 	const page, begin, end = "../../../docs/emulated-node.md", "<!-- keys -->\n", "<!-- end of keys -->\n"
 	text, err := os.ReadFile(page)
@@ -383,7 +383,7 @@ func FuzzParseScenario(f *testing.F) {
 		s, err := ParseScenario("f", text)
 		var placed *ScenarioError
 		switch {
-		case err == nil: // what is accepted can be made
+		case err == nil: // a node can be made of any scenario that is accepted
 			if err := s.Check(); err != nil {
 				t.Errorf("%q is accepted: %v", text, err)
 			}

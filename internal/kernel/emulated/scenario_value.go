@@ -14,9 +14,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// The types of a scenario's values that the file writes otherwise than Go.
+// The types of values that a scenario file writes differently from Go.
 
-// Size is a number of bytes. A file has it as a number, or as a text with a unit.
+// Size is a number of bytes, in a file a number or a text with a unit.
 type Size int64
 
 // UnmarshalYAML implements yaml.Unmarshaler.
@@ -33,8 +33,8 @@ func (s *Size) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// parseSize reads a decimal number with a binary unit, with or without its B: 1.5GiB, 512 Mi, 4096B. It gives whole
-// bytes only, from 1 to maxDiskBytes.
+// parseSize parses a decimal number with a binary unit, with or without its B: 1.5GiB, 512 Mi, 4096B. The result must be
+// whole bytes, from 1 to maxDiskBytes.
 func parseSize(text string) (int64, bool) {
 	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
 	if end <= 0 || end > 20 || text[0] == '.' {
@@ -55,7 +55,7 @@ func parseSize(text string) (int64, bool) {
 	return bytes.Num().Int64(), true
 }
 
-// wordOf is the index of a word among those that are allowed, in any case.
+// wordOf returns the index of a word, in any case, among the allowed ones.
 func wordOf(n *yaml.Node, what, word string, allowed []string) (int, error) {
 	i := slices.IndexFunc(allowed, func(a string) bool { return strings.EqualFold(a, word) })
 	if i < 0 {
@@ -67,7 +67,7 @@ func wordOf(n *yaml.Node, what, word string, allowed []string) (int, error) {
 // BusType is a value of STORAGE_BUS_TYPE.
 type BusType uint32
 
-// busTypes are the names of those that a disk may have, as files have them.
+// busTypes returns the bus types that a disk may have, with their names in files.
 func busTypes() (names []string, values []BusType) {
 	for _, b := range []struct {
 		name  string
@@ -83,7 +83,7 @@ func busTypes() (names []string, values []BusType) {
 	return names, values
 }
 
-// Parse reads a name, in any case and without the prefix BusType.
+// Parse sets the bus type from a name, in any case and without the prefix BusType.
 func (b *BusType) Parse(name string) error { return b.UnmarshalYAML(&yaml.Node{Value: name}) }
 
 // UnmarshalYAML implements yaml.Unmarshaler.
@@ -104,7 +104,7 @@ func (f *Formatted) UnmarshalYAML(n *yaml.Node) error {
 	return err
 }
 
-// serviceFile is a service in a file, which names the start type.
+// serviceFile is a service in a file, where the start type is a name.
 type serviceFile struct {
 	Rest  plainService `yaml:",inline"`
 	Start startType    `yaml:"start"`
@@ -115,7 +115,7 @@ type (
 	startType    uint32
 )
 
-// UnmarshalYAML implements the form of yaml.Unmarshaler by which the decoder goes on to refuse unknown keys.
+// UnmarshalYAML implements the old form of yaml.Unmarshaler, with which the decoder still refuses unknown keys.
 func (s *ServiceSpec) UnmarshalYAML(unmarshal func(any) error) error {
 	file := serviceFile{Start: startType(win32.SERVICE_AUTO_START)}
 	err := unmarshal(&file)
@@ -143,7 +143,7 @@ func (m *MSRArrival) UnmarshalYAML(n *yaml.Node) error {
 // Identifiers are the device identifiers of a disk (SCSI VPD page 83h), in the order in which it reports them.
 type Identifiers []win32.StorageIdentifier
 
-// identifierFile is an identifier in a file, whose bytes are written in one of three ways.
+// identifierFile is an identifier in a file, with its bytes in one of three forms.
 type identifierFile struct {
 	Type        string `yaml:"type"`
 	Association string `yaml:"association"`
@@ -152,7 +152,7 @@ type identifierFile struct {
 	Hex         string `yaml:"hex"`
 }
 
-// UnmarshalYAML is as that of a service.
+// UnmarshalYAML is like that of ServiceSpec.
 func (ids *Identifiers) UnmarshalYAML(unmarshal func(any) error) error {
 	var file []identifierFile
 	if err := unmarshal(&file); err != nil {
@@ -193,16 +193,16 @@ func (f *identifierFile) read(n *yaml.Node, id *win32.StorageIdentifier) error {
 		}
 	}
 	if given != 1 {
-		return wrong(n, "an identifier has one of ascii, utf8 and hex")
+		return wrong(n, "an identifier needs exactly one of ascii, utf8 and hex")
 	}
 	switch id.CodeSet {
 	case win32.StorageIdCodeSetAscii:
 		if strings.ContainsFunc(f.ASCII, func(r rune) bool { return r > '~' }) {
-			return wrong(n, "ascii is not ASCII; there is utf8")
+			return wrong(n, "ascii is not ASCII; use utf8")
 		}
 	case win32.StorageIdCodeSetBinary:
 		if id.Identifier, err = hex.DecodeString(f.Hex); err != nil {
-			return wrong(n, "hex is not pairs of hexadecimal digits")
+			return wrong(n, "hex must be pairs of hexadecimal digits")
 		}
 	}
 	return nil

@@ -17,12 +17,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// wrong is what is wrong with a value.
+// wrong returns the error of a value.
 func wrong(n *yaml.Node, format string, args ...any) *ScenarioError {
 	return &ScenarioError{Line: n.Line, Problem: fmt.Sprintf(format, args...)}
 }
 
-// parseYAML gives the values of a file with their lines.
+// parseYAML returns the values of a file with their lines.
 func parseYAML(text []byte) (*yaml.Node, *ScenarioError) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document, second yaml.Node
@@ -34,17 +34,17 @@ func parseYAML(text []byte) (*yaml.Node, *ScenarioError) {
 	}
 	switch err := decoder.Decode(&second); {
 	case err == nil:
-		return nil, wrong(&second, "a second document begins; a scenario is one")
+		return nil, wrong(&second, "a second document begins; a scenario must be a single one")
 	case !errors.Is(err, io.EOF):
 		return nil, syntaxProblem(err)
 	}
 	return document.Content[0], nil
 }
 
-// maxListItems is the most that a list has: a bus has no more addresses.
+// maxListItems is the maximal length of a list: a bus has no more addresses.
 const maxListItems = 256
 
-// walk visits a value and those inside of it with their paths, such as disks[0].size, until one is found.
+// walk visits a value and those inside it with their paths, such as disks[0].size, until one is found.
 func walk(n *yaml.Node, path string, visit func(n *yaml.Node, path string) (found bool)) bool {
 	found := visit(n, path)
 	for i, c := range n.Content {
@@ -59,15 +59,15 @@ func walk(n *yaml.Node, path string, visit func(n *yaml.Node, path string) (foun
 	return found
 }
 
-// unsuitable finds what YAML has and scenarios have not. The values themselves are not in the error: they may be secret.
+// unsuitable finds YAML that scenarios do not support. The error does not contain the values: they may be secret.
 func unsuitable(root *yaml.Node) (problem *ScenarioError) {
 	walk(root, "", func(n *yaml.Node, path string) bool {
 		path = cmp.Or(path, "the file")
 		switch {
 		case n.Kind == yaml.AliasNode || n.Anchor != "":
-			problem = wrong(n, "%s is an anchor or alias (* or &), which scenarios do not have; a text needs quotes", path)
+			problem = wrong(n, "%s is an anchor or alias (* or &), which scenarios do not support; a text needs quotes", path)
 		case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
-			problem = wrong(n, "%s has no value; it needs one, or is left out", path)
+			problem = wrong(n, "%s has no value; give one or leave it out", path)
 		case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!float":
 			problem = wrong(n, "%s is a number with a fraction; a text needs quotes", path)
 		case n.Kind == yaml.SequenceNode && len(n.Content) > maxListItems:
@@ -78,7 +78,7 @@ func unsuitable(root *yaml.Node) (problem *ScenarioError) {
 	return problem
 }
 
-// child is a value by the keys and indices that lead to it, nil when it is not there.
+// child returns the value at the given keys and indices, nil if there is none.
 func child(n *yaml.Node, path ...any) *yaml.Node {
 	for _, step := range path {
 		i := -1
@@ -100,7 +100,7 @@ func child(n *yaml.Node, path ...any) *yaml.Node {
 	return n
 }
 
-// nodeOf is the value that an error of Scenario.Check is about.
+// nodeOf returns the value that an error of Scenario.Check refers to.
 func nodeOf(root *yaml.Node, err error) *yaml.Node {
 	var at *elementError
 	if errors.As(err, &at) {
@@ -111,15 +111,15 @@ func nodeOf(root *yaml.Node, err error) *yaml.Node {
 	return root
 }
 
-// What the decoder says of values that are not what they must be.
+// The decoder's errors.
 var (
 	unknownKey = regexp.MustCompile(`(?s)^line (\d+): field (.*) not found in type (\S+)$`)
 	twiceKey   = regexp.MustCompile(`(?s)^line (\d+): (?:field|mapping key) (.*) already (?:set|defined)`)
 	wrongType  = regexp.MustCompile("(?s)^line (\\d+): cannot unmarshal (\\S+)(?: `(.*?)(\\.\\.\\.)?`)? into (\\S+)$")
 )
 
-// decodeProblem says in a scenario's terms what the decoder found. The decoder's own text has the value in it, which may
-// be secret.
+// decodeProblem translates the decoder's error into the terms of a scenario. The decoder's own text contains the value,
+// which may be secret.
 func decodeProblem(root *yaml.Node, err error) *ScenarioError {
 	var own *ScenarioError
 	var all *yaml.TypeError
@@ -127,13 +127,13 @@ func decodeProblem(root *yaml.Node, err error) *ScenarioError {
 		return own
 	}
 	if !errors.As(err, &all) {
-		return wrong(root, "a value is not what its tag says; a text that begins with a special character needs quotes")
+		return wrong(root, "a value does not fit its tag; a text that begins with a special character needs quotes")
 	}
 	if m := unknownKey.FindStringSubmatch(all.Errors[0]); m != nil {
 		return &ScenarioError{Line: number(m[1]), Problem: fmt.Sprintf("unknown key %q; the keys are %s", m[2], strings.Join(fileKeys()[m[3]], ", "))}
 	}
 	if m := twiceKey.FindStringSubmatch(all.Errors[0]); m != nil {
-		return &ScenarioError{Line: number(m[1]), Problem: fmt.Sprintf("the key %s is there twice", m[2])}
+		return &ScenarioError{Line: number(m[1]), Problem: fmt.Sprintf("the key %s appears twice", m[2])}
 	}
 	if m := wrongType.FindStringSubmatch(all.Errors[0]); m != nil {
 		problem := &ScenarioError{Line: number(m[1])}
@@ -141,7 +141,7 @@ func decodeProblem(root *yaml.Node, err error) *ScenarioError {
 			if n.Line == problem.Line && n.ShortTag() == m[2] && (n.Value == m[3] || m[4] != "" && strings.HasPrefix(n.Value, m[3])) {
 				problem.Problem = fmt.Sprintf("%s must be %s", cmp.Or(path, "the file"), form(m[5]))
 			}
-			return false // the innermost is meant
+			return false // the innermost one counts
 		})
 		return problem
 	}
@@ -153,7 +153,7 @@ func number(digits string) int {
 	return n
 }
 
-// form is what a file has for a Go type.
+// form returns how a file writes a Go type.
 func form(goType string) string {
 	switch goType {
 	case "string":
@@ -175,7 +175,7 @@ func form(goType string) string {
 	return "a mapping of keys to values"
 }
 
-// fileKeys are the keys of each mapping of a scenario file, by the Go type that it is read into.
+// fileKeys returns the keys of each mapping of a scenario file, by its Go type.
 func fileKeys() map[string][]string {
 	all := map[string][]string{}
 	var collect func(t reflect.Type)
@@ -207,8 +207,8 @@ func fileKeys() map[string][]string {
 	return all
 }
 
-// syntaxProblem is the line and the text of what the YAML parser says. It is repeated only when it has nothing of the
-// file: a password without its quotes can be an alias by mistake, whose name the parser gives.
+// syntaxProblem returns the line and the text of the YAML parser's error. The text is used only if it quotes nothing from
+// the file: a password without quotes may look like an alias, whose name the parser quotes.
 func syntaxProblem(err error) *ScenarioError {
 	found := regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`).FindStringSubmatch(err.Error())
 	if found == nil {

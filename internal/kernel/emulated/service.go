@@ -17,24 +17,24 @@ type ServiceSpec struct {
 	Name         string   `yaml:"name" json:"name"`
 	DisplayName  string   `yaml:"displayName" json:"displayName"`             // empty: the name
 	StartType    uint32   `yaml:"-" json:"startType"`                         // win32.SERVICE_AUTO_START and so on
-	Dependencies []string `yaml:"dependencies" json:"dependencies,omitempty"` // services, and with a leading + load order groups, of which there are none here
-	Running      bool     `yaml:"running" json:"-"`                           // from the start; after a reboot it is StartType that counts
+	Dependencies []string `yaml:"dependencies" json:"dependencies,omitempty"` // services, or load order groups with a leading +, of which there are none here
+	Running      bool     `yaml:"running" json:"-"`                           // at first; after a reboot StartType decides
 	Unstoppable  bool     `yaml:"unstoppable" json:"unstoppable,omitempty"`   // does not accept SERVICE_CONTROL_STOP
 
-	// PendingQueries is how many queries find the service on its way, each time it starts or stops: whoever wants it
-	// to be there has to wait. No time passes for a service that nobody asks for.
+	// PendingQueries is how many queries find the service pending each time it starts or stops, so that callers must
+	// wait. A service that nobody queries makes no progress.
 	PendingQueries int `yaml:"pendingQueries" json:"pendingQueries,omitempty"`
 
-	// PendingTime is how long a service is on its way at least, by the node's clock, each time it starts or stops.
+	// PendingTime is how long at least the service is pending, by the node's clock, each time it starts or stops.
 	PendingTime time.Duration `yaml:"-" json:"pendingTime,omitempty"`
 
-	// StartExitCode, unless it is 0, is what the service stops with again when it was started; with
+	// StartExitCode, unless it is 0, makes the service stop with this code when it is started; with
 	// ERROR_SERVICE_SPECIFIC_ERROR, StartServiceExitCode is the service's own code.
 	StartExitCode        uint32 `yaml:"startExitCode" json:"startExitCode,omitempty"`
 	StartServiceExitCode uint32 `yaml:"startServiceExitCode" json:"startServiceExitCode,omitempty"`
 }
 
-// defaultServices are the services of DefaultScenario.
+// defaultServices returns the services of DefaultScenario.
 func defaultServices() []ServiceSpec {
 	const queries = 3
 	running := func(name string, dependencies ...string) ServiceSpec {
@@ -51,8 +51,7 @@ func defaultServices() []ServiceSpec {
 	}
 }
 
-// serviceState is one service as node.json has it. How far a pending state has come is not kept: after a death it
-// begins anew.
+// serviceState is one service in node.json. The progress of a pending state is not kept: after a death it starts over.
 type serviceState struct {
 	ServiceSpec
 	State           uint32    `json:"state"`
@@ -61,7 +60,7 @@ type serviceState struct {
 	ServiceExitCode uint32    `json:"serviceExitCode,omitempty"`
 }
 
-// serviceStates makes the services of a new node.
+// serviceStates returns the services of a new node.
 func serviceStates(specs []ServiceSpec) services {
 	var states services
 	for _, spec := range specs {
@@ -72,21 +71,21 @@ func serviceStates(specs []ServiceSpec) services {
 		if s.Running {
 			s.State = win32.SERVICE_RUNNING
 		}
-		s.Running = false // node.json has State instead
+		s.Running = false // State replaces it in node.json
 		states = append(states, s)
 	}
 	return states
 }
 
-// services are all services of the node; the zero value has none.
+// services is all services of the node; the zero value has none.
 type services []serviceState
 
-// find gives the service of a name in any case, nil when there is none.
+// find returns the service of a name in any case, nil if there is none.
 func (all services) find(name string) *serviceState {
 	return find(all, func(s *serviceState) bool { return winpath.Fold(s.Name) == winpath.Fold(name) })
 }
 
-// needs are the services that one depends on directly and that exist. Windows refuses to start it when one does not.
+// needs returns the existing services on which s depends directly. If one is missing, Windows refuses to start s.
 func (all services) needs(s *serviceState) (needed []*serviceState, missing bool) {
 	for _, name := range s.Dependencies {
 		if strings.HasPrefix(name, "+") {
@@ -101,7 +100,7 @@ func (all services) needs(s *serviceState) (needed []*serviceState, missing bool
 	return needed, missing
 }
 
-// above are the services that depend on one, directly or not: those that depend on others before those others.
+// above returns the services that depend on s, directly or not, each before those on which it depends itself.
 func (all services) above(s *serviceState) (found []*serviceState) {
 	seen := map[*serviceState]bool{}
 	var visit func(s *serviceState)
@@ -120,12 +119,12 @@ func (all services) above(s *serviceState) (found []*serviceState) {
 	return found
 }
 
-// dependents are those above that are not stopped.
+// dependents returns the services above s that are not stopped.
 func (all services) dependents(s *serviceState) []*serviceState {
 	return slices.DeleteFunc(all.above(s), func(d *serviceState) bool { return d.State == win32.SERVICE_STOPPED })
 }
 
-// check refuses services that the rest could not work with.
+// check refuses services that the rest of the code could not work with.
 func (all services) check() error {
 	for i := range all {
 		if err := all.checkOne(&all[i]); err != nil {
@@ -140,20 +139,20 @@ func (all services) checkOne(s *serviceState) error {
 	case !isServiceName(s.Name):
 		return fmt.Errorf("a service has the name %q", s.Name)
 	case all.find(s.Name) != s:
-		return fmt.Errorf("service %s is there twice", s.Name)
+		return fmt.Errorf("service %s appears twice", s.Name)
 	case s.StartType > win32.SERVICE_DISABLED:
 		return fmt.Errorf("service %s has the start type %d", s.Name, s.StartType)
 	case s.State < win32.SERVICE_STOPPED || s.State > win32.SERVICE_PAUSED:
 		return fmt.Errorf("service %s has the state %d", s.Name, s.State)
 	case s.PendingQueries < 0:
-		return fmt.Errorf("service %s has pendingQueries of less than 0", s.Name)
+		return fmt.Errorf("service %s has negative pendingQueries", s.Name)
 	case slices.Contains(all.above(s), s):
 		return fmt.Errorf("service %s depends on itself", s.Name)
 	}
 	return nil
 }
 
-// isServiceName accepts what a service can be called: 1 to 256 characters without slashes (CreateServiceW).
+// isServiceName reports whether a name is valid: 1 to 256 characters without slashes (CreateServiceW).
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-createservicew
 func isServiceName(name string) bool {

@@ -10,12 +10,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// The Service Control Manager of the node. The checks and their order are those that the pages of StartServiceW and
-// ControlService let expect. Not confirmed: that ControlService looks for dependents before it looks at what the service
+// The Service Control Manager of the node. The checks and their order follow the pages of StartServiceW and
+// ControlService. Not confirmed: that ControlService looks for dependents before it checks which controls the service
 // accepts.
 
-// changeServices runs f on a copy of the services and keeps what f leaves. It does both or, when f or the host fails,
-// neither.
+// changeServices runs f on a copy of the services and keeps the result, unless f or the host fails.
 func (n *Node) changeServices(function, name string, f func(all services, s *serviceState) error) error {
 	return n.call(function, name, func() error {
 		if !isServiceName(name) {
@@ -36,7 +35,7 @@ func (n *Node) changeServices(function, name string, f func(all services, s *ser
 	})
 }
 
-// QueryService is a query, and what makes time pass for a service that starts or stops.
+// QueryService implements kernel.Services. Each query brings a pending service closer to its state.
 func (n *Node) QueryService(name string) (info kernel.Service, err error) {
 	err = n.changeServices("OpenServiceW", name, func(all services, s *serviceState) error {
 		n.passService(all, s)
@@ -69,7 +68,7 @@ func (n *Node) describeService(all services, s *serviceState) kernel.Service {
 	return info
 }
 
-// passService lets a pending service, and those that it waits for, come one query closer to where they are going.
+// passService counts a query for a pending service and those that it waits for.
 func (n *Node) passService(all services, s *serviceState) {
 	switch s.State {
 	case win32.SERVICE_START_PENDING:
@@ -104,7 +103,7 @@ func (n *Node) serviceArrived(s *serviceState) bool {
 	return true
 }
 
-// started is what becomes of a service that was started.
+// started sets the state of a service whose start is over.
 func (s *serviceState) started() {
 	s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_RUNNING, 0, 0
 	if s.StartExitCode != 0 {
@@ -112,7 +111,7 @@ func (s *serviceState) started() {
 	}
 }
 
-// StartService sets a service and those that it needs on their way.
+// StartService begins to start a service and those that it needs.
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicew
 func (n *Node) StartService(name string) error {
@@ -140,7 +139,7 @@ func (n *Node) launchService(all services, s *serviceState) error {
 	return nil
 }
 
-// StopService sets a service on its way to a stop.
+// StopService begins to stop a service.
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-controlservice
 func (n *Node) StopService(name string) error {
@@ -161,7 +160,7 @@ func (n *Node) StopService(name string) error {
 	})
 }
 
-// DependentServices lists those that would have to be stopped first.
+// DependentServices returns the services that must be stopped first.
 func (n *Node) DependentServices(name string) (names []string, err error) {
 	err = n.changeServices("EnumDependentServicesW", name, func(all services, s *serviceState) error {
 		for _, d := range all.dependents(s) {
@@ -172,8 +171,8 @@ func (n *Node) DependentServices(name string) (names []string, err error) {
 	return names, err
 }
 
-// bootServices is what a restart of Windows makes of the services: those that start with it run, unless they fail or
-// lack what they need, and so does what they need; all others are stopped.
+// bootServices sets the services' states after a restart of Windows: those that start automatically run, with those that
+// they need, unless one fails or is missing; all others are stopped.
 func (n *Node) bootServices() error {
 	all := slices.Clone(n.state.Services)
 	for i := range all {
@@ -188,7 +187,7 @@ func (n *Node) bootServices() error {
 	return n.update(func(next *state) { next.Services = all })
 }
 
-// boot starts a service and what it needs, and tells whether it runs then.
+// boot starts a service and those that it needs, and reports whether it runs then.
 func (all services) boot(s *serviceState) bool {
 	if s.State == win32.SERVICE_RUNNING {
 		return true

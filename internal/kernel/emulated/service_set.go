@@ -12,13 +12,13 @@ import (
 )
 
 var (
-	// ErrNoSuchService says that there is no service of the name.
+	// ErrNoSuchService means that there is no service of the name.
 	ErrNoSuchService = errors.New("no such service")
-	// ErrInvalidService says that a service cannot be so.
+	// ErrInvalidService means that a change of a service is not valid.
 	ErrInvalidService = errors.New("invalid service")
 )
 
-// NodeService is a service as its node has it.
+// NodeService is a service of the node.
 type NodeService struct {
 	Name           string
 	State          uint32 // win32.SERVICE_RUNNING and so on
@@ -27,7 +27,7 @@ type NodeService struct {
 	PendingTime    time.Duration
 }
 
-// ServiceChange is what SetService does. What is nil stays.
+// ServiceChange is a change of a service. A nil field stays.
 type ServiceChange struct {
 	State          *uint32 // win32.SERVICE_STOPPED and so on
 	StartType      *uint32 // win32.SERVICE_BOOT_START to SERVICE_DISABLED
@@ -35,7 +35,7 @@ type ServiceChange struct {
 	PendingTime    *time.Duration
 }
 
-// Services lists the services. It is no query: no time passes for those that are pending.
+// Services returns the services. It is not a query: pending services make no progress.
 func (n *Node) Services() (list []NodeService) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -45,8 +45,8 @@ func (n *Node) Services() (list []NodeService) {
 	return list
 }
 
-// SetService changes a service at once, as when it fails or somebody else on the node works on it. A pending state
-// begins now. Dependencies are not looked at.
+// SetService changes a service at once, as when it fails or somebody else on the node changes it. A pending state begins
+// now. Dependencies are ignored.
 func (n *Node) SetService(name string, change ServiceChange) error {
 	const mostQueries, mostTime = 1000, 24 * time.Hour
 	switch {
@@ -55,9 +55,9 @@ func (n *Node) SetService(name string, change ServiceChange) error {
 	case change.StartType != nil && *change.StartType > win32.SERVICE_DISABLED:
 		return fmt.Errorf("%w: the start type %d", ErrInvalidService, *change.StartType)
 	case change.PendingQueries != nil && (*change.PendingQueries < 0 || *change.PendingQueries > mostQueries):
-		return fmt.Errorf("%w: it is pending for 0 to %d queries", ErrInvalidService, mostQueries)
+		return fmt.Errorf("%w: it can be pending for 0 to %d queries", ErrInvalidService, mostQueries)
 	case change.PendingTime != nil && (*change.PendingTime < 0 || *change.PendingTime > mostTime):
-		return fmt.Errorf("%w: it is pending for at most %v", ErrInvalidService, mostTime)
+		return fmt.Errorf("%w: it can be pending for at most %v", ErrInvalidService, mostTime)
 	}
 	return n.control(func() error {
 		if n.state.Services.find(name) == nil {
@@ -76,7 +76,7 @@ func (n *Node) SetService(name string, change ServiceChange) error {
 	})
 }
 
-// set changes a field, unless nothing was given.
+// set sets a field, unless the value is nil.
 func set[T any](field, given *T) {
 	if given != nil {
 		*field = *given

@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// withServices returns a small node that has the services and no others.
+// withServices returns the scenario of a small node with only these services.
 func withServices(specs ...ServiceSpec) *Scenario {
 	s := smallScenario()
 	s.Services = specs
@@ -140,7 +140,7 @@ func TestDependentServices(t *testing.T) {
 		must(t, n.StopService(name))
 		states(t, n, name, 2)
 	}
-	// Starting a service starts its dependencies first, and the service comes last.
+	// A start also starts the services that are needed, and the service itself last.
 	must(t, n.StartService("top"))
 	if diff := cmp.Diff(states(t, n, "top", 1), []uint32{starting}); diff != "" {
 		t.Errorf("states (-got +want):\n%s", diff)
@@ -174,7 +174,7 @@ func TestServiceThatStopsAgain(t *testing.T) {
 	}
 }
 
-// A pending service is still pending after a crash, and then arrives at its state.
+// A pending service is still pending after a death, and gets there.
 func TestPendingServiceSurvivesDeath(t *testing.T) {
 	dir := t.TempDir()
 	n := openNode(t, dir, Options{Scenario: smallScenario()})

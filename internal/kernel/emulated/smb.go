@@ -26,9 +26,9 @@ func (n *Node) SMBGlobalMappings() (mappings []kernel.SMBGlobalMapping, err erro
 	return mappings, err
 }
 
-// CreateSMBGlobalMapping implements kernel.SMB. The client looks for a conflict with what it has before it logs on. A
-// server that cannot encrypt is ERROR_NOT_SUPPORTED where encryption is wanted; what Windows gives there is not
-// confirmed, nor is which of ERROR_INVALID_PASSWORD and ERROR_LOGON_FAILURE it gives when.
+// CreateSMBGlobalMapping implements kernel.SMB. The client looks for a conflict with its mappings before it logs on. If
+// encryption is required, a server that cannot encrypt is ERROR_NOT_SUPPORTED. Windows' code for this is not confirmed, nor
+// when it returns ERROR_INVALID_PASSWORD and when ERROR_LOGON_FAILURE.
 func (n *Node) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret, requirePrivacy bool) error {
 	return n.call("MSFT_SmbGlobalMapping.Create", remotePath, func() error {
 		server, share, err := parseRemotePath(remotePath)
@@ -43,7 +43,7 @@ func (n *Node) CreateSMBGlobalMapping(remotePath, userName string, password kern
 	})
 }
 
-// parseRemotePath reads \\server\share; a folder below a share cannot be mapped.
+// parseRemotePath parses \\server\share; a folder below a share cannot be mapped.
 func parseRemotePath(path string) (server, share string, err error) {
 	rest, ok := strings.CutPrefix(path, `\\`)
 	server, share, _ = strings.Cut(rest, `\`)
@@ -53,7 +53,7 @@ func parseRemotePath(path string) (server, share string, err error) {
 	return server, share, nil
 }
 
-// connect makes the session of a new mapping.
+// connect returns a new mapping with its session.
 func (s *smbState) connect(serverName, shareName, userName string, password kernel.Secret, requirePrivacy bool) (m smbMappingState, err error) {
 	server := s.server(serverName)
 	if server == nil || server.Stopped {
@@ -82,8 +82,8 @@ func (s *smbState) connect(serverName, shareName, userName string, password kern
 	return m, server.admits(user, shareName)
 }
 
-// reach reports whether the node gets at a share now: nil, or the code that opening a file there gives. Without a mapping
-// the node itself logs on, by its computer's account, which the servers here do not know.
+// reach returns nil if the node can reach a share now, else the error of opening a file there. Without a mapping the node
+// logs on by its computer's account, which the servers here do not know.
 // https://learn.microsoft.com/windows/win32/services/localsystem-account
 func (s *smbState) reach(serverName, shareName string) error {
 	server := s.server(serverName)
@@ -101,7 +101,7 @@ func (s *smbState) reach(serverName, shareName string) error {
 	return server.admits(user, shareName)
 }
 
-// admits reports whether an account may use a share: nil, or why it may not.
+// admits returns nil if an account may use a share, else the reason why not.
 func (s *SMBServerSpec) admits(u *smbUserState, shareName string) error {
 	share := s.share(shareName)
 	if share == nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// shareName is a share of a file server, as the file server spells it. The zero value is none.
+// shareName is a share of a file server, in the server's spelling. The zero value is none.
 type shareName struct{ server, share string }
 
 func (s shareName) String() string { return s.server + `\` + s.share }
 
-// errShareGone is what handles on a share give whose server or session has gone.
+// errShareGone is the error of handles on a share whose server or session is gone.
 const errShareGone = win32.ERROR_NETNAME_DELETED
 
-// fileSystemOf is the file system that a path starts in, and the path below its root.
+// fileSystemOf returns the file system in which a path starts, and the path below its root.
 func (n *Node) fileSystemOf(p ntPath) (*content, ntPath, error) {
 	if !p.unc {
 		v, err := n.volumeOf(p)
@@ -35,8 +35,8 @@ func (n *Node) fileSystemOf(p ntPath) (*content, ntPath, error) {
 	return c, p, err
 }
 
-// shareContent connects to a share, or gives the connection that there is. The session of a mapping that the server
-// closed is made again.
+// shareContent connects to a share, or returns the existing connection. If the server closed the session of a mapping, it
+// is made again.
 func (n *Node) shareContent(serverName, share string) (*content, error) {
 	if err := n.state.SMB.reach(serverName, share); err != nil {
 		return nil, err
@@ -54,14 +54,14 @@ func (n *Node) shareContent(serverName, share string) (*content, error) {
 // isShare reports whether the files are a share's, not a volume's.
 func (c *content) isShare() bool { return c.share != shareName{} }
 
-// serial tells the files of one share from those of another, as the serial number of its volume would.
+// serial returns a number that distinguishes shares, as the serial number of a volume would.
 func (s shareName) serial() uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(strings.ToLower(s.String()))) // never fails
 	return h.Sum64()
 }
 
-// finalPath is the path of a file on the share. There is no form of it that names a volume.
+// finalPath returns the path of a file on the share. It has no form with a volume name.
 func (s shareName) finalPath(form uint32, below string) (string, error) {
 	switch form {
 	case win32.VOLUME_NAME_DOS:

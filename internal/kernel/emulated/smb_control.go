@@ -11,7 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 )
 
-// changeSMB changes what the file servers are. The change returns false when what it is for is not there: ErrNoSuchSMB.
+// changeSMB changes the file servers. If the change returns false, its object does not exist: ErrNoSuchSMB.
 func (n *Node) changeSMB(what string, change func(*smbState) bool) error {
 	return n.control(func() error {
 		known := false
@@ -25,8 +25,8 @@ func (n *Node) changeSMB(what string, change func(*smbState) bool) error {
 	})
 }
 
-// SetSMBPassword gives an account, named with or without a domain, another password. Servers refuse the sessions that
-// have the old one at once.
+// SetSMBPassword changes the password of an account, named with or without a domain. Servers refuse sessions with the old
+// password at once.
 func (n *Node) SetSMBPassword(user, password string) error {
 	return n.changeSMB(fmt.Sprintf("account %q", user), func(s *smbState) bool {
 		u := s.user(user)
@@ -37,10 +37,10 @@ func (n *Node) SetSMBPassword(user, password string) error {
 	})
 }
 
-// StopSMBServer makes a file server answer no more: every file that is open there is lost. It is idempotent.
+// StopSMBServer stops a file server: every file that is open there is lost. It is idempotent.
 func (n *Node) StopSMBServer(name string) error { return n.stopSMBServer(name, true) }
 
-// StartSMBServer makes a file server answer again; mappings of its shares work again by themselves.
+// StartSMBServer starts a file server again; mappings of its shares work again by themselves.
 func (n *Node) StartSMBServer(name string) error { return n.stopSMBServer(name, false) }
 
 func (n *Node) stopSMBServer(name string, stopped bool) error {
@@ -53,9 +53,9 @@ func (n *Node) stopSMBServer(name string, stopped bool) error {
 	})
 }
 
-// AddSMBShare adds a share to a file server, which is made when there is none of the name, and the share's directory. A
-// share that is there gets the accounts; none: everybody who has an account. ErrInvalidSMB: a name is impossible, or
-// there is no such account.
+// AddSMBShare adds a share to a file server, with its directory, and the server if there is none of the name. An existing
+// share gets the accounts; without accounts, all may use it. ErrInvalidSMB: a name is not valid, or there is no such
+// account.
 func (n *Node) AddSMBShare(serverName, shareName string, users []string) error {
 	return n.control(func() error {
 		next := n.state.clone().SMB
@@ -79,7 +79,7 @@ func (n *Node) AddSMBShare(serverName, shareName string, users []string) error {
 	})
 }
 
-// RemoveSMBShare takes a share away, with what is open there. Its files stay, for a share of the same name.
+// RemoveSMBShare removes a share, whatever is open there. Its files stay, for a share of the same name.
 func (n *Node) RemoveSMBShare(serverName, shareName string) error {
 	return n.changeSMB(fmt.Sprintf(`share \\%s\%s`, serverName, shareName), func(s *smbState) bool {
 		server := s.server(serverName)
@@ -87,19 +87,19 @@ func (n *Node) RemoveSMBShare(serverName, shareName string) error {
 	})
 }
 
-// drop takes a share away, and reports whether it was there.
+// drop removes a share, and reports whether it existed.
 func (s *SMBServerSpec) drop(share string) bool {
 	before := len(s.Shares)
 	s.Shares = slices.DeleteFunc(slices.Clone(s.Shares), func(o SMBShareSpec) bool { return smbKey(o.Name) == smbKey(share) })
 	return len(s.Shares) < before
 }
 
-// AddSMBUser adds an account that all file servers know. ErrInvalidSMB: the name is impossible or taken.
+// AddSMBUser adds an account to all file servers. ErrInvalidSMB: the name is not valid or is taken.
 func (n *Node) AddSMBUser(user SMBUserSpec) error {
 	return n.control(func() error {
 		next := n.state.clone().SMB
 		if next.user(user.Name) != nil {
-			return fmt.Errorf("account %q is there already: %w", user.Name, ErrInvalidSMB)
+			return fmt.Errorf("account %q exists already: %w", user.Name, ErrInvalidSMB)
 		}
 		next.Users = append(next.Users, user.state())
 		if err := next.check(); err != nil {
@@ -109,7 +109,7 @@ func (n *Node) AddSMBUser(user SMBUserSpec) error {
 	})
 }
 
-// RemoveSMBUser takes an account away, named with or without a domain: servers refuse its sessions at once.
+// RemoveSMBUser removes an account, named with or without a domain: servers refuse its sessions at once.
 func (n *Node) RemoveSMBUser(user string) error {
 	return n.changeSMB(fmt.Sprintf("account %q", user), func(s *smbState) bool {
 		u := s.user(user)
@@ -121,8 +121,8 @@ func (n *Node) RemoveSMBUser(user string) error {
 	})
 }
 
-// DropSMBSessions lets a file server close the node's sessions: what is open there is lost, and the mappings are
-// disconnected until somebody uses them, which makes the session again with the credentials that it had.
+// DropSMBSessions makes a file server close the node's sessions: open files are lost, and the mappings are disconnected
+// until they are used, which makes the session again with its old credentials.
 func (n *Node) DropSMBSessions(serverName string) error {
 	return n.changeSMB(fmt.Sprintf("file server %q", serverName), func(s *smbState) bool {
 		for i := range s.Mappings {

@@ -19,31 +19,31 @@ import (
 type SMBServerSpec struct {
 	Name         string         `yaml:"name" json:"name"`
 	Shares       []SMBShareSpec `yaml:"shares" json:"shares"`
-	NoEncryption bool           `yaml:"encryption" json:"noEncryption,omitempty"` // it does not know SMB encryption; a file says whether it does
+	NoEncryption bool           `yaml:"encryption" json:"noEncryption,omitempty"` // it lacks SMB encryption; in a file the key is true if it has it
 	Stopped      bool           `yaml:"-" json:"stopped,omitempty"`
 }
 
 // SMBShareSpec is a share. Its files are the plain directory shares/<server>/<share> of the state directory.
 type SMBShareSpec struct {
 	Name  string   `yaml:"name" json:"name"`
-	Users []string `yaml:"users" json:"users,omitempty"` // who may use it, by SMBUserSpec.Name; none: everybody who has an account
+	Users []string `yaml:"users" json:"users,omitempty"` // that may use it, by SMBUserSpec.Name; none: all accounts
 }
 
-// SMBUserSpec is an account, which all file servers know.
+// SMBUserSpec is an account on all file servers.
 type SMBUserSpec struct {
 	Name     string   `yaml:"name"`
-	Domains  []string `yaml:"domains"` // the account may be named DOMAIN\Name as well
+	Domains  []string `yaml:"domains"` // the account may also be named DOMAIN\Name
 	Password string   `yaml:"password"`
 }
 
-// smbState is what node.json keeps of the network's file servers and of the node's mappings.
+// smbState is the network's file servers and the node's mappings in node.json.
 type smbState struct {
 	Servers  []SMBServerSpec   `json:"servers,omitempty"`
 	Users    []smbUserState    `json:"users,omitempty"`
-	Mappings []smbMappingState `json:"mappings,omitempty"` // not those of an earlier boot
+	Mappings []smbMappingState `json:"mappings,omitempty"` // of this boot only
 }
 
-// smbUserState is an account. A server compares verifiers, so that no password is on the disk.
+// smbUserState is an account. Servers compare verifiers, so that no password is stored.
 type smbUserState struct {
 	Name     string   `json:"name"`
 	Domains  []string `json:"domains,omitempty"`
@@ -56,14 +56,14 @@ type smbMappingState struct {
 	Server   string `json:"server"`
 	Share    string `json:"share"`
 	User     string `json:"user"`              // as the client named it
-	Verifier []byte `json:"verifier"`          // of the password that the session has
+	Verifier []byte `json:"verifier"`          // of the session's password
 	Dropped  bool   `json:"dropped,omitempty"` // the server closed the session, and nothing has used it since
 }
 
-// ErrInvalidSMB says that a file server or account of that description cannot be.
+// ErrInvalidSMB means that the description of a file server or account is not valid.
 var ErrInvalidSMB = errors.New("invalid file server or account")
 
-// ErrNoSuchSMB says that there is no file server or account of the name.
+// ErrNoSuchSMB means that there is no file server or account of the name.
 var ErrNoSuchSMB = errors.New("no such file server or account")
 
 func newSMBState(servers []SMBServerSpec, users []SMBUserSpec) smbState {
@@ -85,25 +85,25 @@ func (s smbState) clone() smbState {
 	return s
 }
 
-// check refuses what cannot be, or would have one directory for two shares. ErrInvalidSMB.
+// check refuses a state that is not valid, or in which two shares would have one directory. ErrInvalidSMB.
 func (s *smbState) check() error {
 	servers, users := map[string]bool{}, map[string]bool{}
 	for i, server := range s.Servers {
 		if !isFileName(server.Name) || servers[smbKey(server.Name)] {
-			return at(fmt.Errorf("%w: file server %q has no good name, or is there twice", ErrInvalidSMB, server.Name), "smbServers", i)
+			return at(fmt.Errorf("%w: file server %q has no valid name, or appears twice", ErrInvalidSMB, server.Name), "smbServers", i)
 		}
 		servers[smbKey(server.Name)] = true
 		shares := map[string]bool{}
 		for j, share := range server.Shares {
 			if !isFileName(share.Name) || isReserved(share.Name) || shares[smbKey(share.Name)] {
-				return at(fmt.Errorf("%w: share %q has no good name, or is there twice", ErrInvalidSMB, share.Name), "smbServers", i, "shares", j)
+				return at(fmt.Errorf("%w: share %q has no valid name, or appears twice", ErrInvalidSMB, share.Name), "smbServers", i, "shares", j)
 			}
 			shares[smbKey(share.Name)] = true
 		}
 	}
 	for i, user := range s.Users {
 		if user.Name == "" || users[smbKey(user.Name)] {
-			return at(fmt.Errorf("%w: account %q has no name, or is there twice", ErrInvalidSMB, user.Name), "smbUsers", i)
+			return at(fmt.Errorf("%w: account %q has no name, or appears twice", ErrInvalidSMB, user.Name), "smbUsers", i)
 		}
 		users[smbKey(user.Name)] = true
 	}
@@ -115,7 +115,7 @@ func (s *smbState) check() error {
 	return nil
 }
 
-// checkUsers refuses a share for accounts that are not there. ErrInvalidSMB.
+// checkUsers refuses accounts that do not exist. ErrInvalidSMB.
 func (s *smbState) checkUsers(names []string) error {
 	for _, name := range names {
 		if u := s.user(name); u == nil || smbKey(u.Name) != smbKey(name) {
@@ -125,7 +125,7 @@ func (s *smbState) checkUsers(names []string) error {
 	return nil
 }
 
-// smbKey is the same for all spellings of a name; the directories of shares are called so.
+// smbKey returns the form of a name that is the same for all spellings. The directories of shares are named by it.
 func smbKey(name string) string { return strings.ToLower(name) }
 
 func sharePath(dir, server, share string) string {
@@ -143,7 +143,7 @@ func (s *SMBServerSpec) share(name string) *SMBShareSpec {
 	return find(s.Shares, func(o *SMBShareSpec) bool { return smbKey(o.Name) == smbKey(name) })
 }
 
-// user finds the account that goes by a name, with a domain or without.
+// user returns the account of a name, with a domain or without.
 func (s *smbState) user(name string) *smbUserState {
 	domain, account, ok := strings.Cut(name, `\`)
 	if !ok {
@@ -163,7 +163,7 @@ func (m *smbMappingState) of(server, share string) bool {
 	return smbKey(m.Server) == smbKey(server) && smbKey(m.Share) == smbKey(share)
 }
 
-// find is a pointer to the first element that fits, or nil.
+// find returns a pointer to the first element that fits, or nil.
 func find[T any](list []T, fits func(*T) bool) *T {
 	for i := range list {
 		if fits(&list[i]) {
@@ -173,7 +173,7 @@ func find[T any](list []T, fits func(*T) bool) *T {
 	return nil
 }
 
-// verifier is what the server keeps in place of the password. It need not resist somebody who has the file: these
+// verifier returns what the server keeps instead of a password. It need not resist an attacker who has the file: these
 // passwords protect nothing.
 func (u *smbUserState) verifier(password kernel.Secret) []byte {
 	mac := hmac.New(sha256.New, u.Salt)

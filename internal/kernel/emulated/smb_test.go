@@ -17,7 +17,7 @@ import (
 
 const emulatedShare = `\\fs.emulated\share`
 
-// smbNode returns a node with two file servers; the second cannot encrypt.
+// smbNode opens a node with two file servers; the second cannot encrypt.
 func smbNode(t *testing.T) *Node {
 	t.Helper()
 	s := DefaultScenario()
@@ -82,7 +82,7 @@ func TestCreateSMBGlobalMapping(t *testing.T) {
 	}
 }
 
-// A session gives access to everything while server, account and mapping are unchanged, and to nothing otherwise.
+// A session gives full access while server, account and mapping stay as they were, and none otherwise.
 func TestSessions(t *testing.T) {
 	n := smbNode(t)
 	wantCode(t, "not mapped", shareCode(n, emulatedShare), win32.ERROR_LOGON_FAILURE)
@@ -225,7 +225,7 @@ func TestFilesOnShares(t *testing.T) {
 	if len(ids) != 2 {
 		t.Error("two directories have one identity")
 	}
-	// Volumes are not mounted on shares; links there are not followed.
+	// Volumes cannot be mounted on shares; links there are not followed.
 	volumes, err := n.VolumeNames()
 	must(t, err)
 	wantCode(t, "mounting", n.SetVolumeMountPoint(`\\?\UNC\fs.emulated\share\Dir\`, volumes[0]), win32.ERROR_INVALID_PARAMETER)

@@ -21,7 +21,7 @@ const stateFormat = 1
 
 const stateFile = "node.json"
 
-// state is what node.json keeps. It is changed only as a whole, by Node.update.
+// state is the content of node.json. It is changed only as a whole, by Node.update.
 type state struct {
 	Switches     Switches      `json:"switches"`
 	SystemSerial string        `json:"systemSerial"` // of the SMBIOS system information
@@ -40,7 +40,7 @@ type letterState struct {
 	Volume guid.GUID `json:"volume"`
 }
 
-// mountState is the mount manager's record of a mount point: a directory of the host volume at which a volume is.
+// mountState is the mount manager's record of a mount point: a directory of the host volume at which a volume is mounted.
 type mountState struct {
 	Volume guid.GUID `json:"volume"`
 	Host   guid.GUID `json:"host"`
@@ -57,7 +57,7 @@ func (s state) clone() state {
 	return s
 }
 
-// disk returns the record of the disk that has the image, nil when there is none.
+// disk returns the record of the disk that has the image, nil if there is none.
 func (s *state) disk(image string) *diskState {
 	for i := range s.Disks {
 		if s.Disks[i].Image == image {
@@ -93,7 +93,7 @@ func decodeState(text []byte) (state, error) {
 		return state{}, fmt.Errorf("it has format %d, made by a newer program; this one reads up to %d", e.Format, stateFormat)
 	}
 	if e.Format < 1 {
-		return state{}, fmt.Errorf("it has format %d, which never was", e.Format)
+		return state{}, fmt.Errorf("it has format %d, which never existed", e.Format)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, e.Node); err != nil {
@@ -109,7 +109,7 @@ func decodeState(text []byte) (state, error) {
 	return s, s.check()
 }
 
-// check refuses what would mislead the rest of the program.
+// check refuses a state that would mislead the rest of the program.
 func (s *state) check() error {
 	if err := s.Switches.check(); err != nil {
 		return fmt.Errorf("switches: %w", err)
@@ -120,7 +120,7 @@ func (s *state) check() error {
 		case !isImageName(d.Image):
 			return fmt.Errorf("disk %d has the image name %q", d.Number, d.Image)
 		case numbers[d.Number] || images[d.Image]:
-			return fmt.Errorf("disk %d or its image is there twice", d.Number)
+			return fmt.Errorf("disk %d or its image appears twice", d.Number)
 		case d.SectorSize != 512 && d.SectorSize != 4096:
 			return fmt.Errorf("disk %d has sectors of %d bytes", d.Number, d.SectorSize)
 		}
@@ -143,7 +143,7 @@ func (s *state) check() error {
 	return nil
 }
 
-// isImageName accepts what newImageName makes: lower-case hexadecimal digits.
+// isImageName reports whether a name has the form of newImageName: lower-case hexadecimal digits.
 func isImageName(name string) bool {
 	b, err := hex.DecodeString(name)
 	return err == nil && len(b) == 8 && strings.ToLower(name) == name
@@ -157,7 +157,7 @@ func (h *host) saveState(dir string, s state) error {
 	return h.writeFile(filepath.Join(dir, stateFile), text)
 }
 
-// loadState reads node.json. A missing file is os.ErrNotExist, everything else that is wrong *DamagedStateError.
+// loadState reads node.json. A missing file is os.ErrNotExist, any other error a *DamagedStateError.
 func loadState(dir string) (state, error) {
 	file := filepath.Join(dir, stateFile)
 	text, err := os.ReadFile(file)

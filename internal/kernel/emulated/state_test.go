@@ -88,7 +88,7 @@ func TestDamagedState(t *testing.T) {
 	}
 }
 
-// hostSaysNotFound is the host's error text for a missing file, which differs from system to system.
+// hostSaysNotFound returns the host's text for a missing file, which differs between systems.
 func hostSaysNotFound(t *testing.T) string {
 	t.Helper()
 	_, err := os.Stat(filepath.Join(t.TempDir(), "missing"))
@@ -99,7 +99,7 @@ func hostSaysNotFound(t *testing.T) string {
 	return failed.Err.Error()
 }
 
-// fileList returns every file with its content, without images.
+// fileList returns every file with its content, except images.
 func fileList(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

@@ -4,29 +4,29 @@ package emulated
 
 import "fmt"
 
-// MSRArrival says what becomes of the Microsoft reserved partition after IOCTL_DISK_CREATE_DISK with a GPT.
+// MSRArrival is when the Microsoft reserved partition appears after IOCTL_DISK_CREATE_DISK with a GPT.
 type MSRArrival string
 
-// The ways.
+// The arrivals.
 const (
 	MSRImmediate MSRArrival = "immediate" // the partition is there when the control code returns
 	MSRDelayed   MSRArrival = "delayed"   // it is there at the MSRAfterReads-th later IOCTL_DISK_GET_DRIVE_LAYOUT_EX
-	MSRNever     MSRArrival = "never"     // the caller has to make it
+	MSRNever     MSRArrival = "never"     // the caller must make it
 )
 
-// Switches are the answers of this node to questions about Windows that its documentation leaves open. An agent
-// must work on every combination. They are chosen when a node is made; SetSwitch changes one.
+// Switches are the node's answers to questions that the documentation of Windows leaves open. An agent must work with
+// every combination. They are chosen when a node is made; SetSwitch changes one.
 type Switches struct {
-	// AttributesVersion is the Version that IOCTL_DISK_SET_DISK_ATTRIBUTES wants: 40, the size of
-	// SET_DISK_ATTRIBUTES, or 16, what the documentation says. The other one is ERROR_INVALID_PARAMETER.
+	// AttributesVersion is the Version that IOCTL_DISK_SET_DISK_ATTRIBUTES requires: 40, the size of
+	// SET_DISK_ATTRIBUTES, or 16, as documented. The other one is ERROR_INVALID_PARAMETER.
 	AttributesVersion uint32 `yaml:"attributesVersion" json:"attributesVersion"`
 
 	// CreateDiskClears: does IOCTL_DISK_CREATE_DISK on an offline or read-only disk bring it online and make it
 	// writable, or fail with ERROR_WRITE_PROTECT?
 	CreateDiskClears bool `yaml:"createDiskClears" json:"createDiskClears"`
 
-	// OfflineDisksReadOnly: are disks that arrive offline, as the SAN policy of Windows Server wants for shared
-	// buses, read-only as well?
+	// OfflineDisksReadOnly: are disks that arrive offline, by the SAN policy of Windows Server for shared buses,
+	// read-only as well?
 	OfflineDisksReadOnly bool `yaml:"offlineDisksReadOnly" json:"offlineDisksReadOnly"`
 
 	// ZeroedDiskIsMBR: does a zeroed disk read back as MBR with signature 0 and empty entries, or as RAW?
@@ -40,12 +40,12 @@ type Switches struct {
 	// IOCTL_DISK_UPDATE_DRIVE_SIZE followed by IOCTL_DISK_UPDATE_PROPERTIES, after which UsableLength shows it?
 	GrowPartitionRefreshes bool `yaml:"growPartitionRefreshes" json:"growPartitionRefreshes"`
 
-	// ExtendOneSectorLess: must FSCTL_EXTEND_VOLUME be given one sector less than the partition has, the last being
-	// the backup boot sector's, or all of them?
+	// ExtendOneSectorLess: does FSCTL_EXTEND_VOLUME take all sectors of the partition, or one less, because the last
+	// holds the backup boot sector?
 	ExtendOneSectorLess bool `yaml:"extendOneSectorLess" json:"extendOneSectorLess"`
 }
 
-// DefaultSwitches are the answers that are believed to be Windows'.
+// DefaultSwitches returns the answers that Windows is believed to give.
 func DefaultSwitches() Switches {
 	return Switches{AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3}
 }
@@ -57,7 +57,7 @@ func (s Switches) check() error {
 	case s.MSR != MSRImmediate && s.MSR != MSRDelayed && s.MSR != MSRNever:
 		return fmt.Errorf("msr is %q, not %q, %q or %q", s.MSR, MSRImmediate, MSRDelayed, MSRNever)
 	case s.MSRAfterReads < 0 || s.MSR == MSRDelayed && s.MSRAfterReads < 1:
-		return fmt.Errorf("msrAfterReads is %d, less than 1", s.MSRAfterReads)
+		return fmt.Errorf("msrAfterReads is %d; it must be at least 1", s.MSRAfterReads)
 	}
 	return nil
 }

@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	// ErrNoSuchSwitch says that there is no switch of the name.
+	// ErrNoSuchSwitch means that there is no switch of the name.
 	ErrNoSuchSwitch = errors.New("no such switch")
-	// ErrInvalidSwitch says that a switch does not take the answer.
+	// ErrInvalidSwitch means that a switch does not accept the answer.
 	ErrInvalidSwitch = errors.New("invalid answer")
 )
 
@@ -21,11 +21,11 @@ var (
 type Switch struct {
 	Name  string // as in scenario files
 	Value string
-	Form  string // what it may be: "true or false"
+	Form  string // the allowed values: "true or false"
 	About string
 }
 
-// switchTexts describe the switches, in the order of the scenario's keys.
+// switchTexts returns the descriptions of the switches, in the order of the scenario's keys.
 func switchTexts() []Switch {
 	const boolean = "true or false"
 	return []Switch{
@@ -40,7 +40,7 @@ func switchTexts() []Switch {
 	}
 }
 
-// Switches lists the switches, in the order of the scenario's keys.
+// Switches returns the switches, in the order of the scenario's keys.
 func (n *Node) Switches() ([]Switch, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -56,8 +56,8 @@ func (n *Node) Switches() ([]Switch, error) {
 	return list, nil
 }
 
-// SetSwitch answers one question otherwise, for the calls from now on. What was done already stays as it is.
-// ErrNoSuchSwitch, ErrInvalidSwitch.
+// SetSwitch changes the answer to one question for later calls. Effects of earlier calls stay. Errors: ErrNoSuchSwitch,
+// ErrInvalidSwitch.
 func (n *Node) SetSwitch(name, answer string) error {
 	known := find(switchTexts(), func(s *Switch) bool { return strings.EqualFold(s.Name, name) })
 	if known == nil {

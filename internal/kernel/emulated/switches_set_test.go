@@ -57,7 +57,7 @@ func TestSetSwitch(t *testing.T) {
 	}
 }
 
-// A switch takes effect at once, also on a disk that was looked at before.
+// A switch takes effect at once, even on how an attached disk reads.
 func TestSwitchCountsAtOnce(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
 	h := openDevice(t, n, `\\.\PhysicalDrive1`, win32.GENERIC_READ|win32.GENERIC_WRITE)

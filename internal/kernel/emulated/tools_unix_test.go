@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// sgdisk has Debian's gdisk check the tables of an image. Its exit code means nothing.
+// sgdisk makes Debian's gdisk check the tables of an image. Its exit code means nothing.
 func sgdisk(t *testing.T, image string) {
 	t.Helper()
 	tool, err := exec.LookPath("sgdisk")

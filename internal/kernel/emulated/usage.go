@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// fileBytes is what the files of a volume occupy in clusters of a size. Drivers ask for the statistics of every volume
-// again and again, and their files change without anybody telling the node, so this looks at all of them each time. The
-// lock is free meanwhile. No link is followed; what is deleted meanwhile does not count.
+// fileBytes returns the space that the files of a volume occupy in clusters of a size. It looks at all files each time,
+// because they change without the node's knowledge. Drivers ask for the statistics of every volume again and again, so it
+// releases the lock meanwhile. Links are not followed, and files that are deleted meanwhile do not count.
 func (c *content) fileBytes(cluster uint64) (used uint64, err error) {
 	c.node.mu.Unlock()
 	err = filepath.WalkDir(c.path, func(_ string, d fs.DirEntry, err error) error {

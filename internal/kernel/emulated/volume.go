@@ -8,8 +8,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// volume is a volume as it was when somebody looked: the partition's place and the file system in it. Values are not
-// changed; a change of the disk makes new ones.
+// volume is a snapshot of a volume: the partition's place and the file system in it. Values never change; a change of the
+// disk makes new ones.
 type volume struct {
 	disk           *disk
 	id             guid.GUID
@@ -22,17 +22,17 @@ type volume struct {
 // formatted reports whether Windows would mount the volume.
 func (v *volume) formatted() bool { return v.boot.fileSystem != "" }
 
-// name is the volume name: \\?\Volume{GUID}\.
+// name returns the volume name: \\?\Volume{GUID}\.
 func (v *volume) name() string { return volumeName(v.id) }
 
 func volumeName(id guid.GUID) string { return `\\?\Volume{` + id.String() + `}\` }
 
-// sizeBytes is the size of the file system, in whole clusters.
+// sizeBytes returns the size of the file system, in whole clusters.
 func (v *volume) sizeBytes() uint64 {
 	return v.boot.clusters() * uint64(v.boot.clusterBytes)
 }
 
-// mounted returns the code that Windows gives when a file system is needed and there is none.
+// mounted returns nil, or Windows' error for a volume without the file system that a call needs.
 func (v *volume) mounted() error {
 	if !v.formatted() {
 		return win32.ERROR_UNRECOGNIZED_VOLUME

@@ -32,7 +32,7 @@ func (n *Node) openVolume(base device, id guid.GUID) (kernel.Handle, error) {
 	return h, nil
 }
 
-// opens is who has the volume open.
+// opens returns the handles that have the volume open.
 func (h *volumeHandle) opens() *volumeOpens {
 	opens := h.disk.open[h.id]
 	if opens == nil {
@@ -64,7 +64,7 @@ func (h *volumeHandle) close() {
 	}
 }
 
-// volume is what the handle's volume is now.
+// volume returns the handle's volume as it is now.
 func (h *volumeHandle) volume() (*volume, error) {
 	v, ok := h.disk.volume(h.id)
 	if !ok {
@@ -109,7 +109,7 @@ func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 	})
 }
 
-// extents answers with the count alone when the extent does not fit.
+// extents returns only the count if the extent does not fit.
 func (v *volume) extents(out []byte) (int, error) {
 	b := win32.VolumeDiskExtents{{DiskNumber: v.disk.number, StartingOffset: v.offset, Length: v.length}}.Bytes()
 	const header = 8
@@ -147,7 +147,7 @@ func (h *volumeHandle) lock() error {
 	if opens.count > 1 || opens.locked != nil && opens.locked != h || h.node.filesOpen(h.id) {
 		return win32.ERROR_ACCESS_DENIED
 	}
-	opens.locked = h // from here on nobody opens a file
+	opens.locked = h // from here on no file can be opened
 	return nil
 }
 
@@ -160,7 +160,7 @@ func (h *volumeHandle) unlock() error {
 	return nil
 }
 
-// extend is FSCTL_EXTEND_VOLUME: the file system grows to so many sectors, of which the partition must have room for.
+// extend is FSCTL_EXTEND_VOLUME: the file system grows to a number of sectors, which must fit in the partition.
 func (v *volume) extend(in []byte) error {
 	sectors, err := parsed(win32.ParseExtendVolume(in))
 	if err != nil {
@@ -176,7 +176,7 @@ func (v *volume) extend(in []byte) error {
 		return win32.ERROR_INVALID_FUNCTION
 	}
 	if !d.node.state.Switches.ExtendOneSectorLess {
-		sectors-- // the backup boot sector's
+		sectors-- // for the backup boot sector
 	}
 	room := v.length/d.sectorSize() - 1
 	cluster := int64(v.boot.clusterBytes / v.boot.bytesPerSector)
@@ -188,7 +188,7 @@ func (v *volume) extend(in []byte) error {
 	return d.commit(change{blocks: v.bootBlocks(next)})
 }
 
-// bootBlocks are the boot sector and its backup, behind the last sector of the file system.
+// bootBlocks returns the boot sector and its backup, which follows the last sector of the file system.
 func (v *volume) bootBlocks(b bootSector) []gpt.Block {
 	sector := b.encode(uint64(v.offset) / uint64(b.bytesPerSector))
 	return []gpt.Block{
@@ -208,8 +208,8 @@ func (h *volumeHandle) ReadAt(p []byte, offset int64) (int, error) {
 	})
 }
 
-// Flush implements kernel.Handle. What drivers wrote into the volume's directory is on the host's disk when that
-// writes it; what the node wrote is there already.
+// Flush implements kernel.Handle. The host decides when the files of drivers in the volume's directory reach its disk; the
+// node's own writes are there already.
 func (h *volumeHandle) Flush() error {
 	_, err := h.call("FlushFileBuffers", h.object, func() (int, error) {
 		v, err := h.volume()

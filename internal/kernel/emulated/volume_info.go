@@ -25,7 +25,7 @@ func (n *Node) VolumeInformation(root string) (fileSystem string, err error) {
 	return fileSystem, err
 }
 
-// rootVolume is the volume of a root directory: a volume name, a drive, or a mount point. One that does not exist is
+// rootVolume returns the volume of a root directory: a volume name, a drive, or a mount point. A missing one is
 // ERROR_FILE_NOT_FOUND by volume name and ERROR_PATH_NOT_FOUND by drive.
 func (n *Node) rootVolume(root string) (*volume, error) {
 	if id, ok := parseVolumeName(root); ok {
@@ -44,12 +44,12 @@ func (n *Node) rootVolume(root string) (*volume, error) {
 	}
 	defer at.close()
 	if at.dir != nil {
-		return nil, win32.ERROR_DIRECTORY // a directory that is not a root: Windows wants one
+		return nil, win32.ERROR_DIRECTORY // a directory that is not a root, as Windows requires
 	}
 	return n.volumeOf(ntPath{volume: at.content.id})
 }
 
-// DiskFreeSpace implements kernel.Volumes. Like GetDiskFreeSpaceExW it takes any directory.
+// DiskFreeSpace implements kernel.Volumes. Like GetDiskFreeSpaceExW it accepts any directory.
 func (n *Node) DiskFreeSpace(root string) (total, free uint64, err error) {
 	err = n.call("GetDiskFreeSpaceExW", root, func() error {
 		v, err := n.volumeOfDirectory(root)
@@ -63,7 +63,7 @@ func (n *Node) DiskFreeSpace(root string) (total, free uint64, err error) {
 
 func (n *Node) volumeOfDirectory(path string) (*volume, error) {
 	if id, ok := parseVolumeName(path); ok {
-		return n.volumeWith(id) // space looks whether it is mounted
+		return n.volumeWith(id) // space checks whether it is mounted
 	}
 	p, err := parseWin32(path)
 	if err != nil {
@@ -83,8 +83,8 @@ func (n *Node) volumeOfDirectory(path string) (*volume, error) {
 	return n.volumeOf(ntPath{volume: at.content.id})
 }
 
-// space measures a file system: what is used is its metadata and the clusters of its files. Owner may have locked the
-// volume.
+// space returns the size of a file system and its free space: all but its metadata and the clusters of its files. Owner
+// may have locked the volume.
 func (n *Node) space(v *volume, owner *volumeHandle) (total, free uint64, err error) {
 	c, err := n.content(v, owner)
 	if err != nil {
@@ -96,7 +96,7 @@ func (n *Node) space(v *volume, owner *volumeHandle) (total, free uint64, err er
 	return total, total - min(used, total), err
 }
 
-// FormatVolume implements kernel.Volumes. What is open on the volume is dismounted first, as with Force.
+// FormatVolume implements kernel.Volumes. A volume in use is dismounted first, as with Force.
 func (n *Node) FormatVolume(volumeName, fileSystem string) error {
 	return n.call("MSFT_Volume.Format", volumeName, func() error { return n.format(volumeName, fileSystem) })
 }

@@ -26,7 +26,7 @@ func TestRawVolume(t *testing.T) {
 	_, err = openDevice(t, n, v[:len(v)-1], 0).DeviceIoControl(win32.FSCTL_GET_NTFS_VOLUME_DATA, nil, make([]byte, 96))
 	wantCode(t, "NTFS data", err, win32.ERROR_UNRECOGNIZED_VOLUME)
 	mkdir(t, n, `C:\m`)
-	must(t, n.SetVolumeMountPoint(`C:\m\`, v)) // a raw volume can be mounted, not used
+	must(t, n.SetVolumeMountPoint(`C:\m\`, v)) // a raw volume can be mounted, but not used
 	_, err = n.HostPath(`C:\m\x`)
 	wantCode(t, "below its mount point", err, win32.ERROR_UNRECOGNIZED_VOLUME)
 }
@@ -158,7 +158,7 @@ func TestLockedAndDismountedVolumes(t *testing.T) {
 	control(t, h, win32.FSCTL_DISMOUNT_VOLUME, nil)
 	wantCode(t, "file of a dismounted volume", file.Information(win32.FileStandardInfo, make([]byte, 24)), win32.ERROR_FILE_INVALID)
 	wantCode(t, "lock again", lock(), 0)
-	must(t, h.Close()) // and the lock with it
+	must(t, h.Close()) // ends the lock as well
 	file = openFile(t, n, v, how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, 0))
 	must(t, n.FormatVolume(v, "NTFS"))
 	wantCode(t, "file of a formatted volume", file.Information(win32.FileStandardInfo, make([]byte, 24)), win32.ERROR_FILE_INVALID)
