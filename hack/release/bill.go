@@ -12,7 +12,7 @@ import (
 
 const module = "github.com/kubernetes-csi/csi-proxy"
 
-// bill is the software bill of materials of a target's binaries: the modules of which packages are linked.
+// bill returns the software bill of materials of a target's binaries: the modules whose packages are linked.
 //
 // https://cyclonedx.org/docs/1.6/json/
 // https://github.com/package-url/purl-spec

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// A linked module is one of which packages are in a binary.
+// A linked module has packages in a binary.
 type linked struct {
 	path, version string
 	own           bool     // of this repository
@@ -36,11 +36,11 @@ type text struct {
 // licenseFiles are the names that go with a module's sources.
 var licenseFiles = regexp.MustCompile(`(?i)^(un)?licen[cs]e|^copying|^notice|^patents$`)
 
-// boring is the licence of objects in Go's own tree that are linked with GOEXPERIMENT=boringcrypto and cgo alone, which no
-// build here has.
+// boring is the licence of objects in Go's own tree that are linked only with GOEXPERIMENT=boringcrypto and cgo, which no
+// build here uses.
 const boring = "src/crypto/internal/boring/LICENSE"
 
-// goPackage is what go list -json tells of a package.
+// goPackage is a package in the output of go list -json.
 // https://pkg.go.dev/cmd/go#hdr-List_packages_or_modules
 type goPackage struct {
 	Dir, ImportPath string
@@ -52,8 +52,8 @@ type goPackage struct {
 	}
 }
 
-// linkedModules are the modules that packages of a module of this repository need for a target, the standard library
-// among them, sorted by path. Licences are looked for in the folders of the packages that are linked, and those above.
+// linkedModules returns the modules that packages of a module of this repository need for a target, including the standard
+// library, sorted by path. It looks for licences in the folders of the linked packages, and in those above.
 func linkedModules(ctx context.Context, dir string, t target, packages ...string) ([]linked, error) {
 	args := append([]string{"list", "-deps", "-json=Dir,ImportPath,Standard,Module", "-tags=grpcnotrace"}, packages...)
 	output, err := command(ctx, dir, t.env(), "go", args...)
@@ -66,7 +66,7 @@ func linkedModules(ctx context.Context, dir string, t target, packages ...string
 		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fmt.Errorf("what go list says: %w", err)
+			return nil, fmt.Errorf("the output of go list: %w", err)
 		}
 		m, top := moduleOf(p)
 		if m == nil {
@@ -88,7 +88,7 @@ func linkedModules(ctx context.Context, dir string, t target, packages ...string
 	return all, nil
 }
 
-// moduleOf is a package's module and its topmost directory.
+// moduleOf returns a package's module and the module's topmost directory.
 func moduleOf(p goPackage) (*linked, string) {
 	switch {
 	case p.Standard:
