@@ -20,11 +20,11 @@ import (
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 )
 
-// quoted is a command or method in the documentation's tables.
+// quoted matches a command or method in the documentation's tables.
 var quoted = regexp.MustCompile("`([^`]+)`")
 
 // TestDocumentationNamesEveryMethodAndCommand compares the table of the documentation with the API's newest versions and
-// with the commands: a method without a command shows, and a command that is not documented.
+// with the commands: it finds methods without a command, and commands that are not documented.
 func TestDocumentationNamesEveryMethodAndCommand(t *testing.T) {
 	text, err := os.ReadFile("../../docs/csi-proxyctl.md")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestDocumentationNamesEveryMethodAndCommand(t *testing.T) {
 	}
 }
 
-// documented are the commands of a cell. The second and later ones may be their last word alone.
+// documented returns the commands of a cell. The second and later ones may consist of their last word alone.
 func documented(cell string) []string {
 	var commands []string
 	var group []string
@@ -79,7 +79,7 @@ func documented(cell string) []string {
 	return commands
 }
 
-// hubMethods are the methods of the newest version of every group.
+// hubMethods returns the methods of the newest version of every group.
 func hubMethods() []string {
 	var all []string
 	for _, file := range []protoreflect.FileDescriptor{
@@ -99,7 +99,7 @@ func hubMethods() []string {
 	return all
 }
 
-// apiCommands are the commands that call the storage API.
+// apiCommands returns the commands that call the storage API.
 func apiCommands(t *testing.T) []string {
 	t.Helper()
 	var all []string

@@ -21,7 +21,7 @@ import (
 // pagesDir is where the generated pages are.
 const pagesDir = "../../docs/apis"
 
-// releasedFiles are the files of the released API, by name.
+// releasedFiles returns the files of the released API, by name.
 func releasedFiles(t *testing.T) []protoreflect.FileDescriptor {
 	t.Helper()
 	all, err := api.Descriptors()
@@ -35,7 +35,7 @@ func releasedFiles(t *testing.T) []protoreflect.FileDescriptor {
 }
 
 // TestPagesAreThoseOfTheAPI compares the pages in the tree with those of the released API: their names, headings,
-// fields and routes. It has no comments to compare; generating anew and looking for a difference does that.
+// fields and routes. The descriptors have no comments to compare; make check-generated does that.
 func TestPagesAreThoseOfTheAPI(t *testing.T) {
 	response, err := run(t, allOf(t), versions.Groups())
 	if err != nil {
@@ -56,7 +56,8 @@ func TestPagesAreThoseOfTheAPI(t *testing.T) {
 	}
 }
 
-// withoutComments keeps what descriptors without comments tell: headings, the cells of tables but the last, and routes.
+// withoutComments keeps what comes from descriptors and not from comments: headings, the cells of tables but the last, and
+// routes.
 func withoutComments(page string) []string {
 	var kept []string
 	for line := range strings.Lines(page) {
@@ -74,7 +75,7 @@ func withoutComments(page string) []string {
 
 func lastCell() *regexp.Regexp { return regexp.MustCompile(`\|(?:[^|\\]|\\.)*\|$`) }
 
-// TestLinksLead follows every link of every page to a file that is there and a heading that is there once.
+// TestLinksLead checks that every link of every page leads to an existing file and to a heading that is there once.
 func TestLinksLead(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)]+)\)`)
 	for _, name := range pages(t) {
@@ -97,7 +98,7 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// headings counts the anchors of a page as its readers' browsers see them.
+// headings counts the anchors of a page as browsers see them.
 func headings(page string) map[string]int {
 	counts := map[string]int{}
 	for line := range strings.Lines(page) {
@@ -108,7 +109,7 @@ func headings(page string) map[string]int {
 	return counts
 }
 
-// pages are the generated pages in the tree.
+// pages returns the generated pages in the tree.
 func pages(t *testing.T) []string {
 	t.Helper()
 	var names []string

@@ -20,7 +20,7 @@ const (
 	id  = `\\?\Volume{6e0b9e60-5d2f-4f43-9a5e-7a8d5f2b6c11}\`
 )
 
-// verdict is what a test compares of a finding.
+// verdict is the part of a finding that a test compares.
 type verdict struct {
 	severity doctor.Severity
 	check    string
@@ -39,7 +39,7 @@ func verdicts(f doctor.Facts) []verdict {
 	return all
 }
 
-// mounted is a disk with one volume that is as it should be.
+// mounted returns a healthy disk with one mounted volume.
 func mounted() treeview.Disk {
 	yes, no := true, false
 	return treeview.Disk{
@@ -106,9 +106,9 @@ func TestConnectionsAndLinks(t *testing.T) {
 		},
 	}})
 	want := []verdict{
-		{doctor.Problem, "hung-operation", "see in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, whether a device does not answer"},
+		{doctor.Problem, "hung-operation", "look in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, for a device that does not answer"},
 		{doctor.Problem, "dangling-mount-point", "if pods still use the volume: attach the disk again"},
-		{doctor.Problem, "stale-smb-mapping", "see that the file server answers from this node: Test-NetConnection fs -Port 445"},
+		{doctor.Problem, "stale-smb-mapping", "check that the file server answers from this node: Test-NetConnection fs -Port 445"},
 		{doctor.Problem, "iscsi-disconnected", "csi-proxyctl iscsi portal list"},
 		{doctor.Warning, "dangling-link", `csi-proxyctl fs rmdir 'C:\a'`},
 		{doctor.Warning, "dangling-share-link", "if pods use it: restart them, so that kubelet has the driver map it again"},
