@@ -8,7 +8,7 @@ SHELL := /bin/bash
 # The modules of this repository. Each builds and tests on its own, without the workspace.
 MODULES := . client mounter test/published v2
 export GOTOOLCHAIN ?= local
-# The tools are modules of their own; -n builds one for this machine and names its binary.
+# The tools are modules of their own; -n builds one for this machine and prints its binary's name.
 tool = $(shell GOWORK=off go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
 COMMIT_TIME = $(shell git log -1 --format=%ct)
 
@@ -21,11 +21,11 @@ run: setup-run ## start the agent on the emulated node and show a volume's life 
 	@hack/run.sh
 
 .PHONY: build
-build: ## build the commands into bin/, for GOOS and GOARCH: VERSION=vX.Y.Z is what they say they are
+build: ## build the commands into bin/, for GOOS and GOARCH (VERSION=vX.Y.Z: the version that they print)
 	hack/build.sh bin $(VERSION)
 
 .PHONY: test
-test: setup-test build ## vet, and everything that tests quickly, with the race detector: what takes long is sampled
+test: setup-test build ## vet, and all tests with the race detector; the long ones are sampled
 	@export GOWORK=off CSI_PROXY_BIN=$(CURDIR)/bin; \
 		for module in $(MODULES); do (cd $$module && go test -race -vet=all -timeout 20m ./...); done
 
@@ -43,7 +43,7 @@ lint: ## golangci-lint for Linux and Windows, buf lint, buf breaking, shell synt
 	@for script in hack/*.sh .ci/run; do bash -n $$script; done
 
 .PHONY: generate
-generate: ## make the generated files anew
+generate: ## regenerate the generated files
 	@buf=$(call tool,buf); export GOWORK=off; for dir in . api; do (cd $$dir && $$buf generate); done
 	go generate ./internal/... ./cmd/... ./test/...
 
@@ -54,16 +54,16 @@ man: ## write the manual pages of csi-proxyctl: man -M bin/man csi-proxyctl
 	MAN_DIR=$(CURDIR)/bin/man/man1 go test -count=1 -run TestManPages ./cmd/csi-proxyctl
 
 .PHONY: image
-image: ## record the protos as released, after a version was added: buf breaking compares with it
+image: ## record the protos as released, after a version was added; buf breaking compares with the record
 	GOWORK=off $(call tool,buf) build --exclude-source-info -o client/api/image.binpb
 
 .PHONY: check-generated
-check-generated: generate ## fail when a generated file is not what its source gives
+check-generated: generate ## fail if a generated file differs from what its source gives
 	@changed=$$(git status --porcelain -- client api cmd internal docs test); if [ -n "$$changed" ]; then \
-		echo "These files are not what their sources give; run make generate and commit them:"; echo "$$changed"; exit 1; fi
+		echo "These files differ from what their sources give; run make generate and commit them:"; echo "$$changed"; exit 1; fi
 
 .PHONY: check-abi
-check-abi: setup-abi ## compare the golden bytes of the Win32 structures with what the C compiler makes
+check-abi: setup-abi ## compare the golden bytes of the Win32 structures with the C compiler's
 	internal/win32/testdata/abi/make.sh --check
 
 .PHONY: check-monitoring
@@ -107,7 +107,7 @@ bench-wine: ## measure the agent as a Windows program under Wine (root), and wri
 	hack/bench-wine.sh docs/performance-windows.md
 
 .PHONY: evidence
-evidence: ## run the tests of every level, Wine's too (root), and write docs/evidence.md from what they say; LEVELS="pure emulated" runs these
+evidence: ## run the tests of every level, Wine's too (root), and write docs/evidence.md from their results (LEVELS="pure emulated": only these levels)
 	hack/evidence.sh $(LEVELS)
 
 .PHONY: release
@@ -121,11 +121,11 @@ check-reproducible: ## build twice, in different places and without the compiler
 	hack/reproduce.sh
 
 .PHONY: check-licenses
-check-licenses: ## compare the licences of all that is linked with the list of those that may be
+check-licenses: ## check that everything that is linked has a licence of the list
 	cd hack/release && GOWORK=off go run . licenses
 
 .PHONY: check-release
-check-release: check-licenses ## what makes a release: vet, lint, tests, and the licences
+check-release: check-licenses ## vet, lint and test the release program, and check the licences
 	@linter=$(call tool,golangci-lint); cd hack/release && export GOWORK=off && \
 		go vet ./... && $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -count=1 ./...
 

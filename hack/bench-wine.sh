@@ -5,8 +5,8 @@
 # its latency, and writes FILE. FLAGs are those of test/bench. It makes the Wine tree when there is none, and needs root.
 #
 # CPUS names the processors as taskset does (default: the last one). A program that starts under Wine asks Wine's server
-# some nine hundred things before its main. Where it takes processors long to wake each other, as on many virtual machines,
-# that is most of what would be measured on several. UPSTREAM is another csi-proxy.exe to measure in the same run.
+# some nine hundred questions before its main. Where processors are slow to wake each other, as on many virtual machines,
+# a run on several would measure mostly that. UPSTREAM is another csi-proxy.exe to measure in the same run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ out=${1:?the page to write}
 shift
 hack/wine.sh setup
 read -r load _ </proc/loadavg
-# In memory: of files that were just written to a disk, Linux maps up to 2 MiB at once, all of which counts as working set.
+# In memory, because Linux maps up to 2 MiB at once of a file that was just written to a disk, all of which counts as working set.
 work=$(mktemp -d -p /dev/shm)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/out"

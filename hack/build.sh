@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # hack/build.sh DIR [VERSION] builds csi-proxy and csi-proxyctl into DIR, for GOOS and GOARCH. Every build goes through it:
-# `make build`, `make cross`, the release and the image. With a VERSION that is what the commands say they are, and the
-# files depend on the sources, VERSION and Go's own version alone; otherwise Go takes the version from git.
+# `make build`, `make cross`, the release and the image. With a VERSION the commands print that version, and the
+# files depend only on the sources, VERSION and Go's own version; otherwise Go takes the version from git.
 set -euo pipefail
 mkdir -p "${1:?the directory for the commands}"
 dir=$(cd "$1" && pwd) version=${2:-}
@@ -19,6 +19,6 @@ go build "${flags[@]}" -o "$dir/" ./cmd/csi-proxy ./cmd/csi-proxyctl
 most=16000000
 size=$(wc -c <"$dir/csi-proxy$(go env GOEXE)")
 if ((size > most)); then
-	echo "build.sh: csi-proxy$(go env GOEXE) has $size bytes, more than $most; docs/releasing.md, \"Size\", says how to find out why" >&2
+	echo "build.sh: csi-proxy$(go env GOEXE) has $size bytes, more than $most; docs/releasing.md, \"Size\", shows how to find the reason" >&2
 	exit 1
 fi

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# hack/evidence.sh [LEVEL…] runs the tests of the levels of docs/evidence.md, keeps what they say in docs/evidence/LEVEL.json,
-# and writes the page. The levels: pure, emulated, wine-emulated and wine-windows, which need root for Wine; none: all four.
+# hack/evidence.sh [LEVEL…] runs the tests of the levels of docs/evidence.md, keeps their results in docs/evidence/LEVEL.json,
+# and writes the page. The levels are pure, emulated, and wine-emulated and wine-windows, which need root for Wine; without an
+# argument all four.
 #
-# hack/evidence.sh windows FILE makes the record of that level: FILE is lives.json among the results of the Windows workflow.
+# hack/evidence.sh windows FILE records the level windows: FILE is lives.json from the results of the Windows workflow.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export GOWORK=off

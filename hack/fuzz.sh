@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs every fuzz function of the repository for FUZZTIME (5s) each, or those of the folders that are given. Inputs that
-# broke something once are in the testdata/fuzz of their package, where `go test` runs them; what fuzzing learns besides
-# stays in Go's cache, where the next run begins.
+# Runs every fuzz function of the repository, or of the given folders, for FUZZTIME (5s) each. Inputs that
+# once broke something are in the testdata/fuzz of their package, where `go test` runs them; other interesting inputs
+# stay in Go's cache, and the next run begins with them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,8 +13,8 @@ log=$work/log
 # inputs lists the inputs that a package keeps.
 inputs() { find testdata/fuzz -type f 2>/dev/null | sort || true; }
 
-# fuzz FUNCTION FOLDER runs a fuzz function of the package in the folder, which is the current one. Go's fuzzing sometimes reports the end of its
-# time as a failure, "context deadline exceeded" without an input. A failure that was found has its input written.
+# fuzz FUNCTION FOLDER runs a fuzz function of the package in the folder, which must be the current directory. Go's fuzzing
+# sometimes reports the end of its time as a failure, "context deadline exceeded" without an input. A real failure has an input.
 fuzz() {
 	local before status=0
 	before=$(inputs)

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# hack/publish.sh VERSION REPOSITORY publishes what `make release VERSION=VERSION` made: the files of dist/ as a release of
+# hack/publish.sh VERSION REPOSITORY publishes the result of `make release VERSION=VERSION`: the files of dist/ as a release on
 # GitHub, a draft until a person has looked at it, and the Windows image as REPOSITORY:VERSION. The release workflow runs it;
-# it needs gh, docker buildx, and GH_TOKEN with the rights for both. Run again, it replaces its draft; once that was
-# published it changes nothing.
+# it needs gh, docker buildx, and GH_TOKEN with the rights for both. A second run replaces the draft; once the release is
+# published, it changes nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 version=${1:?the version, vX.Y.Z}
 repository=${2:?the image, without a tag}
 [[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || {
-	echo "publish.sh: $version is no version of the form vX.Y.Z" >&2
+	echo "publish.sh: $version is not a version of the form vX.Y.Z" >&2
 	exit 2
 }
 : "${GH_TOKEN:?a token that may write releases and packages}"
@@ -23,7 +23,7 @@ for file in "csi-proxy-$version-windows-amd64.zip" "csi-proxy-$version-windows-a
 	}
 done
 
-# With their numbers, since a tag can have drafts beside a published release, and gh release delete takes the tag.
+# By number, since a tag can have drafts beside a published release, and gh release delete takes the tag.
 existing=$(gh api --paginate 'repos/{owner}/{repo}/releases' \
 	--jq '.[] | select(.tag_name == "'"$version"'") | "\(.id) \(.draft)"')
 if grep -q ' false$' <<<"$existing"; then

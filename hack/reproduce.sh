@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # hack/reproduce.sh builds the Windows commands twice, the second time from a copy of the files in another directory and
-# with nothing in the compiler's cache, and compares the bytes.
+# with an empty compiler cache, and compares the bytes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir -p "$dir/another/place"
-# Files that git lists and that are deleted are passed over.
+# Deleted files that git still lists are skipped.
 git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
 	[[ ! -e $file ]] || printf '%s\0' "$file"
 done | tar --create --null --files-from=- | tar --extract --directory="$dir/another/place"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the commands, starts an agent on an emulated Windows node, shows one volume's life on it, and then leaves the
 # agent running until Ctrl-C. With ONCE=1, or without a terminal, it stops the agent and exits instead.
-#   STATE_DIR   where the node lives; default: state in this repository. Keep it, and the node is there again.
+#   STATE_DIR   where the node lives; default: state in this repository. The next run finds the same node there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ pid=$agent_PID
 stop() { kill -TERM "$pid" 2>/dev/null || true; }
 trap stop EXIT
 
-# The agent's one line on standard output says that every endpoint accepts; its end without one, that it failed.
+# The agent prints one line when every endpoint accepts calls; if it ends without that line, it has failed.
 if ! read -r ready count <&"${agent[0]}" || [ "$ready" != ready ]; then
 	code=0
 	wait "$pid" || code=$?

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what a target needs from Debian's packages, when it is missing: setup.sh run|test|abi|clients.
-# Without root or sudo it names the packages and exits 1.
+# Installs the Debian packages that a target needs and that are missing: setup.sh run|test|abi|clients.
+# Without root or sudo it names the packages and exits with 1.
 set -euo pipefail
 
 # command -> Debian package
@@ -28,7 +28,7 @@ for command in "${!needed[@]}"; do
 done
 # The race detector links against the C library.
 if [[ $1 == test && ! -e /usr/include/stdlib.h ]]; then packages+=(libc6-dev); fi
-# Python modules are no commands.
+# Python modules are not commands.
 if [[ $1 == clients ]] && ! /usr/bin/python3 -c 'import grpc, google.protobuf' 2>/dev/null; then
 	packages+=(python3 python3-grpcio python3-protobuf)
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the clients in other languages than Go against an agent on an emulated node: examples/python with Debian's grpcio.
-# Everything is made in a temporary directory. A failing call must make the client fail, which is tried as well.
+# Runs the clients in languages other than Go against an agent on an emulated node: examples/python with Debian's grpcio.
+# Everything is made in a temporary directory. A call that fails must make the client fail, which is tested as well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -5,8 +5,8 @@
 # below. Each package is cross-compiled and its tests run in its own folder, as go test does; the commands are in
 # Z:\binaries, which CSI_PROXY_BIN names. It makes the Wine tree when there is none, and needs root for that and for the
 # runs.
-# A package has WINE_TEST_SECONDS (400). GO_TEST_FLAGS are passed to each test program: GO_TEST_FLAGS='-test.run=TestDelete -test.v'.
-# What the tests print is shown when they fail, or with V=1.
+# A package may take WINE_TEST_SECONDS (400). GO_TEST_FLAGS are passed to each test program: GO_TEST_FLAGS='-test.run=TestDelete -test.v'.
+# The tests' output is shown when they fail, or with V=1.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."

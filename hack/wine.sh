@@ -16,14 +16,14 @@
 #
 # A run sees the tree through an overlay, in mount and process namespaces of its own: each starts from the same fresh
 # Wine prefix, several may run at once, and when the namespace's first process ends, the kernel ends all its others
-# and drops the mounts and what was written, whatever the program did. /dev holds no block device, so a program that
+# and drops the mounts and all written files, whatever the program did. /dev holds no block device, so a program that
 # writes to \\.\PhysicalDrive0 cannot reach the machine's disks.
 set -euo pipefail
 
 release=trixie
-format=1 # of the tree; raise it when setup makes it differently
+format=1 # of the tree; raise it when setup changes
 tree=${WINE_TREE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/csi-proxy/wine-$release-$format}
-marker=csi-proxy-wine-complete # its presence says that setup came to its end
+marker=csi-proxy-wine-complete # present once setup is complete
 
 die() {
 	echo "wine.sh: $*" >&2
@@ -96,7 +96,7 @@ isolate() {
 	' sh "$@"
 }
 
-# clean_up removes what the command made outside the tree.
+# clean_up removes everything that the command made outside the tree.
 clean_up() {
 	[ -z "${unfinished:-}" ] || rm -rf --one-file-system "$unfinished"
 	[ -z "${mountpoint:-}" ] || rmdir "$mountpoint"
@@ -117,7 +117,7 @@ setup() {
 		apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends debootstrap debian-archive-keyring >&2
 	fi
 	from=${WINE_MIRROR:-$(mirror)}
-	[ -n "$from" ] || die 'apt is configured with no Debian mirror here: name one in WINE_MIRROR'
+	[ -n "$from" ] || die 'apt has no Debian mirror configured here: name one in WINE_MIRROR'
 
 	rm -rf --one-file-system "$tree" "$tree".new.*
 	unfinished=$(mktemp -d "$tree.new.XXXXXX")

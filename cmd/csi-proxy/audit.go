@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// auditFlags say where the audit log goes.
+// auditFlags are the flags of the audit log.
 type auditFlags struct {
 	file    string
 	maxSize uint64 // MB
@@ -23,21 +23,21 @@ type auditFlags struct {
 }
 
 func (f *auditFlags) register(flags *flag.FlagSet) {
-	flags.StringVar(&f.file, "audit-log", "", "`file` with one JSON object a line for every call: who, what, result; empty: none")
-	flags.Uint64Var(&f.maxSize, "audit-log-max-size", 100, "`megabytes` after which a new audit log is begun")
+	flags.StringVar(&f.file, "audit-log", "", "`file` with a line of JSON for every call: caller, request, result; empty: none")
+	flags.Uint64Var(&f.maxSize, "audit-log-max-size", 100, "`megabytes` after which a new audit log begins")
 	flags.UintVar(&f.backups, "audit-log-backups", 10, "how `many` old audit logs are kept; 0: all")
 }
 
-// check refuses sizes that are none.
+// check refuses impossible sizes.
 func (f *auditFlags) check() error {
 	const most = 1 << 20 // a terabyte
 	if f.maxSize < 1 || f.maxSize > most {
-		return fmt.Errorf("-audit-log-max-size=%d: it is from 1 to %d megabytes", f.maxSize, most)
+		return fmt.Errorf("-audit-log-max-size=%d: use 1 to %d megabytes", f.maxSize, most)
 	}
 	return nil
 }
 
-// open opens the audit log; without one the record is nil.
+// open opens the audit log. Without one, the record is nil.
 func (f *auditFlags) open(logger klog.Logger) (record server.Record, closeLog func(), err error) {
 	if f.file == "" {
 		return nil, func() {}, nil

@@ -6,5 +6,5 @@ package main
 
 import "github.com/kubernetes-csi/csi-proxy/internal/kernel"
 
-// thisMachine is nil: this is no Windows node, and the command line was not taken if it asked for one.
+// thisMachine returns nil: this is not a Windows node, and a command line that asks for one has been refused.
 func thisMachine() kernel.Kernel { return nil }

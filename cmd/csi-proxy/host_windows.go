@@ -7,5 +7,5 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
 )
 
-// thisMachine is the kernel of the node that the agent runs on. It opens nothing before it is asked for something.
+// thisMachine returns the kernel of the node that the agent runs on. It opens nothing before its first call.
 func thisMachine() kernel.Kernel { return windows.New() }

@@ -18,13 +18,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// defaultLogFile is where the log of a service goes when nothing else is said: where cloud images look for it.
+// defaultLogFile is where the log of a service goes if no flag says otherwise: where cloud images look for it.
 const defaultLogFile = `\etc\kubernetes\logs\csi-proxy.log`
 
 // restartDelay is how long Windows waits before it starts a failed service again, each time.
 const restartDelay = 10 * time.Second
 
-// An installation is what csi-proxy service install is asked for.
+// An installation is a request to csi-proxy service install.
 type installation struct {
 	start bool
 	flags []string // of the agent
@@ -32,7 +32,7 @@ type installation struct {
 	ready string   // the directory of its ready file; empty: none
 }
 
-// beforeDashes is how many arguments stand before the one that is "--".
+// beforeDashes returns how many arguments stand before "--".
 func beforeDashes(args []string) int {
 	if i := slices.Index(args, "--"); i >= 0 {
 		return i
@@ -40,7 +40,7 @@ func beforeDashes(args []string) int {
 	return len(args)
 }
 
-// readInstallation reads the arguments of csi-proxy service install. The agent's flags are read as the agent will.
+// readInstallation reads the arguments of csi-proxy service install. It reads the agent's flags as the agent will.
 func readInstallation(args []string) (installation, error) {
 	var i installation
 	own := flag.NewFlagSet("csi-proxy service install", flag.ContinueOnError)
@@ -58,7 +58,7 @@ func readInstallation(args []string) (installation, error) {
 	o, err := parse(i.flags, io.Discard)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		return i, errors.New("install: -help is no flag for a service")
+		return i, errors.New("install: -help is not a flag for a service")
 	case err != nil:
 		return i, fmt.Errorf("install: the agent would not start: %w", err)
 	case o.version || !o.service:
@@ -71,7 +71,7 @@ func readInstallation(args []string) (installation, error) {
 	return i, nil
 }
 
-// directories are those in which a service writes its logs and its ready file.
+// directories returns the directories in which a service writes its logs and its ready file.
 func (o *options) directories() (logs []string, ready string) {
 	switch {
 	case o.log.toStderr:
@@ -105,13 +105,13 @@ func agentFlags(given []string) []string {
 	return flags
 }
 
-// isFlag tells whether an argument is one of the flags, with or without a value.
+// isFlag reports whether an argument is one of the flags, with or without a value.
 func isFlag(arg string, names ...string) bool {
 	name, _, _ := strings.Cut(arg, "=")
 	return strings.HasPrefix(arg, "-") && slices.Contains(names, strings.TrimPrefix(strings.TrimPrefix(name, "-"), "-"))
 }
 
-// definition is the service that runs a program with flags, as node scripts have made it with sc.exe from the beginning.
+// definition returns the service that runs a program with flags, as node scripts have always made it with sc.exe.
 func definition(program string, flags []string) winservice.Definition {
 	return winservice.Definition{
 		Name:        serviceName,
@@ -131,7 +131,7 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 		return fmt.Errorf("this program's path: %w", err)
 	}
 	for _, dir := range i.logs {
-		// Now, and not when the service first starts: nobody can put one of his own there meanwhile.
+		// Now, and not when the service first starts, so that nobody else can make the directory first.
 		if err := logfile.MakeDirectory(dir); err != nil {
 			return err
 		}
@@ -148,15 +148,15 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	case changes.Created:
 		c.print("%s is installed: %s %s", serviceName, program, strings.Join(i.flags, " "))
 	case len(changes.Updated) == 0:
-		c.print("%s is installed as it should be; nothing changed", serviceName)
+		c.print("%s is already installed like this; nothing changed", serviceName)
 	default:
-		c.print("%s was installed otherwise and is changed:\n  %s", serviceName, strings.Join(changes.Updated, "\n  "))
+		c.print("%s was installed differently and is changed:\n  %s", serviceName, strings.Join(changes.Updated, "\n  "))
 	}
 	c.warn(append([]string{program, filepath.Dir(program), i.ready}, i.logs...)...)
 	c.warnOfLinks(append([]string{i.ready}, i.logs...)...)
 	running := before.State == winservice.Running && len(changes.Updated) > 0
 	if running && !i.start {
-		c.print("it goes on running as it was; csi-proxy service install -start, or a stop and a start, make it run as installed")
+		c.print("it goes on running with its old settings; csi-proxy service install -start, or a stop and a start, applies the new ones")
 	}
 	if !i.start {
 		return nil
@@ -169,7 +169,7 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	return c.start(ctx)
 }
 
-// warn names those who could become SYSTEM by changing what the service runs or where it writes.
+// warn names the users who could become SYSTEM by changing the program that the service runs or a directory that it writes to.
 func (c serviceCommand) warn(paths ...string) {
 	for _, path := range paths {
 		if path == "" {
@@ -178,15 +178,15 @@ func (c serviceCommand) warn(paths ...string) {
 		who, err := winservice.Writers(path)
 		switch {
 		case err != nil:
-			c.print("warning: cannot tell who may change %s: %v", path, err)
+			c.print("warning: cannot find out who may change %s: %v", path, err)
 		case len(who) > 0:
-			c.print("warning: %s can be changed by %s, and the service runs as SYSTEM: leave that to administrators", path, strings.Join(who, ", "))
+			c.print("warning: %s can be changed by %s, and the service runs as SYSTEM: let only administrators change it", path, strings.Join(who, ", "))
 		}
 	}
 }
 
-// warnOfLinks names the directories that lead elsewhere: the files in them are refused when they are links, the
-// directory itself is not. One that cannot be looked at warn has named.
+// warnOfLinks names the directories that are links: a log file that is a link is refused, but its directory is
+// not. A directory that cannot be looked at has been named by warn.
 func (c serviceCommand) warnOfLinks(dirs ...string) {
 	for _, dir := range dirs {
 		if dir == "" {

@@ -21,8 +21,9 @@ import (
 // megabyte is the unit of klog's -log_file_max_size.
 const megabyte = 1 << 20
 
-// logFlags say where klog's lines go. The flags are klog's own but for those that register adds; klog writes to
-// standard error where they say so, and the files are ours: klog's are cut off when they are full and never for age.
+// logFlags are the flags that direct klog's lines: klog's own and those that register adds. klog itself writes only to
+// standard error. Files are written by package logfile, because klog empties its files when they are full and never replaces
+// them by age.
 type logFlags struct {
 	toStderr   bool
 	file, dir  string
@@ -35,12 +36,12 @@ type logFlags struct {
 
 // register adds the flags that klog does not have.
 func (l *logFlags) register(flags *flag.FlagSet) {
-	flags.DurationVar(&l.every, "log_file_every", 24*time.Hour, "a new log file is begun after that `duration`, counted from midnight UTC; 0: never (no effect when -logtostderr=true)")
+	flags.DurationVar(&l.every, "log_file_every", 24*time.Hour, "a new log file begins after this `duration`, counted from midnight UTC; 0: never (no effect when -logtostderr=true)")
 	flags.UintVar(&l.backups, "log_file_backups", 7, "how `many` old log files are kept; 0: all (no effect when -logtostderr=true)")
-	flags.Uint64Var(&l.backupSize, "log_file_backups_size", 1800, "`megabytes` that old log files may take together, the newest of them aside; 0: no limit (no effect when -logtostderr=true)")
+	flags.Uint64Var(&l.backupSize, "log_file_backups_size", 1800, "`megabytes` that old log files may take together; the newest is always kept; 0: no limit (no effect when -logtostderr=true)")
 }
 
-// read takes klog's flags over, once they are parsed.
+// read reads the values of klog's flags, once they are parsed.
 func (l *logFlags) read(flags *flag.FlagSet) (err error) {
 	value := func(name string) string { return flags.Lookup(name).Value.String() }
 	var errs [3]error
@@ -51,18 +52,18 @@ func (l *logFlags) read(flags *flag.FlagSet) (err error) {
 		return err
 	}
 	l.file, l.dir = onDriveC(value("log_file"), runtime.GOOS), onDriveC(value("log_dir"), runtime.GOOS)
-	const most = 1 << 40 // a limit beyond that, in MB, is none, and does not fit its type in bytes
+	const most = 1 << 40 // a higher limit, in MB, would not fit its type in bytes
 	switch {
 	case l.every < 0:
-		return fmt.Errorf("-log_file_every=%v: it has to be positive, or 0 for never", l.every)
+		return fmt.Errorf("-log_file_every=%v: it must be positive, or 0 for never", l.every)
 	case l.maxSize > most || l.backupSize > most:
 		return fmt.Errorf("-log_file_max_size and -log_file_backups_size are megabytes, at most %d; 0 is no limit", uint64(most))
 	}
 	return nil
 }
 
-// onDriveC puts a rooted path without a drive, such as \etc\kubernetes\logs, on drive C of a Windows node: on the
-// current drive, as Windows has it, it would depend on where the agent was started.
+// onDriveC puts a rooted path without a drive, such as \etc\kubernetes\logs, on drive C of a Windows node. Windows would
+// take the current drive, which depends on where the agent was started.
 func onDriveC(path, system string) string {
 	if system != "windows" || path == "" || !strings.ContainsRune(`\/`, rune(path[0])) {
 		return path
@@ -73,17 +74,17 @@ func onDriveC(path, system string) string {
 	return "C:" + path
 }
 
-// open sends klog's lines to the files that the flags name. The function that it returns brings what was written to the
-// disk and sends later lines, which nobody should have, to standard error.
+// open sends klog's lines to the files that the flags name. The function that it returns flushes them to the disk and sends
+// any later lines to standard error.
 func (l *logFlags) open() (closeLog func(), err error) {
 	switch {
 	case l.toStderr && l.file+l.dir != "":
 		klog.Background().Info("-log_file and -log_dir have no effect without -logtostderr=false: the log goes to standard error")
 		return klog.Flush, nil
 	case l.toStderr || l.file+l.dir == "":
-		return klog.Flush, nil // klog's own ways: standard error, or files in the directory for temporary ones
+		return klog.Flush, nil // klog's own way: standard error, or files in the directory for temporary files
 	}
-	// klog writes to one file of all lines as to that of information, and to several for each severity and those above.
+	// A single file is the one for INFO, which gets all lines. Of several, each gets the lines of its severity and above.
 	paths := map[string]string{"INFO": l.file}
 	if l.file == "" {
 		for _, severity := range []string{"INFO", "WARNING", "ERROR"} { // the agent has no fatal lines
@@ -94,7 +95,7 @@ func (l *logFlags) open() (closeLog func(), err error) {
 	for severity, path := range paths {
 		file, err := l.openFile(path)
 		if err != nil {
-			klog.LogToStderr(true) // or klog's next line would try for itself, and end the process
+			klog.LogToStderr(true) // or klog would open a file itself for its next line, and end the process if it cannot
 			return nil, errors.Join(err, closeAll(files))
 		}
 		files = append(files, file)
@@ -129,7 +130,7 @@ func (l *logFlags) openFile(path string) (*logfile.File, error) {
 	return logfile.Open(path, options)
 }
 
-// logHeader begins a log file in the words that klog's readers know.
+// logHeader returns the lines that begin a log file, worded as klog words them.
 func logHeader(now time.Time) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -139,7 +140,7 @@ func logHeader(now time.Time) string {
 		now.Format("2006/01/02 15:04:05"), host, version())
 }
 
-// describe says where the log of a service goes.
+// describe returns a sentence on where the log of a service goes.
 func (l *logFlags) describe() string {
 	switch {
 	case l.toStderr:

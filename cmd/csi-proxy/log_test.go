@@ -16,7 +16,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// readLogFlags reads flags as parse does. It restores klog when the test ends.
+// readLogFlags reads flags as parse does. When the test ends, klog has its old settings again.
 func readLogFlags(t *testing.T, args ...string) (*logFlags, error) {
 	t.Helper()
 	state := klog.CaptureState()
@@ -32,7 +32,7 @@ func readLogFlags(t *testing.T, args ...string) (*logFlags, error) {
 	return l, l.read(flags)
 }
 
-// messages returns the messages in a log file, with "header" for each line that begins the file.
+// messages returns the messages in a log file, with "header" for the lines that begin it.
 func messages(t *testing.T, path string) (list []string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -128,7 +128,7 @@ func TestTheLogIsReplacedAsItsFlagsSay(t *testing.T) {
 	}
 }
 
-// Logging the failure must not end the process, as klog does when it cannot open its own file.
+// Logging the failure must not end the process, as klog does when it cannot open a file of its own.
 func TestALogThatCannotBeOpenedIsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -146,7 +146,7 @@ func TestALogThatCannotBeOpenedIsAnError(t *testing.T) {
 
 func TestLogFlagsThatMakeNoSense(t *testing.T) {
 	for flags, want := range map[string]string{
-		"-log_file_every=-1h":                       "it has to be positive",
+		"-log_file_every=-1h":                       "it must be positive",
 		"-log_file_max_size=18446744073709551615":   "at most 1099511627776",
 		"-log_file_backups_size=100000000000000000": "at most 1099511627776",
 		"-log_file_backups=-1":                      "invalid value",
@@ -174,7 +174,7 @@ func TestOnDriveC(t *testing.T) {
 	}
 }
 
-// A hard link, the only kind of link that every system makes.
+// The test uses a hard link, the only kind that every system makes.
 func TestALinkIsNoLogAndNoAuditLog(t *testing.T) {
 	target, path := filepath.Join(t.TempDir(), "target"), filepath.Join(t.TempDir(), "agent.log")
 	if err := os.WriteFile(target, []byte("before"), 0o600); err != nil {

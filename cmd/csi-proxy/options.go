@@ -20,7 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// options is what the command line says.
+// options are the options of the command line.
 type options struct {
 	version bool // the subcommand
 
@@ -60,7 +60,7 @@ const (
 	hostEmulated = "emulated"
 )
 
-// parse reads the command line. Its errors are for exit code 2; flag.ErrHelp says that help was asked for and given.
+// parse reads the command line. Its errors mean exit code 2, except flag.ErrHelp: help was asked for and printed.
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
 	var (
@@ -73,17 +73,17 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	klog.InitFlags(flags)
 	o.log.register(flags)
 	flags.StringVar(&kubelet, "kubelet-path", agent.KubeletDir, "kubelet's `directory`; always a working directory")
-	flags.Var(&more, "working-dir", "one more `directory` below which operations are allowed; may be repeated")
-	flags.StringVar(&kubeletPlugins, "kubelet-csi-plugins-path", "", "deprecated: one more working `directory`")
-	flags.StringVar(&podDir, "kubelet-pod-path", "", "deprecated: one more working `directory`")
+	flags.Var(&more, "working-dir", "another `directory` below which operations are allowed; may be repeated")
+	flags.StringVar(&kubeletPlugins, "kubelet-csi-plugins-path", "", "deprecated: another working `directory`")
+	flags.StringVar(&podDir, "kubelet-pod-path", "", "deprecated: another working `directory`")
 	flags.BoolVar(&o.service, "windows-service", false, "run under the Windows Service Control Manager as csiproxy")
 	flags.BoolVar(&o.privacy, "require-privacy", true, "ask for encryption on SMB global mappings")
-	flags.StringVar((*string)(&o.readyFile), "ready-file", "", "`file` that is there while all endpoints accept calls; empty: none")
+	flags.StringVar((*string)(&o.readyFile), "ready-file", "", "`file` that exists while all endpoints accept calls; empty: none")
 	flags.StringVar(&o.metrics, "metrics-bind-address", "", "`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
-	flags.DurationVar(&o.callTimeout, "call-timeout", 0, "how long every call may take, a `duration` from 1s to 115s; 0: 30s to look, 60s to change, 110s where disks or file systems take their time")
+	flags.DurationVar(&o.callTimeout, "call-timeout", 0, "how long every call may take, a `duration` from 1s to 115s; 0: 30s to look, 60s to change, 110s to wait for disks or file systems")
 	o.audit.register(flags)
 	flags.StringVar(&o.host, "host", defaultHost(), "the node to work on: windows, or emulated, a Windows node made of files")
-	flags.StringVar(&o.stateDir, "state-dir", "", "`directory` in which the emulated node lives; made when missing")
+	flags.StringVar(&o.stateDir, "state-dir", "", "`directory` in which the emulated node lives; made if missing")
 	flags.StringVar(&scenario, "scenario", "", "what a new emulated node is made of: a `file or profile` ("+strings.Join(emulated.Profiles(), ", ")+")")
 	flags.StringVar(&o.socketDir, "socket-dir", "", "`directory` of the unix sockets, where there are no named pipes (default: run in the state directory)")
 	flags.StringVar(&o.pipeSecurity, "pipe-security", "", "security descriptor of the API's pipes on Windows, in `SDDL` (default: SYSTEM and administrators)")
@@ -131,7 +131,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	return o, nil
 }
 
-// check refuses what does not go together.
+// check refuses flags that do not go together.
 func (o *options) check(flags *flag.FlagSet) error {
 	if o.service && runtime.GOOS != "windows" {
 		return errors.New("-windows-service needs Windows: there is no Service Control Manager here")
@@ -168,7 +168,7 @@ func (o *options) check(flags *flag.FlagSet) error {
 	return o.checkPlace(flags)
 }
 
-// checkPlace refuses what the endpoints of this system do not have: sockets have no security descriptor, and pipes no
+// checkPlace refuses flags that the endpoints of this system do not have: sockets have no security descriptor, and pipes no
 // directory.
 func (o *options) checkPlace(flags *flag.FlagSet) error {
 	if runtime.GOOS == "windows" && o.socketDir != "" {
@@ -183,7 +183,7 @@ func (o *options) checkPlace(flags *flag.FlagSet) error {
 	return nil
 }
 
-// wasGiven tells whether a flag is on the command line.
+// wasGiven reports whether a flag is on the command line.
 func wasGiven(flags *flag.FlagSet, name string) (given bool) {
 	flags.Visit(func(f *flag.Flag) { given = given || f.Name == name })
 	return given
@@ -210,7 +210,7 @@ func (o *options) loadScenario(nameOrPath string, given bool) error {
 	return nil
 }
 
-// defaultHost is the real node where there can be one.
+// defaultHost returns the real node on Windows, and no host elsewhere.
 func defaultHost() string {
 	if runtime.GOOS == "windows" {
 		return hostWindows

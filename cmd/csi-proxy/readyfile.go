@@ -9,12 +9,12 @@ import (
 	"os"
 )
 
-// readyFile is a file that is there while the agent serves, for those who cannot read its standard output. An empty
-// path is none.
+// readyFile is the path of a file that exists while the agent serves, for programs that cannot read its standard output. An
+// empty path means no file.
 type readyFile string
 
-// appear makes the file as a whole, with the line that standard output has. The temporary file is a new one: a link that
-// somebody put there is removed and not followed.
+// appear makes the file in one step, with the line that standard output has. The temporary file is always a new one: a link
+// in its place is removed and not followed.
 func (f readyFile) appear(endpoints int) error {
 	if f == "" {
 		return nil
@@ -30,7 +30,7 @@ func (f readyFile) appear(endpoints int) error {
 	return nil
 }
 
-// writeNew writes a file in place of what is there.
+// writeNew writes a new file, after removing whatever is at the path.
 func writeNew(path string, content []byte) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -43,7 +43,7 @@ func writeNew(path string, content []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// disappear removes the file, also one that a killed agent left. A file that is not there is no error.
+// disappear removes the file, even one that a killed agent left. A missing file is not an error.
 func (f readyFile) disappear() error {
 	if f == "" {
 		return nil

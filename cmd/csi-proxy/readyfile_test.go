@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Somebody who may write in the directory puts a link in the ready file's place.
+// A user who may write in the directory puts a link where the file is written.
 func TestTheReadyFileFollowsNoLink(t *testing.T) {
 	for name, link := range map[string]func(target, path string) error{"symbolic link": os.Symlink, "hard link": os.Link} {
 		t.Run(name, func(t *testing.T) {

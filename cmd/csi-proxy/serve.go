@@ -21,7 +21,7 @@ import (
 // stopLimit is how long the agent waits, once told to stop, for the node's running operations: a format takes a while.
 const stopLimit = 2 * time.Minute
 
-// crashed is the exit code when a fault of the emulated node asks for a crash: what a shell shows after SIGKILL.
+// crashed is the exit code when a fault of the emulated node asks for a crash: the one that a shell shows after SIGKILL.
 const crashed = 137
 
 // serve runs an agent until told is over or a failure ends it. It calls ready with the number of API endpoints once
@@ -69,7 +69,7 @@ func serve(ctx, told context.Context, o *options, ready func(endpoints int) erro
 	}
 	if l != nil {
 		stop := a.Metrics().Serve(l)
-		defer stop() // after the agent: how stopping goes is worth seeing
+		defer stop() // after the agent, so that its stopping can be watched
 	}
 	defer func() {
 		patience, cancel := context.WithTimeout(ctx, stopLimit)
@@ -96,7 +96,7 @@ func serve(ctx, told context.Context, o *options, ready func(endpoints int) erro
 	}
 }
 
-// kernel is the node to work on; nil: an emulated one, which the agent opens.
+// kernel returns the node to work on, or nil for an emulated one, which the agent opens.
 func (o *options) kernel() kernel.Kernel {
 	if o.host == hostEmulated {
 		return nil
@@ -104,7 +104,7 @@ func (o *options) kernel() kernel.Kernel {
 	return thisMachine()
 }
 
-// version describes this binary.
+// version returns the description of this binary.
 func version() string {
 	return fmt.Sprintf("csi-proxy %s %s %s/%s", buildversion.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// serviceName is what node scripts and monitoring know the service by.
+// serviceName is the name by which node scripts and monitoring know the service.
 const serviceName = "csiproxy"
 
 const (
@@ -32,7 +32,7 @@ const (
 	stopPatience  = stopLimit + 30*time.Second
 )
 
-// asService tells whether the command line asks for running as a service, whatever is wrong with the rest of it.
+// asService reports whether the command line asks to run as a service, whatever is wrong with the rest of it.
 func asService(o *options, args []string) bool {
 	if o != nil {
 		return o.service
@@ -43,7 +43,7 @@ func asService(o *options, args []string) bool {
 	})
 }
 
-// fullPath refuses a relative path: a service starts in Windows' own directory, where nobody means a path to begin.
+// fullPath refuses a relative path, because a service starts in Windows' own directory, which nobody means.
 func fullPath(name, path string) error {
 	if path != "" && !filepath.IsAbs(path) {
 		return fmt.Errorf("%s=%s is relative, and a service has no directory of its own: give a full path", name, path)
@@ -51,22 +51,22 @@ func fullPath(name, path string) error {
 	return nil
 }
 
-// checkService refuses what is for the console only. Relative paths of the log are refused at the installation alone:
-// services have been made with them.
+// checkService refuses flags that are for the console only. Relative paths of the log are refused only at the installation,
+// because there are services that were made with them.
 func (o *options) checkService() error {
 	if err := errors.Join(fullPath("-audit-log", o.audit.file), fullPath("-ready-file", string(o.readyFile))); err != nil {
 		return err
 	}
 	if !o.log.toStderr && o.log.file+o.log.dir == "" {
-		// Anybody may make files, and so links, in SYSTEM's, and klog would follow them.
+		// Anybody may make files, and so links, in SYSTEM's directory for temporary files, and klog would follow the links.
 		return errors.New("-logtostderr=false alone logs to the directory for temporary files, which a service must not: give -log_file=FILE or -log_dir=DIR too")
 	}
 	return nil
 }
 
-// runService runs the agent as the Service Control Manager started it. What is wrong with the command line is reported
-// there and in the Event Log, as a failed start: a service has no standard error. Nor has it a standard output, so that
-// nobody is told ready N there.
+// runService runs the agent for the Service Control Manager. An error in the command line is reported
+// there and in the Event Log, as a failed start, because a service has no standard error. It has no standard output either, so
+// it does not print ready N.
 func runService(ctx context.Context, o *options, invalid error, stderr io.Writer) int {
 	if errors.Is(invalid, flag.ErrHelp) {
 		return exitOK
@@ -108,7 +108,7 @@ type serviceCommand struct {
 	stdout io.Writer
 }
 
-// service carries out csi-proxy service and returns the exit code.
+// service runs csi-proxy service and returns the exit code.
 func service(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fail := func(code int, err error) int {
 		_, _ = fmt.Fprintf(stderr, "csi-proxy service: %v\n", err)
@@ -143,7 +143,7 @@ func service(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return fail(exitUsage, err)
 		}
 	} else if len(args) > 0 {
-		return fail(exitUsage, fmt.Errorf("%s takes no arguments, %q is one", command, args[0]))
+		return fail(exitUsage, fmt.Errorf("%s takes no arguments, not even %q", command, args[0]))
 	}
 	scm, err := winservice.Connect()
 	if err != nil {
@@ -209,7 +209,7 @@ func (c serviceCommand) uninstall(ctx context.Context) error {
 	return nil
 }
 
-// status prints what Windows knows of the service; the exit code tells scripts whether it runs.
+// status prints what Windows knows about the service; the exit code tells scripts whether it runs.
 func (c serviceCommand) status() (code int, err error) {
 	s, err := c.scm.Query(serviceName)
 	switch {
@@ -248,12 +248,12 @@ func serviceUsage(w io.Writer) {
 
 Usage:
   csi-proxy service install [-start] [-- FLAGS]  install this program as the service, or change the one that there is;
-                                                 FLAGS are the agent's, and are checked first. Without any that say
-                                                 where the log goes it is `+defaultLogFile+`
+                                                 FLAGS are the agent's, and are checked first. If none says where the
+                                                 log goes, it goes to `+defaultLogFile+`
   csi-proxy service start                        start it, and wait until it serves
-  csi-proxy service stop                         stop it, and wait until it stopped
+  csi-proxy service stop                         stop it, and wait until it has stopped
   csi-proxy service status                       show its state, process, program and arguments
-  csi-proxy service uninstall                    stop it and remove it; none is no error
+  csi-proxy service uninstall                    stop it and remove it; not an error if it is not installed
 
 Exit codes: 0 done, and for status: running; 1 failed; 2 wrong usage; of status: 3 not running, 4 not installed.
 `)

@@ -34,7 +34,7 @@ func TestAsService(t *testing.T) {
 	}
 }
 
-// The flags that csi-proxy service install adds make the same service as the documented sc.exe lines.
+// With the flags that csi-proxy service install adds, the service is the one of the documented sc.exe lines.
 func TestAgentFlags(t *testing.T) {
 	const log, stderr = `-log_file=\etc\kubernetes\logs\csi-proxy.log`, "-logtostderr=false"
 	for _, test := range []struct {

@@ -23,7 +23,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// TestMain runs the command itself when the program is called as one: the service that the tests install is this program.
+// TestMain runs the command itself when it is called as such, because the service that the tests install is this program.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == "service" || isFlag(os.Args[1], "windows-service")) {
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
@@ -63,7 +63,7 @@ func wantText(t *testing.T, got, pattern string) {
 	}
 }
 
-// requireServices skips where a service cannot be installed or should not be.
+// requireServices skips the test where a service cannot or should not be installed.
 func requireServices(t *testing.T) winservice.Manager {
 	t.Helper()
 	onWine := windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
@@ -180,7 +180,7 @@ func TestTheServiceFromInstallToUninstall(t *testing.T) {
 	csiProxy(t, exitNotInstalled, "service", "status")
 }
 
-// The installation lines that node scripts and cloud images have always used.
+// The sc.exe lines that node scripts and cloud images have always used.
 func TestTheServiceThatScMakes(t *testing.T) {
 	scm := requireServices(t)
 	program, err := os.Executable()
@@ -216,7 +216,7 @@ func TestTheServiceThatScMakes(t *testing.T) {
 	command(t, 0, "sc.exe", "delete", serviceName)
 }
 
-// A path without a drive is on C and is not relative.
+// A path without a drive is on C, and does not count as relative.
 func TestPathsWithoutADrive(t *testing.T) {
 	i, err := readInstallation([]string{"--", `-log_file=\etc\logs\log`, "-logtostderr=false", `-audit-log=\etc\audit\log`, "-ready-file=/etc/ready/file"})
 	if err != nil {
@@ -227,7 +227,7 @@ func TestPathsWithoutADrive(t *testing.T) {
 	}
 }
 
-// An error in the command line or at start-up reaches the Service Control Manager as an exit code: nobody
+// An error in the command line, or at the start, reaches the Service Control Manager as an exit code, because nobody
 // sees a service's standard error.
 func TestAServiceThatCannotStart(t *testing.T) {
 	scm := requireServices(t)

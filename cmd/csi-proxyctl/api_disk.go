@@ -35,7 +35,7 @@ func diskGroup(a *connection) *cobra.Command {
 				return done(client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: disk, IsOnline: true}))
 			}),
 		diskDeed(a, "offline DISK", "Take a disk offline", deed{
-			what: "take disk %d offline", doing: "taking the disk offline", effect: "Its volumes disappear until it is online again, also from under whoever has files open.",
+			what: "take disk %d offline", doing: "taking the disk offline", effect: "Its volumes disappear until it is online again, even if files on them are open.",
 		}, func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {
 			return done(client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: disk}))
 		}),
@@ -73,7 +73,7 @@ func diskDeed(a *connection, use, short string, d deed, do func(context.Context,
 	})
 }
 
-// diskRow is a disk by what it calls itself.
+// diskRow is a disk with its own identifiers.
 type diskRow struct {
 	DiskNumber   uint32 `json:"diskNumber"`
 	SerialNumber string `json:"serialNumber"`
@@ -91,7 +91,7 @@ func listDisks(ctx context.Context, client *csiproxy.Client, _ []string) (answer
 	return answer{map[string]any{"disks": list}, rows}, err
 }
 
-// locationRow is a disk by where it is attached.
+// locationRow is a disk with the place where it is attached.
 type locationRow struct {
 	DiskNumber uint32 `json:"diskNumber"`
 	Adapter    string `json:"adapter"`

@@ -33,7 +33,7 @@ func fsGroup(a *connection) *cobra.Command {
 				return done(client.Filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: args[0], TargetPath: args[1]}))
 			}),
 		rmdirCommand(a),
-		a.deed(&cobra.Command{Use: "rmdir-contents PATH", Short: "Remove everything in a directory, and keep the directory"}, func(args []string) deed {
+		a.deed(&cobra.Command{Use: "rmdir-contents PATH", Short: "Remove everything in a directory but keep the directory"}, func(args []string) deed {
 			return pathDeed(args[0], deed{
 				what: "remove everything in " + args[0], doing: "emptying the directory", effect: contentIsLost,
 				do: func(ctx context.Context, client *csiproxy.Client) (answer, error) {
@@ -43,19 +43,19 @@ func fsGroup(a *connection) *cobra.Command {
 		}))
 	c.Long = c.Short + `.
 
-A PATH is a Windows path in a working directory of the agent, such as kubelet's. Quote it: shells read \ otherwise.`
+A PATH is a Windows path in a working directory of the agent, such as kubelet's. Quote it, because shells interpret \.`
 	return c
 }
 
-const contentIsLost = "Files in it are lost. What links and mount points lead to is not touched."
+const contentIsLost = "Files in it are lost. The targets of links and mount points are not touched."
 
 func rmdirCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{Use: "rmdir PATH", Short: "Remove an empty directory, a link or a mount point"}
-	force := c.Flags().Bool("force", false, "also a directory with all its content, and nothing when the path is missing")
+	force := c.Flags().Bool("force", false, "remove a directory with all its content, and do nothing if the path is missing")
 	return a.deed(c, func(args []string) deed {
 		d := pathDeed(args[0], deed{
 			what: "remove " + args[0], doing: "removing the directory",
-			effect: "A directory has to be empty. What a link or a mount point leads to is not touched.",
+			effect: "A directory must be empty. The target of a link or a mount point is not touched.",
 			do: func(ctx context.Context, client *csiproxy.Client) (answer, error) {
 				return done(client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: args[0], Force: *force}))
 			},
@@ -67,7 +67,7 @@ func rmdirCommand(a *connection) *cobra.Command {
 	})
 }
 
-// pathDeed is a deed whose user is shown what is at a path.
+// pathDeed makes a deed that first shows what is at a path.
 func pathDeed(path string, d deed) deed {
 	d.look = func(ctx context.Context, client *csiproxy.Client) ([]string, error) {
 		return describePath(ctx, client, path)

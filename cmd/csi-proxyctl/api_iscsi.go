@@ -16,7 +16,7 @@ import (
 func iscsiGroup(a *connection) *cobra.Command {
 	c := group("iscsi", "Register iSCSI portals, log in to targets, find their disks",
 		group("portal", "Register portals and ask them for targets",
-			a.storage(&cobra.Command{Use: "add PORTAL", Short: "Register a portal; it stays over reboots", Example: "  csi-proxyctl iscsi portal add 192.0.2.10"}, "registering the portal",
+			a.storage(&cobra.Command{Use: "add PORTAL", Short: "Register a portal; it survives reboots", Example: "  csi-proxyctl iscsi portal add 192.0.2.10"}, "registering the portal",
 				func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 					return done(client.ISCSI.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portalOf(args)}))
 				}),
@@ -62,7 +62,7 @@ func listPortals(ctx context.Context, client *csiproxy.Client, _ []string) (answ
 	return answer{map[string]any{"portals": list}, rows}, err
 }
 
-// authTypes are the ways in which a login proves who it is.
+// authTypes are the kinds of authentication of a login.
 var authTypes = map[string]iscsiapi.AuthenticationType{
 	"none": iscsiapi.AuthenticationType_NONE, "chap": iscsiapi.AuthenticationType_ONE_WAY_CHAP, "mutual-chap": iscsiapi.AuthenticationType_MUTUAL_CHAP,
 }
@@ -74,23 +74,23 @@ func loginCommand(a *connection) *cobra.Command {
 		Long: `Log in to a target that a discovery has found; its disks arrive offline and read-only.
 
 With --auth chap or mutual-chap the secret of the user is read from a file, or from standard input with -. A target that
-is connected is left so, whatever the credentials.`,
+is already connected stays connected, whatever the credentials.`,
 		Example: "  csi-proxyctl iscsi login 192.0.2.10 iqn.2026-01.example:data --auth chap --user csi-user --password-file -",
 	}
 	a.takeArguments(c)
 	request := &iscsiapi.ConnectTargetRequest{}
-	auth := c.Flags().String("auth", "none", "`how` the node and the target prove who they are: none, chap or mutual-chap")
+	auth := c.Flags().String("auth", "none", "`how` the node and the target authenticate themselves: none, chap or mutual-chap")
 	c.Flags().StringVar(&request.ChapUsername, "user", "", "CHAP user `name` (default: the node's initiator name)")
 	secret := passwordFlag(c, "`file` with the CHAP secret, 12 to 16 bytes; -: standard input")
 	complete(c, "auth", "none", "chap", "mutual-chap")
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		kind, ok := authTypes[*auth]
 		if !ok {
-			return fmt.Errorf("the authentication %q is none of none, chap and mutual-chap", *auth)
+			return fmt.Errorf("--auth %q is unknown; use none, chap or mutual-chap", *auth)
 		}
 		chap := kind != iscsiapi.AuthenticationType_NONE
 		if chap != (c.Flag("password-file").Value.String() != "") {
-			return fmt.Errorf("--password-file goes with --auth chap and mutual-chap, and they with it; --auth is %s", *auth)
+			return fmt.Errorf("--auth chap and mutual-chap need --password-file, and nothing else takes it; --auth is %s", *auth)
 		}
 		if chap {
 			if request.ChapSecret, err = secret(); err != nil {
@@ -108,7 +108,7 @@ is connected is left so, whatever the credentials.`,
 func logoutDeed(args []string) deed {
 	return deed{
 		what: "log out of " + args[1], doing: "logging out",
-		effect: "Its disks disappear. While a volume of one is mounted it is refused.",
+		effect: "Its disks disappear. It is refused while a volume on one of them is mounted.",
 		look: func(ctx context.Context, client *csiproxy.Client) ([]string, error) {
 			r, err := client.ISCSI.GetTargetDisks(ctx, &iscsiapi.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
 			if len(r.GetDiskIDs()) == 0 {
@@ -125,7 +125,7 @@ func logoutDeed(args []string) deed {
 func mutualSecretCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
 		Use:                   "mutual-secret --password-file FILE",
-		Short:                 "Set the secret by which targets prove themselves to this node; there is one for all",
+		Short:                 "Set the secret with which targets authenticate themselves to this node; all targets share it",
 		Args:                  cobra.NoArgs,
 		DisableFlagsInUseLine: true,
 	}

@@ -17,7 +17,7 @@ func smbGroup(a *connection) *cobra.Command {
 		a.deed(&cobra.Command{Use: "unmap SHARE", Short: "Remove the mapping of a share; links to it stay"}, func(args []string) deed {
 			return deed{
 				what: "remove the mapping of " + args[0], doing: "removing the mapping",
-				effect: "All volumes of this node in the share lose it, also those of other drivers and while files are open.",
+				effect: "All volumes of this node on the share lose it, even those of other drivers and those with open files.",
 				do: func(ctx context.Context, client *csiproxy.Client) (answer, error) {
 					return done(client.SMB.RemoveSmbGlobalMapping(ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: args[0]}))
 				},
@@ -32,7 +32,7 @@ func mapCommand(a *connection) *cobra.Command {
 		Long: `Map a share, \\server\share or a directory in it, and make a link to it at a path, if one is given.
 
 A mapping that works is left as it is, whatever the credentials. The password is read from a file, or from standard
-input with -, so that it is in no list of processes. One line end after it is not part of it.`,
+input with -, so that it is not in the list of processes. One line end after it is not part of it.`,
 		Example:               `  csi-proxyctl smb map '\\fs.example\share' 'C:\var\lib\kubelet\plugins\smb\share' --user 'EXAMPLE\csi' --password-file -`,
 		Args:                  cobra.RangeArgs(1, 2),
 		DisableFlagsInUseLine: true,

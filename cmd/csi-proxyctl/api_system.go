@@ -12,14 +12,14 @@ import (
 )
 
 func systemGroup(a *connection) *cobra.Command {
-	return group("system", "Ask for the node's serial number; look at, start and stop Windows services",
-		a.storage(&cobra.Command{Use: "serial", Short: "Print the serial number that the node's firmware tells"}, "asking for the serial number",
+	return group("system", "Print the node's serial number; look at, start and stop Windows services",
+		a.storage(&cobra.Command{Use: "serial", Short: "Print the serial number from the node's firmware"}, "asking for the serial number",
 			func(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
 				r, err := client.System.GetBIOSSerialNumber(ctx, &systemapi.GetBIOSSerialNumberRequest{})
 				return answer{map[string]string{"serialNumber": r.GetSerialNumber()}, []string{r.GetSerialNumber()}}, err
 			}),
 		group("service", "Look at, start and stop a Windows service",
-			a.storage(&cobra.Command{Use: "get NAME", Short: "Print what a service does and when it starts"}, "asking for the service",
+			a.storage(&cobra.Command{Use: "get NAME", Short: "Print whether a service runs and when it starts"}, "asking for the service",
 				func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 					s, err := getService(ctx, client, args[0])
 					return answer{s, []string{"NAME\tSTATUS\tSTART\tDISPLAY NAME", s.Name + "\t" + s.Status + "\t" + s.StartType + "\t" + s.DisplayName}}, err
@@ -50,7 +50,7 @@ func stopServiceCommand(a *connection) *cobra.Command {
 	return a.deed(c, func(args []string) deed {
 		d := deed{
 			what: "stop the service " + args[0], doing: "stopping the service",
-			effect: "While services that depend on it run, it is refused.",
+			effect: "It is refused while services that depend on it run.",
 			look: func(ctx context.Context, client *csiproxy.Client) ([]string, error) {
 				s, err := getService(ctx, client, args[0])
 				return []string{"Service " + s.Name + " (" + s.DisplayName + "): " + s.Status + ", starts " + s.StartType}, err

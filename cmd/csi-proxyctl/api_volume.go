@@ -54,7 +54,7 @@ func volumeGroup(a *connection) *cobra.Command {
 			}),
 		a.deed(&cobra.Command{Use: "unmount VOLUME PATH", Short: "Unmount a volume from a directory, which stays"}, unmountDeed),
 		resizeCommand(a),
-		a.storage(&cobra.Command{Use: "flush VOLUME", Short: "Write out what Windows holds in memory for a volume"}, "writing the volume's cache out",
+		a.storage(&cobra.Command{Use: "flush VOLUME", Short: "Write Windows' cache of a volume to its disk"}, "writing the volume's cache out",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				return done(client.Volume.WriteVolumeCache(ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: args[0]}))
 			}),
@@ -103,7 +103,7 @@ func formatDeed(args []string) deed {
 func unmountDeed(args []string) deed {
 	return deed{
 		what: "unmount the volume " + args[0] + " from " + args[1], doing: "unmounting the volume",
-		effect: "What is not written yet is written out. Pods that use the path lose the volume.",
+		effect: "Unwritten data is written out first. Pods that use the path lose the volume.",
 		look: func(ctx context.Context, client *csiproxy.Client) ([]string, error) {
 			return describePath(ctx, client, args[1])
 		},
@@ -121,7 +121,7 @@ func sizeRow(name string, bytes int64) string {
 	return fmt.Sprintf("%s\t%d\t(%s)", name, bytes, treeview.Size(bytes))
 }
 
-// shortID is a volume's id without what shells misread: Volume{GUID}.
+// shortID returns a volume's id without the characters that shells misread: Volume{GUID}.
 func shortID(id string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(id, `\\?\`), `\`)
 }

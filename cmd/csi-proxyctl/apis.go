@@ -30,7 +30,7 @@ func apisCommand(a *connection) *cobra.Command {
 		Short: "List the API groups and versions that the agent serves",
 		Long: `List the API groups and versions that the agent serves.
 
-An agent with an admin endpoint says so itself. Of another one the endpoints are tried.`,
+An agent with an admin endpoint lists them itself. Without one, the command tries every endpoint.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			list := []apiRow{}
@@ -58,18 +58,18 @@ An agent with an admin endpoint says so itself. Of another one the endpoints are
 	}
 }
 
-// withoutAdmin tells whether an agent has no admin endpoint that this process may use. There may be an agent all the
-// same: an older one, or one whose endpoints for drivers alone are mounted into this container.
+// withoutAdmin reports whether an error means that there is no admin endpoint that this process may use. There may be an agent all
+// the same: an older one, or one of which only the endpoints for drivers are mounted into this container.
 func withoutAdmin(err error) bool {
 	return errors.As(err, new(*dial.Error)) || status.Code(err) == codes.Unimplemented
 }
 
-// noAdmin says that an agent has no admin endpoint, when it is known that there is an agent.
+// noAdmin returns the text that an agent has no admin endpoint, if it is known that there is an agent.
 func noAdmin(err error) string {
 	at := (*dial.Error)(nil)
 	switch {
 	case !errors.As(err, &at):
-		return "the agent's version does not tell it"
+		return "the agent's version does not show it"
 	case errors.Is(err, fs.ErrPermission):
 		return err.Error()
 	default:
@@ -77,7 +77,8 @@ func noAdmin(err error) string {
 	}
 }
 
-// triedAPIs is what is found by trying. When nothing is, the error is why there is no admin endpoint.
+// triedAPIs returns the versions found by trying all endpoints. If there are none, it returns why, the reason that there is no
+// admin endpoint.
 func (a *connection) triedAPIs(ctx context.Context, why error) ([]apiRow, error) {
 	ctx, cancel := a.limited(ctx)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// placeholders are the arguments that a command's use names, in capitals: of "mount VOLUME PATH", VOLUME and PATH.
+// placeholders returns the arguments that a command's use names, in capitals: for "mount VOLUME PATH", VOLUME and PATH.
 func placeholders(use string) (names []string) {
 	for _, word := range strings.Fields(use)[1:] {
 		if !unicode.IsUpper(rune(word[0])) {
@@ -27,7 +27,7 @@ func placeholders(use string) (names []string) {
 	return names
 }
 
-// takeArguments checks the arguments of a storage command before anything is called, and completes them, by their names
+// takeArguments makes a storage command check its arguments before anything is called, and complete them, by their names
 // in its use. A command that has its own check keeps it.
 func (a *connection) takeArguments(c *cobra.Command) {
 	names := placeholders(c.Use)
@@ -53,18 +53,18 @@ func (a *connection) takeArguments(c *cobra.Command) {
 func parseDisk(text string) (uint32, error) {
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no disk number, such as 1; csi-proxyctl disk list lists the disks", text)
+		return 0, fmt.Errorf("%q is not a disk number such as 1; csi-proxyctl disk list lists the disks", text)
 	}
 	return uint32(n), nil
 }
 
-// diskOf is the number of a disk in the first argument, which has been checked.
+// diskOf returns the number of a disk in the first argument, which has been checked.
 func diskOf(args []string) uint32 {
 	number, _ := parseDisk(args[0])
 	return number
 }
 
-// parsePortal reads a host, or a host and a port; of an IPv6 address with a port the address is in brackets.
+// parsePortal reads a host, or a host and a port. An IPv6 address with a port is in brackets.
 func parsePortal(text string) (*iscsiapi.TargetPortal, error) {
 	if strings.Count(text, ":") != 1 && !strings.HasPrefix(text, "[") {
 		return &iscsiapi.TargetPortal{TargetAddress: text}, nil
@@ -75,25 +75,25 @@ func parsePortal(text string) (*iscsiapi.TargetPortal, error) {
 		port, err = strconv.ParseUint(number, 10, 16)
 	}
 	if err != nil || port == 0 {
-		return nil, fmt.Errorf("%q is no portal, such as 192.0.2.10 or 192.0.2.10:3260", text)
+		return nil, fmt.Errorf("%q is not a portal such as 192.0.2.10 or 192.0.2.10:3260", text)
 	}
 	return &iscsiapi.TargetPortal{TargetAddress: host, TargetPort: uint32(port)}, nil
 }
 
-// portalOf is the portal in the first argument, which has been checked.
+// portalOf returns the portal in the first argument, which has been checked.
 func portalOf(args []string) *iscsiapi.TargetPortal {
 	portal, _ := parsePortal(args[0])
 	return portal
 }
 
-// parseTime reads a point in time: as RFC 3339 has it, or how long ago it was.
+// parseTime reads a point in time: in the format of RFC 3339, or as a duration before now.
 func parseTime(text string) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return time.Now().Add(-ago), nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, fmt.Errorf("%q is no time, such as 2026-01-31T12:00:00Z, and no duration, such as 30s", text)
+		return at, fmt.Errorf("%q is neither a time such as 2026-01-31T12:00:00Z nor a duration such as 30s", text)
 	}
 	return at, nil
 }

@@ -29,7 +29,7 @@ func clockCommand(a *connection) *cobra.Command {
 			func(args []string) (*admin.SetClockRequest, error) {
 				to, err := time.Parse(time.RFC3339, args[0])
 				if err != nil {
-					return nil, fmt.Errorf("%q is no time, such as 2026-01-31T12:00:00Z", args[0])
+					return nil, fmt.Errorf("%q is not a time such as 2026-01-31T12:00:00Z", args[0])
 				}
 				return &admin.SetClockRequest{To: timestamppb.New(to)}, nil
 			}),
@@ -37,12 +37,12 @@ func clockCommand(a *connection) *cobra.Command {
 			func(args []string) (*admin.SetClockRequest, error) {
 				by, err := time.ParseDuration(args[0])
 				if err != nil {
-					return nil, fmt.Errorf("%q is no duration, such as 90s", args[0])
+					return nil, fmt.Errorf("%q is not a duration such as 90s", args[0])
 				}
 				return &admin.SetClockRequest{Advance: durationpb.New(by)}, nil
 			}),
-		clockChange(a, &cobra.Command{Use: "stop", Short: "Let the clock stand until it is set or advanced"}, stopClock(true)),
-		clockChange(a, &cobra.Command{Use: "start", Short: "Let the clock go again"}, stopClock(false)),
+		clockChange(a, &cobra.Command{Use: "stop", Short: "Stop the clock until it is set or advanced"}, stopClock(true)),
+		clockChange(a, &cobra.Command{Use: "start", Short: "Start the clock again"}, stopClock(false)),
 	)
 	c.Long = c.Short + `.
 

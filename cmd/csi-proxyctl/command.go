@@ -15,33 +15,33 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
-// An answer is what a command found out: a value for JSON and YAML, and the rows of its table, whose cells are separated
-// by tabs. The first row is the heads of the columns; one row is a value without a head. The zero answer prints nothing.
+// An answer is the result of a command: a value for JSON and YAML, and the rows of its table, whose cells are separated
+// by tabs. The first row holds the column heads; a single row is a value without a head. The zero answer prints nothing.
 type answer struct {
 	value any
 	rows  []string
 }
 
-// done is the answer to a call that says no more than that it succeeded.
+// done returns the empty answer of a call whose response holds nothing.
 func done[R any](_ R, err error) (answer, error) { return answer{}, err }
 
-// shown is an answer of the admin endpoint as it came.
+// shown returns a response of the admin endpoint as an answer.
 func shown(m proto.Message, err error, rows ...string) (answer, error) {
 	return answer{message{m}, rows}, err
 }
 
-// yesNo is an answer that is true or false, under the name that it has in JSON.
+// yesNo returns an answer that is true or false, under its name in JSON.
 func yesNo(name string, so bool, err error) (answer, error) {
 	return answer{map[string]bool{name: so}, []string{strconv.FormatBool(so)}}, err
 }
 
-// plainList is a list of texts, under the name that it has in JSON.
+// plainList returns a list of texts as an answer, under its name in JSON.
 func plainList(name string, list []string, err error) (answer, error) {
 	return answer{map[string][]string{name: append([]string{}, list...)}, list}, err
 }
 
-// storage makes a command that calls the storage API, with the arguments that its use names. Doing is what the user sees
-// while it takes long.
+// storage makes a command that calls the storage API, with the arguments that its use names. The user sees doing if the call
+// takes long.
 func (a *connection) storage(c *cobra.Command, doing string, call func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error)) *cobra.Command {
 	a.takeArguments(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -94,7 +94,7 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// needCommand is what a command that only groups others runs.
+// needCommand is run by a command that only groups others.
 func needCommand(c *cobra.Command, _ []string) error {
 	names := make([]string, 0, len(c.Commands()))
 	for _, sub := range c.Commands() {
@@ -105,7 +105,7 @@ func needCommand(c *cobra.Command, _ []string) error {
 	return fmt.Errorf("%s needs a command: %s", c.CommandPath(), strings.Join(names, ", "))
 }
 
-// required marks flags of the command as required; it panics when the command does not have one of them.
+// required marks flags of the command as required; it panics if the command lacks one of them.
 func required(c *cobra.Command, flags ...string) {
 	for _, flag := range flags {
 		if err := c.MarkFlagRequired(flag); err != nil {

@@ -21,11 +21,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
-// completionTime is how long a shell waits for a completion. A node that does not answer in that time completes nothing.
+// completionTime is how long a shell waits for a completion. If the node does not answer in that time, nothing is completed.
 const completionTime = 2 * time.Second
 
-// An offer asks for what a shell offers for an argument, each with a description after a tab or without one. Errors count
-// for nothing: a shell has no use for the reason.
+// An offer finds the values that a shell offers for an argument, each with or without a description after a tab. Errors are
+// ignored: a shell has no use for them.
 type offer func(ctx context.Context, client *csiproxy.Client, before []string) []string
 
 // offers are the arguments that can be completed, by their names in a command's use.
@@ -33,7 +33,7 @@ func (a *connection) offers() map[string]offer {
 	return map[string]offer{"DISK": offerDisks, "VOLUME": offerVolumes, "PORTAL": offerPortals, "TARGET": offerTargets, "SHARE": a.offerShares, "NAME": offerServices}
 }
 
-// completeArguments completes a command's arguments, which have these names, where the first of them can be completed.
+// completeArguments makes a command complete its arguments, which have these names, if the first of them can be completed.
 func (a *connection) completeArguments(c *cobra.Command, names []string) {
 	offers := a.offers()
 	if len(names) == 0 || offers[names[0]] == nil {
@@ -51,7 +51,7 @@ func (a *connection) completeArguments(c *cobra.Command, names []string) {
 	}
 }
 
-// complete offers fixed values of a flag; it panics when the command has no such flag.
+// complete offers fixed values of a flag; it panics if the command has no such flag.
 func complete(c *cobra.Command, flag string, values ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err)

@@ -13,21 +13,21 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// deed is something that a command does and that takes something away.
+// deed is an action of a command that takes something away.
 type deed struct {
 	what   string // "format the volume X"
 	doing  string // "formatting the volume"
-	effect string // what it means, in a sentence
-	// look finds out what it would be done to. It may be nil.
+	effect string // the consequences, in a sentence
+	// look describes what the deed would affect. It may be nil.
 	look func(context.Context, *csiproxy.Client) ([]string, error)
 	do   func(context.Context, *csiproxy.Client) (answer, error)
 }
 
-// deed makes a command that asks before it does what it does, and has --dry-run and --yes.
+// deed makes a command that asks before it acts, and has --dry-run and --yes.
 func (a *connection) deed(c *cobra.Command, plan func(args []string) deed) *cobra.Command {
 	a.takeArguments(c)
-	dryRun := c.Flags().Bool("dry-run", false, "only say what would be done, and to what")
-	yes := c.Flags().BoolP("yes", "y", false, "do it without a question")
+	dryRun := c.Flags().Bool("dry-run", false, "only print what would be done, and to what")
+	yes := c.Flags().BoolP("yes", "y", false, "do it without asking")
 	c.MarkFlagsMutuallyExclusive("dry-run", "yes")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		d := plan(args)
@@ -48,7 +48,7 @@ func (a *connection) deed(c *cobra.Command, plan func(args []string) deed) *cobr
 	return c
 }
 
-// lookAt finds out what a deed would be done to.
+// lookAt describes what a deed would affect.
 func (a *connection) lookAt(c *cobra.Command, d deed) (found []string, err error) {
 	found = []string{}
 	err = a.api(c, "", func(ctx context.Context, client *csiproxy.Client) error {

@@ -16,14 +16,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
-// connection is how the commands reach the agent and their user: what the flags say that all of them have.
+// connection holds the flags that all commands have: how they reach the agent and in which form they print.
 type connection struct {
 	socketDir string
 	timeout   time.Duration
 	output    output
 }
 
-// limited is a command's context with the time that it may take.
+// limited returns a command's context, limited to the time that the command may take.
 func (a *connection) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if a.timeout <= 0 {
 		return context.WithCancel(ctx)
@@ -31,7 +31,7 @@ func (a *connection) limited(ctx context.Context) (context.Context, context.Canc
 	return context.WithTimeout(ctx, a.timeout)
 }
 
-// call calls the admin endpoint, and turns what goes wrong into a failure.
+// call calls the admin endpoint, and turns an error into a failure.
 func (a *connection) call(ctx context.Context, do func(context.Context, *adminclient.Client) error) error {
 	if err := adminclient.CheckPlace(a.socketDir); err != nil {
 		return err
@@ -49,8 +49,8 @@ func (a *connection) call(ctx context.Context, do func(context.Context, *admincl
 	return nil
 }
 
-// api calls the storage API, in the newest versions that the agent has, and turns what goes wrong into a failure. Doing
-// is what the user sees while it takes long: "formatting the volume"; empty: nothing.
+// api calls the storage API, in the newest versions that the agent has, and turns an error into a failure. If the call takes
+// long, the user sees doing, such as "formatting the volume", unless it is empty.
 func (a *connection) api(c *cobra.Command, doing string, do func(context.Context, *csiproxy.Client) error) error {
 	if err := adminclient.CheckPlace(a.socketDir); err != nil {
 		return err
@@ -68,12 +68,12 @@ func (a *connection) api(c *cobra.Command, doing string, do func(context.Context
 	return failure{explain(err)}
 }
 
-// client is a client that does not wait for an agent that is not there: a person sees that sooner.
+// client returns a client that does not wait for an agent that is not there, so that the user learns it at once.
 func (a *connection) client() *csiproxy.Client {
 	return csiproxy.New(csiproxy.Options{SocketDir: a.socketDir, Restart: -1})
 }
 
-// explain says what a person can do about an error whose text does not.
+// explain adds what a person can do about an error, if its text does not say so.
 func explain(err error) error {
 	if errors.Is(err, csiproxy.ErrStillRunning) || status.Code(err) == codes.DeadlineExceeded {
 		return fmt.Errorf("%w; the agent completes what has begun: repeat the command to wait for it, with a longer --timeout", err)

@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// What a command would destroy is described by what the API tells of it. That the thing is there at all is what its
-// first question finds out; what further questions an older agent cannot answer is left out.
+// The API describes what a command would destroy. The first question of each description fails if the object does not exist.
+// Facts that an older agent cannot give are left out.
 
 // describeDisk describes a disk.
 func describeDisk(ctx context.Context, client *csiproxy.Client, number uint32) ([]string, error) {

@@ -17,7 +17,7 @@ import (
 func diskCommand(a *connection) *cobra.Command {
 	return group("disk", "Attach, detach and change disks",
 		attachCommand(a),
-		namedDisk(a, "detach", "Pull a disk out, whatever uses it; prints where its image is kept",
+		namedDisk(a, "detach", "Pull a disk out, even if it is in use; prints where its image is kept",
 			func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
 				r, err := client.DetachDisk(ctx, &admin.DetachDiskRequest{DiskNumber: disk})
 				return shown(r, err, r.GetImagePath())
@@ -29,7 +29,7 @@ func diskCommand(a *connection) *cobra.Command {
 		namedDisk(a, "writable", "Make a disk writable", setReadOnly(false)))
 }
 
-// namedDisk makes a command on a disk that --disk names.
+// namedDisk makes a command for the disk that --disk names.
 func namedDisk(a *connection, use, short string, call func(context.Context, *adminclient.Client, uint32) (answer, error)) *cobra.Command {
 	c := &cobra.Command{Use: use + " --disk N", Short: short, DisableFlagsInUseLine: true}
 	disk := c.Flags().Uint32("disk", 0, "disk `number`")
@@ -73,7 +73,7 @@ func attachCommand(a *connection) *cobra.Command {
 	c.Flags().Var(&total, "size", "`bytes`, or with a unit: 20Gi")
 	image := c.Flags().String("image", "", "a `file` with the disk's bytes, such as detach printed; it is moved into the node")
 	c.MarkFlagsOneRequired("size", "image")
-	formatted := c.Flags().Bool("formatted", false, "the disk has a GPT and an NTFS volume, as one that has been in use")
+	formatted := c.Flags().Bool("formatted", false, "the disk has a GPT and an NTFS volume, like one that has been in use")
 	c.MarkFlagsMutuallyExclusive("formatted", "image")
 	r := &admin.AttachDiskRequest{}
 	c.Flags().StringVar(&r.SerialNumber, "serial", "", "serial `number` (default: none)")
@@ -113,7 +113,7 @@ func attachCommand(a *connection) *cobra.Command {
 	return c
 }
 
-// identifiers are the page 83 identifiers that the flags name. The code sets and types are those of SPC-4.
+// identifiers returns the page 83 identifiers that the flags name. The code sets and types are those of SPC-4.
 func identifiers(naa, eui, t10 string) ([]*admin.Identifier, error) {
 	var list []*admin.Identifier
 	for _, i := range []struct {

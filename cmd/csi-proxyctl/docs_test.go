@@ -20,11 +20,11 @@ import (
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 )
 
-// quoted is a command or method in the documentation's tables.
+// quoted matches a command or method in the documentation's tables.
 var quoted = regexp.MustCompile("`([^`]+)`")
 
 // TestDocumentationNamesEveryMethodAndCommand compares the table of the documentation with the API's newest versions and
-// with the commands, and finds methods without a command and commands that are not documented.
+// with the commands: it finds methods without a command, and commands that are not documented.
 func TestDocumentationNamesEveryMethodAndCommand(t *testing.T) {
 	text, err := os.ReadFile("../../docs/csi-proxyctl.md")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestDocumentationNamesEveryMethodAndCommand(t *testing.T) {
 	}
 }
 
-// documented returns the commands of a cell. From the second on, a command may be only its last word.
+// documented returns the commands of a cell. The second and later ones may consist of their last word alone.
 func documented(cell string) []string {
 	var commands []string
 	var group []string

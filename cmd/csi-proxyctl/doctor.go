@@ -20,8 +20,8 @@ func doctorCommand(a *connection) *cobra.Command {
 		Long: `Say what is wrong with this node, and what to do.
 
 It looks at the agent's endpoints and their versions, services, disks, volumes, mount points and links, SMB mappings, iSCSI
-sessions, and operations that hang, and changes nothing. Of an agent without an admin endpoint it looks at what the storage
-API tells, and says what is missing. The exit code is 0 when there is nothing worse than a note, else 1.`,
+sessions, and operations that hang, and changes nothing. If the agent has no admin endpoint, it uses what the storage
+API shows, and lists what is missing. The exit code is 0 if nothing is worse than a note, else 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := adminclient.CheckPlace(a.socketDir); err != nil {
@@ -55,7 +55,7 @@ func (a *connection) printFindings(c *cobra.Command, findings []doctor.Finding, 
 	}{append([]doctor.Finding{}, findings...), append([]string{}, missing...)})
 }
 
-// findingsText is the findings for people.
+// findingsText writes the findings for people.
 func findingsText(findings []doctor.Finding, missing []string) string {
 	var text strings.Builder
 	line := func(format string, args ...any) { text.WriteString(printable(fmt.Sprintf(format, args...)) + "\n") }

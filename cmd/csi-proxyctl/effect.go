@@ -14,13 +14,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// effectFlags are the flags that say what a fault does to a call.
+// effectFlags are the flags for the effect of a fault on a call.
 type effectFlags struct {
 	fail, status, message, reason, delay string
 	cut, hang, crash, after              bool
 }
 
-// set gives a fault the effect.
+// set gives a fault the effect of the flags.
 func (e effectFlags) set(f *admin.Fault) error {
 	switch {
 	case e.hang:
@@ -51,7 +51,7 @@ func (e effectFlags) set(f *admin.Fault) error {
 	return nil
 }
 
-// parseCode reads a gRPC error code: its name in capitals, as the specification has it, or its number.
+// parseCode reads a gRPC error code: its name in capitals, as in the specification, or its number.
 func parseCode(text string) (codes.Code, error) {
 	var code codes.Code
 	quoted := text
@@ -59,12 +59,12 @@ func parseCode(text string) (codes.Code, error) {
 		quoted = strconv.Quote(text)
 	}
 	if err := code.UnmarshalJSON([]byte(quoted)); err != nil || code == codes.OK {
-		return 0, fmt.Errorf("%q is no gRPC error code, such as UNAVAILABLE or 14", text)
+		return 0, fmt.Errorf("%q is not a gRPC error code such as UNAVAILABLE or 14", text)
 	}
 	return code, nil
 }
 
-// callsText is which calls a fault disturbs.
+// callsText describes the calls that a fault disturbs.
 func callsText(f *admin.Fault) string {
 	text := f.GetFunction() + f.GetMethod()
 	if f.GetControlCode() != 0 {
@@ -76,7 +76,7 @@ func callsText(f *admin.Fault) string {
 	return text
 }
 
-// effectText is what a fault does to a call.
+// effectText describes the effect of a fault on a call.
 func effectText(f *admin.Fault) string {
 	text, after := "", false
 	switch effect := f.GetEffect().(type) {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 )
 
-// Exit codes. They are part of the interface: scripts go by them.
+// Exit codes. They are part of the interface: scripts rely on them.
 const (
 	exitOK           = 0
 	exitFailed       = 1
@@ -27,27 +27,27 @@ const (
 
 const exitCodesText = `Exit codes:
   0  done
-  1  failed; of doctor: it found something
+  1  failed; for doctor: it found something
   2  wrong usage: a command, a flag or an argument
   3  no agent can be reached, or something that it needs does not answer
-  4  what was named does not exist
-  5  refused: the state of the node, a rule or wrong credentials forbid it
+  4  the named object does not exist
+  5  refused because of the state of the node, a rule or wrong credentials
   6  this agent cannot do it: its version is too old, or its node is not an emulated one
-  7  the time was over; the agent completes a change that has begun
+  7  out of time; the agent completes a change that has begun
   8  not confirmed: nothing was done`
 
-// failure is an error that is not about usage: cobra gives all others.
+// failure is an error that is not about usage. All other errors come from cobra.
 type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
-// errNotConfirmed ends a command that would have destroyed something, and was not confirmed.
-var errNotConfirmed = errors.New("not confirmed, nothing was done; give --yes to do it without a question, or --dry-run to see what would be done")
+// errNotConfirmed ends a command that would have destroyed something and was not confirmed.
+var errNotConfirmed = errors.New("not confirmed, nothing was done; give --yes to do it without asking, or --dry-run to see what would be done")
 
-// errFound ends doctor when it found something, which it has printed.
+// errFound ends doctor if it found something, which it has printed.
 var errFound = errors.New("")
 
-// exitCode is the exit code of a command that ended with an error, or without.
+// exitCode returns the exit code of a command that ended with err, which may be nil.
 func exitCode(err error) int {
 	switch {
 	case err == nil:

@@ -50,7 +50,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestExitCodesAreInTheHelp: --help and the documentation list the same exit codes.
+// TestExitCodesAreInTheHelp checks that --help and the documentation list every exit code.
 func TestExitCodesAreInTheHelp(t *testing.T) {
 	text, err := os.ReadFile("../../docs/csi-proxyctl.md")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 )
 
-// factsTime is how long each part of the facts may take: on a node where something hangs, the other parts must not wait
+// factsTime is how long each part of the facts may take. On a node where something hangs, the other parts must not wait
 // for it.
 const factsTime = 25 * time.Second
 
@@ -29,7 +29,7 @@ type examination struct {
 	missing []string
 }
 
-// facts is what can be found out about the node, and what cannot.
+// facts returns what can be found out about the node, and what cannot.
 func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 	x := &examination{a: a, facts: doctor.Facts{Newest: map[string]string{}}}
 	for _, group := range versions.Groups() {
@@ -123,7 +123,7 @@ func (x *examination) services(ctx context.Context) (missing []string) {
 	return missing
 }
 
-// lacks is what to say of a part that could not be had. That nothing came in time is itself a fact.
+// lacks returns the text for a part that is missing because of an error. If the part did not come in time, that itself is a fact.
 func (x *examination) lacks(what string, err error) []string {
 	if status.Code(err) == codes.DeadlineExceeded {
 		x.mu.Lock()

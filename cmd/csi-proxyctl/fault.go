@@ -27,7 +27,7 @@ func addFaultCommand(a *connection) *cobra.Command {
 		Long: `Begin to disturb the calls of a kernel function, or of API methods; prints the fault's id.
 
 csi-proxyctl journal shows the functions by name, with their control codes. A method is GROUP, GROUP/METHOD, GROUP/VERSION
-or GROUP/VERSION/METHOD. A delay is a time, 20ms, or two between which chance decides, 10ms-2s.`,
+or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of which each call gets a random time, 10ms-2s.`,
 		Example: `  csi-proxyctl node fault add --function SetVolumeMountPoint --fail ERROR_NOT_READY --times 1
   csi-proxyctl node fault add --function DeviceIoControl --code IOCTL_DISK_CREATE_DISK --crash --after-effect
   csi-proxyctl node fault add --function FormatVolume --delay 1s-5s
@@ -42,8 +42,8 @@ or GROUP/VERSION/METHOD. A delay is a time, 20ms, or two between which chance de
 	code := flags.String("code", "", "only kernel calls with this control `code`, by name or number")
 	flags.StringVar(&f.Object, "object", "", "only kernel calls whose object has this `text` in it")
 	flags.StringVar(&f.Method, "method", "", "API `methods`, of one or all versions")
-	flags.Uint32Var(&f.Skip, "skip", 0, "let so `many` such calls pass first")
-	flags.Uint32Var(&f.Times, "times", 0, "disturb so `many`; 0: all")
+	flags.Uint32Var(&f.Skip, "skip", 0, "let this `many` such calls pass first")
+	flags.Uint32Var(&f.Times, "times", 0, "disturb this `many` calls; 0: all")
 	e := effectFlags{}
 	flags.StringVar(&e.fail, "fail", "", "fail with a Win32 error `code`, by name or number")
 	flags.StringVar(&e.status, "status", "", "fail with a gRPC `code`, by name or number")
@@ -52,7 +52,7 @@ or GROUP/VERSION/METHOD. A delay is a time, 20ms, or two between which chance de
 	flags.BoolVar(&e.cut, "cut", false, "cut the connection of the API call")
 	flags.StringVar(&e.delay, "delay", "", "wait first, for a `time`")
 	flags.BoolVar(&e.hang, "hang", false, "wait until the fault is removed or the node reboots")
-	flags.BoolVar(&e.crash, "crash", false, "let the agent die as if it was killed")
+	flags.BoolVar(&e.crash, "crash", false, "let the agent die as if it were killed")
 	flags.BoolVar(&e.after, "after-effect", false, "fail, cut or crash after the call took effect")
 	effects := []string{"fail", "status", "cut", "delay", "hang", "crash"}
 	for _, group := range [][]string{{"function", "method"}, effects} {

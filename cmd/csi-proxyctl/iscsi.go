@@ -14,9 +14,9 @@ import (
 func iscsiCommand(a *connection) *cobra.Command {
 	return group("iscsi", "Cut iSCSI portals off and connect them again, drop sessions",
 		portalCommand(a, "disconnect", "Cut a portal off; the disks of its sessions disappear after a minute of the node's clock", false),
-		portalCommand(a, "connect", "Connect a portal again; what was lost with it comes back", true),
+		portalCommand(a, "connect", "Connect a portal again; the sessions and disks that were lost with it come back", true),
 		a.admin(&cobra.Command{
-			Use: "drop TARGET", Short: "End the session with a target, whatever uses its disks", Example: "  csi-proxyctl node iscsi drop iqn.2026-01.emulated:open",
+			Use: "drop TARGET", Short: "End the session with a target, even if its disks are in use", Example: "  csi-proxyctl node iscsi drop iqn.2026-01.emulated:open",
 		}, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 			return done(client.DropISCSISession(ctx, &admin.DropISCSISessionRequest{Target: args[0]}))
 		}))

@@ -20,9 +20,9 @@ func journalCommand(a *connection) *cobra.Command {
 		Use:   "journal",
 		Short: "Print the API calls and kernel calls of an agent with an emulated node",
 		Long: `Print the API calls and kernel calls of an agent with an emulated node, in the order in which they ended: kernel calls
-come before the API call that they were made for and have its request id. Calls that still run come last.
+come before the API call that they were made for, and have its request id. Calls that are still running come last.
 
-Of several conditions a call has to fulfil all. A method is GROUP, GROUP/METHOD, GROUP/VERSION or GROUP/VERSION/METHOD.`,
+A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION or GROUP/VERSION/METHOD.`,
 		Example: `  csi-proxyctl journal --method volume/MountVolume
   csi-proxyctl journal --failed --since 5m
   csi-proxyctl journal --follow -o json`,
@@ -59,7 +59,7 @@ Of several conditions a call has to fulfil all. A method is GROUP, GROUP/METHOD,
 	return c
 }
 
-// printEntry prints an entry: as a line, as JSON on a line, or as a document of YAML.
+// printEntry prints an entry: as a line, as a line of JSON, or as a YAML document.
 func (a *connection) printEntry(c *cobra.Command, e *admin.JournalEntry) error {
 	if a.output == outputTable {
 		_, err := fmt.Fprintln(c.OutOrStdout(), journal.Line(e))

@@ -40,8 +40,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// doubleDashes makes --socket-dir of -socket-dir: the agent takes its flags with one dash, and nobody should have to
-// remember which of the two wants which.
+// doubleDashes turns -socket-dir into --socket-dir: the agent takes its flags with one dash, and nobody should have to
+// remember which command takes which form.
 func doubleDashes(args []string) []string {
 	out := make([]string, 0, len(args))
 	for i, arg := range args {
@@ -62,7 +62,7 @@ func rootCommand() *cobra.Command {
 		Use:   "csi-proxyctl",
 		Short: "Call a CSI Proxy agent, look at its node, and find out what is wrong with it",
 		Long: strings.TrimSpace(`
-csi-proxyctl calls a CSI Proxy agent, looks at its node, says what is wrong with it, and plays the hardware of an
+csi-proxyctl calls a CSI Proxy agent, looks at its node, finds out what is wrong with it, and plays the hardware of an
 emulated node. It works with every agent, whatever versions of the API it serves.
 
 On Windows it finds the agent by its named pipes; elsewhere by its socket directory: --socket-dir, or the environment
@@ -78,7 +78,7 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.socketDir, "socket-dir", "", "`directory` of the agent's sockets (default $CSI_PROXY_SOCKET_DIR)")
 	flags.VarP(&a.output, "output", "o", "`format`: table, json or yaml")
-	flags.DurationVar(&a.timeout, "timeout", 2*time.Minute, "`duration` that the command may take; the agent completes a change that has begun")
+	flags.DurationVar(&a.timeout, "timeout", 2*time.Minute, "`duration` that the command may take; a change that has begun goes on in the agent")
 	complete(root, "output", outputTable, outputJSON, outputYAML)
 	root.AddGroup(
 		&cobra.Group{ID: "look", Title: "Look at an agent and its node:"},

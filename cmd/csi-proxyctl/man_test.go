@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// TestManPages makes a manual page of each command. `make man` runs it with MAN_DIR, where the pages are kept. They are
-// made here and not by the program, which would need a page formatter for it.
+// TestManPages makes a manual page for each command. `make man` runs it with MAN_DIR, which keeps the pages. They are
+// made here and not by the program, which would have to include a page formatter.
 func TestManPages(t *testing.T) {
 	dir := cmp.Or(os.Getenv("MAN_DIR"), t.TempDir())
 	root := rootCommand()
@@ -25,7 +25,7 @@ func TestManPages(t *testing.T) {
 	checkManPage(t, dir, root)
 }
 
-// checkManPage reads the pages of a command and of those below it.
+// checkManPage checks the pages of a command and of the commands below it.
 func checkManPage(t *testing.T, dir string, c *cobra.Command) {
 	t.Helper()
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-")

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// message prints a message of the admin API like this program's own values: camel case, every field there, and, unlike
-// ProtoJSON, numbers as numbers and values of enums as words.
+// message prints a message of the admin API like this program's own values: in camel case, with every field, and, unlike
+// ProtoJSON, with numbers as numbers and values of enums as words.
 type message struct{ proto.Message }
 
 // MarshalJSON implements json.Marshaler.
@@ -70,7 +70,7 @@ func valueJSON(field protoreflect.FieldDescriptor, value protoreflect.Value) ([]
 	}
 }
 
-// enumWord is a value of an enum as people write it: of SERVICE_STATE_START_PENDING in ServiceState, "start-pending".
+// enumWord returns a value of an enum as people write it: "start-pending" for SERVICE_STATE_START_PENDING of ServiceState.
 func enumWord(enum protoreflect.EnumDescriptor, number protoreflect.EnumNumber) string {
 	value := enum.Values().ByNumber(number)
 	if value == nil {

@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// output is the form in which a command prints what it found out.
+// output is the form in which a command prints its answer.
 type output string
 
 const (
@@ -34,10 +34,10 @@ func (o *output) Set(text string) error {
 		*o = output(text)
 		return nil
 	}
-	return fmt.Errorf("the output %q is none of table, json and yaml", text)
+	return fmt.Errorf("the output %q is unknown; use table, json or yaml", text)
 }
 
-// print prints what a command found out, if it found anything: as a table, or the value as JSON or YAML.
+// print prints a command's answer, unless it is empty: the rows as a table, or the value as JSON or YAML.
 func (a *connection) print(c *cobra.Command, value any, rows ...string) error {
 	if value == nil {
 		return nil
@@ -53,7 +53,7 @@ func (a *connection) print(c *cobra.Command, value any, rows ...string) error {
 	return err
 }
 
-// encode is a value as JSON, or as YAML with the fields in the same order.
+// encode returns a value as JSON, or as YAML with the fields in the same order.
 func (a *connection) encode(value any, indent string) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *connection) encode(value any, indent string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// toYAML writes JSON as YAML: JSON is YAML, of another style.
+// toYAML rewrites JSON, which is YAML in another style, in YAML's usual style.
 func toYAML(text []byte) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
@@ -86,7 +86,7 @@ func toYAML(text []byte) ([]byte, error) {
 	return out.Bytes(), errors.Join(err, encoder.Close())
 }
 
-// plain takes JSON's style away: the encoder still quotes texts that need it.
+// plain removes JSON's style; the encoder still quotes texts that need it.
 func plain(n *yaml.Node) {
 	if len(n.Content) > 0 || n.Kind == yaml.ScalarNode {
 		n.Style = 0
@@ -114,7 +114,7 @@ func printTable(w io.Writer, rows []string) error {
 	return nil
 }
 
-// printable keeps what devices and servers call themselves from steering the terminal.
+// printable replaces control characters, so that the names of devices and servers cannot steer the terminal.
 func printable(row string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\t' {

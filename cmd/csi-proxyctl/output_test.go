@@ -47,7 +47,7 @@ func TestMessagesAsJSON(t *testing.T) {
 	}
 }
 
-// FuzzYAML: a value printed as YAML reads back as the same value.
+// FuzzYAML checks that a value that is printed as YAML is read back unchanged.
 func FuzzYAML(f *testing.F) {
 	for _, text := range []string{"", "true", "1", "a: b", "- x", "two\nlines", `\\?\Volume{x}\`, "#", "null", " ", "'", "\t", "é", "~", "0x10", "1e3", "=", "<<", "2026-01-31"} {
 		f.Add(text)

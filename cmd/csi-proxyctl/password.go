@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxPassword is far more than a password has.
+// maxPassword is far longer than any password.
 const maxPassword = 4096
 
 // passwordFlag gives a command the flag --password-file. The function that it returns reads the file.

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// showProgress shows on a terminal, after a second, that something goes on, and for how long already. The function that
-// it returns ends that and leaves the line empty.
+// showProgress shows on a terminal, after a second, what is going on and for how long. The function that
+// it returns ends the display and clears the line.
 func showProgress(to io.Writer, doing string) (stop func()) {
 	if doing == "" || !isTerminal(to) {
 		return func() {}
@@ -42,7 +42,7 @@ func showProgress(to io.Writer, doing string) (stop func()) {
 	return func() { close(quit); <-ended }
 }
 
-// isTerminal tells whether somebody sits at a file.
+// isTerminal reports whether a file is a terminal.
 func isTerminal(file any) bool {
 	f, ok := file.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

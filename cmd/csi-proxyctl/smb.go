@@ -14,22 +14,22 @@ import (
 func smbCommand(a *connection) *cobra.Command {
 	return group("smb", "Change file servers, their shares and accounts, and drop sessions",
 		setPasswordCommand(a),
-		smbServerCommand(a, "stop", "Stop a file server; what is open there is lost", false),
+		smbServerCommand(a, "stop", "Stop a file server; files that are open there are lost", false),
 		smbServerCommand(a, "start", "Start a file server again", true),
 		a.admin(&cobra.Command{
-			Use: "drop SERVER", Short: "Let a file server close the node's sessions; what is open there is lost", Example: "  csi-proxyctl node smb drop fs.emulated",
+			Use: "drop SERVER", Short: "Let a file server close the node's sessions; files that are open there are lost", Example: "  csi-proxyctl node smb drop fs.emulated",
 		}, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 			return done(client.DropSMBSessions(ctx, &admin.DropSMBSessionsRequest{Server: args[0]}))
 		}),
 		addShareCommand(a),
 		a.admin(&cobra.Command{
-			Use: "remove-share SERVER SHARE", Short: "Take a share away; its files are kept", Example: "  csi-proxyctl node smb remove-share fs.emulated share",
+			Use: "remove-share SERVER SHARE", Short: "Remove a share; its files are kept", Example: "  csi-proxyctl node smb remove-share fs.emulated share",
 		}, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 			return done(client.RemoveSMBShare(ctx, &admin.RemoveSMBShareRequest{Server: args[0], Share: args[1]}))
 		}),
 		addUserCommand(a),
 		a.admin(&cobra.Command{
-			Use: "remove-user USER", Short: "Take an account away; its sessions are refused at once", Example: "  csi-proxyctl node smb remove-user csi",
+			Use: "remove-user USER", Short: "Remove an account; its sessions are refused at once", Example: "  csi-proxyctl node smb remove-user csi",
 		}, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 			return done(client.RemoveSMBUser(ctx, &admin.RemoveSMBUserRequest{User: args[0]}))
 		}))
@@ -44,7 +44,7 @@ func smbServerCommand(a *connection, name, short string, running bool) *cobra.Co
 
 func addShareCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
-		Use: "add-share SERVER SHARE", Short: "Add a share to a file server, which is made when it is missing",
+		Use: "add-share SERVER SHARE", Short: "Add a share to a file server, which is made if it does not exist",
 		Example: "  csi-proxyctl node smb add-share fs.emulated backup --user csi",
 	}
 	users := c.Flags().StringArray("user", nil, "`account` that may use it; may be repeated (default: all)")
@@ -59,7 +59,7 @@ func setPasswordCommand(a *connection) *cobra.Command {
 		Short: "Change the password of an account; sessions with the old one are refused at once",
 		Long: `Change the password of an account; sessions with the old one are refused at once.
 
-The password is read from a file, or from standard input with -, so that it is in no list of processes. One line end
+The password is read from a file, or from standard input with -, so that it is not in the list of processes. One line end
 after it is not part of it.`,
 		Example: "  csi-proxyctl node smb set-password --user csi --password-file -",
 	}
@@ -76,7 +76,7 @@ func addUserCommand(a *connection) *cobra.Command {
 		Example: "  csi-proxyctl node smb add-user --user alice --domain CORP --password-file -",
 	}
 	user := c.Flags().String("user", "", "`name` of the account, without a domain")
-	domains := c.Flags().StringArray("domain", nil, "`domain` before the name, besides the name alone; may be repeated")
+	domains := c.Flags().StringArray("domain", nil, "`domain` that may stand before the name; may be repeated")
 	return withPassword(a, c, "`file` with the password, one line; -: standard input", func(ctx context.Context, client *adminclient.Client, password string) (answer, error) {
 		return done(client.AddSMBUser(ctx, &admin.AddSMBUserRequest{User: *user, Domains: *domains, Password: password}))
 	})

@@ -32,7 +32,7 @@ func listServices(ctx context.Context, client *adminclient.Client, _ []string) (
 	return shown(list, err, rows...)
 }
 
-// What the values of these enums begin with; the rest is the word that people write, in lower case and with dashes.
+// The prefixes of the values of these enums. The rest is the word that people write, in lower case and with dashes.
 const (
 	statePrefix = "SERVICE_STATE_"
 	startPrefix = "SERVICE_START_"
@@ -42,11 +42,11 @@ func word(value fmt.Stringer, prefix string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(value.String(), prefix), "_", "-"))
 }
 
-// parseWord is the value of an enum that a word names. 0, which is no value, has no word.
+// parseWord returns the value of an enum that a word names. 0, which means unspecified, has no word.
 func parseWord(text, what, prefix string, values map[string]int32) (int32, error) {
 	number := values[prefix+strings.ToUpper(strings.ReplaceAll(text, "-", "_"))]
 	if number == 0 {
-		return 0, fmt.Errorf("%q is no %s of a service", text, what)
+		return 0, fmt.Errorf("%q is not a %s of a service", text, what)
 	}
 	return number, nil
 }
@@ -62,8 +62,8 @@ func setServiceCommand(a *connection) *cobra.Command {
 	}
 	state := c.Flags().String("state", "", "running, stopped, paused, start-pending, stop-pending, pause-pending or continue-pending")
 	start := c.Flags().String("start", "", "when it starts: boot, system, automatic, manual or disabled")
-	queries := c.Flags().Uint32("pending-queries", 0, "how `many` queries find it on its way when it starts or stops")
-	pending := c.Flags().Duration("pending-time", 0, "how `long` it is on its way at least, by the node's clock")
+	queries := c.Flags().Uint32("pending-queries", 0, "how `many` queries find it pending when it starts or stops")
+	pending := c.Flags().Duration("pending-time", 0, "how `long` it stays pending at least, by the node's clock")
 	c.MarkFlagsOneRequired("state", "start", "pending-queries", "pending-time")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		r := &admin.SetServiceRequest{Name: args[0]}
@@ -95,9 +95,9 @@ func setServiceCommand(a *connection) *cobra.Command {
 }
 
 func switchCommand(a *connection) *cobra.Command {
-	return group("switch", "List and answer the questions that the documentation of Windows leaves open",
+	return group("switch", "List and set the answers to questions that the documentation of Windows leaves open",
 		a.admin(&cobra.Command{Use: "list", Short: "List the switches with the node's answers"}, listSwitches),
-		a.admin(&cobra.Command{Use: "set NAME ANSWER", Short: "Answer a question otherwise, for the calls from now on", Example: "  csi-proxyctl node switch set msr delayed"},
+		a.admin(&cobra.Command{Use: "set NAME ANSWER", Short: "Change the answer to a question, for all later calls", Example: "  csi-proxyctl node switch set msr delayed"},
 			func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 				return done(client.SetSwitch(ctx, &admin.SetSwitchRequest{Name: args[0], Value: args[1]}))
 			}))

@@ -18,7 +18,7 @@ func treeCommand(a *connection) *cobra.Command {
 		Short: "Draw the node's disks, partitions, volumes and mount points",
 		Long: `Draw the node's disks, partitions, volumes and mount points.
 
-Of an agent without an admin endpoint, what the storage API tells is drawn, and what it does not tell is named below.`,
+If the agent has no admin endpoint, the tree shows what the storage API shows, and a list below names what is missing.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			stop := showProgress(c.ErrOrStderr(), "asking for disks and volumes")
@@ -43,7 +43,7 @@ Of an agent without an admin endpoint, what the storage API tells is drawn, and 
 	}
 }
 
-// tree is the node's tree as the admin endpoint tells it; without one, as the API alone does, and why is the reason.
+// tree returns the node's tree from the admin endpoint. If there is none, the tree comes from the storage API, and why is the reason.
 func (a *connection) tree(ctx context.Context) (tree *treeview.Tree, why, err error) {
 	err = a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
 		r, err := client.GetTree(ctx, &admin.GetTreeRequest{})

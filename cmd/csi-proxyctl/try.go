@@ -25,10 +25,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 )
 
-// answerTime is how long an endpoint has to answer a question that costs an agent nothing.
+// answerTime is the time in which an endpoint must answer a question that costs an agent nothing.
 const answerTime = 3 * time.Second
 
-// tryEndpoints tries all endpoints that an agent may serve, at the same time, in the order of groups and versions.
+// tryEndpoints tries all endpoints that an agent may serve, in parallel. The results are in the order of groups and versions.
 func (a *connection) tryEndpoints(ctx context.Context) []doctor.Endpoint {
 	var all []doctor.Endpoint
 	for _, group := range versions.Groups() {
@@ -45,8 +45,8 @@ func (a *connection) tryEndpoints(ctx context.Context) []doctor.Endpoint {
 	return all
 }
 
-// try fills in what comes of opening an endpoint and asking for its health. An agent that knows no such question answers
-// as well.
+// try fills in the result of opening an endpoint and asking for its health. An agent without a health service counts as
+// answering too.
 func (a *connection) try(ctx context.Context, e *doctor.Endpoint) {
 	version, err := apiversion.NewVersion(e.Version)
 	if err != nil {
@@ -74,7 +74,7 @@ func (a *connection) try(ctx context.Context, e *doctor.Endpoint) {
 	}
 }
 
-// address is the pipe or socket of a version.
+// address returns the pipe or socket of a version.
 func (a *connection) address(group, version string) string {
 	name := "csi-proxy-" + group + "-" + version
 	if runtime.GOOS == "windows" {
@@ -83,7 +83,7 @@ func (a *connection) address(group, version string) string {
 	return filepath.Join(cmp.Or(a.socketDir, os.Getenv(dial.SocketDirVariable)), name+".sock")
 }
 
-// failed is what an endpoint is that could not be opened.
+// failed returns the state and detail of an endpoint that could not be opened.
 func failed(err error) (doctor.State, string) {
 	cause := err
 	if at := (*dial.Error)(nil); errors.As(err, &at) {

@@ -5,8 +5,8 @@
 // Markdown page for each group and version, GROUP/VERSION.md, and README.md with
 // an overview of all of them.
 //
-// It is a protoc plugin without options. It has to get all files in one request
-// (strategy: all), because pages link to each other. A method without a row in
-// the tables is said to have none, so that stubs can be generated before the
-// rows are written, which may need them.
+// It is a protoc plugin without options. It must get all files in one request
+// (strategy: all), because pages link to each other. For a method without a row
+// in the tables the page says so, because the stubs are generated before the
+// rows, which may need them, are written.
 package main

@@ -10,7 +10,7 @@ import (
 // A document is the text of a page while it is written.
 type document struct{ text strings.Builder }
 
-// P writes a line of the values, without blanks between them.
+// P writes the values as a line, without blanks between them.
 func (d *document) P(values ...any) {
 	for _, v := range values {
 		_, _ = fmt.Fprint(&d.text, v) // a Builder takes everything
@@ -18,5 +18,5 @@ func (d *document) P(values ...any) {
 	d.text.WriteByte('\n')
 }
 
-// String is the text without empty lines at its end, and without the last line's break.
+// String returns the text without empty lines at its end, and without the last line's break.
 func (d *document) String() string { return strings.TrimRight(d.text.String(), "\n") }

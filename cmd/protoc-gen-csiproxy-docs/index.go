@@ -12,12 +12,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
-// indexText is what every driver author has to know and no .proto says.
+// indexText tells every driver author what no .proto says.
 //
 //go:embed index.md
 var indexText string
 
-// index is the overview.
+// index writes the overview.
 func index(r *reference) string {
 	var out document
 	out.P(generatedMark)
@@ -44,7 +44,7 @@ func index(r *reference) string {
 	return out.String()
 }
 
-// groupTable is the state of each group, a row each.
+// groupTable writes the state of each group, a row each.
 func groupTable(r *reference) string {
 	var b strings.Builder
 	b.WriteString("| Group | Use | Newest | Hub | State of the newest | All versions | Methods of the newest |\n|---|---|---|---|---|---|---|\n")
@@ -59,7 +59,7 @@ func groupTable(r *reference) string {
 	return b.String()
 }
 
-// versionTable says of each version how its methods come to the hub's, a row each.
+// versionTable writes, for each version a row, how its methods lead to the hub's.
 func versionTable(r *reference) string {
 	var b strings.Builder
 	b.WriteString("| Version | State | Methods | Where they live |\n|---|---|---|---|\n")
@@ -107,5 +107,5 @@ func (g *apiGroup) hub() string {
 	return "none yet"
 }
 
-// link leads from the overview to a version's page.
+// link returns a link from the overview to a version's page.
 func link(v *apiVersion) string { return fmt.Sprintf("[%s](%s/%s.md)", v.name, v.group, v.name) }

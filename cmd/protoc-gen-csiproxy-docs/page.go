@@ -45,7 +45,7 @@ func (p *page) comment(comment protogen.Comments, self string) {
 	}
 }
 
-// facts writes what a driver has to know to call the version.
+// facts writes what a driver must know to call the version.
 func (p *page) facts() {
 	v := p.version
 	endpoint := "csi-proxy-" + v.group + "-" + v.name
@@ -66,7 +66,7 @@ func (p *page) facts() {
 	p.out.P()
 }
 
-// standing says how the version stands to the others of its group.
+// standing returns how the version relates to the others of its group.
 func (p *page) standing() string {
 	g, v := p.group, p.version
 	var says string
@@ -112,7 +112,7 @@ func (p *page) method(m *protogen.Method) {
 	p.message("Response", m.Output)
 }
 
-// where says where a method of an old version lives in the hub, or what a method of the hub is called in old versions.
+// where returns where a method of an old version lives in the hub, or the names of a hub's method in old versions.
 func (p *page) where(method string) string {
 	table := p.group.table
 	switch table.Hub {
@@ -131,7 +131,7 @@ func (p *page) where(method string) string {
 	return fmt.Sprintf("In %s: [%s](%s.md#%s), %s", table.Hub, r.Hub, table.Hub, anchor(r.Hub), meaning(r.Kind))
 }
 
-// meaning is what a kind of route is to a reader who has never seen the tables.
+// meaning explains a kind of route to a reader who has never seen the tables.
 func meaning(k versions.Kind) string {
 	switch k {
 	case versions.Same:
@@ -145,7 +145,7 @@ func meaning(k versions.Kind) string {
 	}
 }
 
-// olderNames are the names that old versions have for a method of the hub, where they differ.
+// olderNames returns the names that old versions have for a method of the hub, if they differ.
 func (p *page) olderNames(method string) string {
 	var names []string
 	for _, r := range p.group.table.Routes {

@@ -30,7 +30,7 @@ func trimLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// firstSentence is the first sentence of a comment.
+// firstSentence returns the first sentence of a comment.
 func firstSentence(comment protogen.Comments) string {
 	all := paragraphs(comment)
 	if all == nil {
@@ -40,14 +40,14 @@ func firstSentence(comment protogen.Comments) string {
 	return strings.TrimSuffix(sentence, ".") + "."
 }
 
-// words are the parts of a text that may become a link or code: identifiers with inner dots. What is between them has
-// only to be escaped.
+// words matches the parts of a text that may become a link or code: identifiers with inner dots. The text between them is
+// only escaped.
 func words() *regexp.Regexp {
 	return regexp.MustCompile(`[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*`)
 }
 
-// prose is a text of a comment as Markdown: methods that the reference has are links, gRPC codes and names of fields are
-// code, and nothing of the text is taken for markup. A method's own name, self, is no link.
+// prose returns a text of a comment as Markdown: methods that the reference has are links, gRPC codes and names of fields are
+// code, and nothing in the text is taken for markup. A method's own name, self, is not a link.
 func (p *page) prose(text, self string) string {
 	var b strings.Builder
 	end := 0
@@ -75,7 +75,7 @@ func (p *page) word(word, self string) string {
 	return escape(word)
 }
 
-// elsewhere is the address of v1.Disk or v1.Disk.Rescan, seen from this page; "" for anything else.
+// elsewhere returns the address of v1.Disk or v1.Disk.Rescan, relative to this page, and "" for anything else.
 func (p *page) elsewhere(word string) string {
 	parts := strings.Split(word, ".")
 	if len(parts) < 2 || len(parts) > 3 {
@@ -92,7 +92,7 @@ func (p *page) elsewhere(word string) string {
 	return address
 }
 
-// address is where another version's page is, seen from this one.
+// address returns the address of another version's page, relative to this one.
 func (p *page) address(to *apiVersion) string {
 	if to.group == p.version.group {
 		return to.name + ".md"
@@ -100,16 +100,16 @@ func (p *page) address(to *apiVersion) string {
 	return "../" + to.group + "/" + to.name + ".md"
 }
 
-// anchor is the anchor that a heading of one word gets.
+// anchor returns the anchor of a heading of one word.
 func anchor(heading string) string { return strings.ToLower(heading) }
 
-// escape keeps Markdown from seeing markup in a text.
+// escape escapes everything in a text that Markdown would take for markup.
 func escape(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "|", `\|`, "[", `\[`, "]", `\]`,
 		"#", `\#`, "<", "&lt;", ">", "&gt;", "&", "&amp;").Replace(text)
 }
 
-// codeNames are gRPC's codes, as comments spell them, without OK.
+// codeNames returns gRPC's codes without OK, as comments spell them.
 func codeNames() []string {
 	var names []string
 	for c := codes.Canceled; c <= codes.Unauthenticated; c++ {
@@ -126,7 +126,7 @@ func codeName(c codes.Code) string {
 	return strings.ToUpper(regexp.MustCompile("([a-z])([A-Z])").ReplaceAllString(c.String(), "${1}_${2}"))
 }
 
-// codesIn are the gRPC codes that a comment names, in their order of appearance.
+// codesIn returns the gRPC codes that a comment names, in their order of appearance.
 func codesIn(comment protogen.Comments) []string {
 	var found []string
 	for _, word := range words().FindAllString(string(comment), -1) {

@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
-// A reference is all that the pages are made of.
+// A reference is everything from which the pages are made.
 type reference struct {
 	groups   []*apiGroup            // by name
 	services map[string]*apiVersion // by the service's full name: "v1.Disk"
@@ -22,7 +22,7 @@ type reference struct {
 
 // An apiGroup is a group with its versions, oldest first.
 type apiGroup struct {
-	table    versions.Group // without hub and rows when there is no table yet
+	table    versions.Group // without hub and rows if there is no table yet
 	versions []*apiVersion
 }
 
@@ -33,7 +33,7 @@ type apiVersion struct {
 	service     *protogen.Service
 }
 
-// newReference collects the versions that the requested files declare. It fails on a file that has a service and
+// newReference collects the versions that the requested files declare. It fails on a file that has a service but
 // declares no version.
 func newReference(files []*protogen.File, tables []versions.Group) (*reference, error) {
 	r := &reference{services: map[string]*apiVersion{}}
@@ -84,8 +84,8 @@ func tableOf(tables []versions.Group, group string) versions.Group {
 	return versions.Group{Name: group}
 }
 
-// newest is the newest version, and recommended the one that a new driver should use: the newest of those that are most
-// mature.
+// newest returns the newest version, and recommended the one that a new driver should use: the newest of the most mature
+// ones.
 func (g *apiGroup) newest() *apiVersion { return g.versions[len(g.versions)-1] }
 
 func (g *apiGroup) recommended() *apiVersion {
@@ -101,7 +101,7 @@ func (g *apiGroup) recommended() *apiVersion {
 // maturity orders the states.
 func maturity(v *apiVersion) int { return slices.Index([]string{"alpha", "beta", "stable"}, v.state()) }
 
-// state is what the version's name says of it.
+// state returns the state that the version's name implies.
 func (v *apiVersion) state() string {
 	for _, state := range []string{"alpha", "beta"} {
 		if strings.Contains(v.name, state) {
@@ -111,7 +111,7 @@ func (v *apiVersion) state() string {
 	return "stable"
 }
 
-// route is the row of a method; false when there is none.
+// route returns the row of a method, and false if there is none.
 func (g *apiGroup) route(version, method string) (versions.Route, bool) {
 	for _, r := range g.table.Of(version) {
 		if r.Method == method {
@@ -121,7 +121,7 @@ func (g *apiGroup) route(version, method string) (versions.Route, bool) {
 	return versions.Route{}, false
 }
 
-// method tells whether the version's service has a method of that name.
+// method reports whether the version's service has a method of that name.
 func (v *apiVersion) method(name string) bool {
 	return slices.ContainsFunc(v.service.Methods, func(m *protogen.Method) bool { return m.GoName == name })
 }

@@ -21,7 +21,7 @@ import (
 // pagesDir is the folder of the generated pages.
 const pagesDir = "../../docs/apis"
 
-// releasedFiles are the files of the released API, by name.
+// releasedFiles returns the files of the released API, by name.
 func releasedFiles(t *testing.T) []protoreflect.FileDescriptor {
 	t.Helper()
 	all, err := api.Descriptors()
@@ -35,7 +35,7 @@ func releasedFiles(t *testing.T) []protoreflect.FileDescriptor {
 }
 
 // TestPagesAreThoseOfTheAPI compares the pages in the tree with those of the released API: their names, headings,
-// fields and routes. It has no comments to compare; regenerating and looking for a difference covers those.
+// fields and routes. The descriptors have no comments to compare; make check-generated does that.
 func TestPagesAreThoseOfTheAPI(t *testing.T) {
 	response, err := run(t, allOf(t), versions.Groups())
 	if err != nil {
@@ -56,7 +56,8 @@ func TestPagesAreThoseOfTheAPI(t *testing.T) {
 	}
 }
 
-// withoutComments keeps what descriptors without comments provide: headings, the cells of tables but the last, and routes.
+// withoutComments keeps what comes from descriptors and not from comments: headings, the cells of tables but the last, and
+// routes.
 func withoutComments(page string) []string {
 	var kept []string
 	for line := range strings.Lines(page) {
@@ -74,7 +75,7 @@ func withoutComments(page string) []string {
 
 func lastCell() *regexp.Regexp { return regexp.MustCompile(`\|(?:[^|\\]|\\.)*\|$`) }
 
-// TestLinksLead checks that every link of every page leads to an existing file, and to a heading that occurs once.
+// TestLinksLead checks that every link of every page leads to an existing file and to a heading that is there once.
 func TestLinksLead(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)]+)\)`)
 	for _, name := range pages(t) {
@@ -97,7 +98,7 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// headings counts the anchors of a page as its readers' browsers see them.
+// headings counts the anchors of a page as browsers see them.
 func headings(page string) map[string]int {
 	counts := map[string]int{}
 	for line := range strings.Lines(page) {

@@ -30,7 +30,7 @@ func (p *page) fields(m *protogen.Message) {
 	p.out.P()
 }
 
-// cell is a comment that has to fit in a table's row.
+// cell returns a comment in a form that fits in a table's row.
 func (p *page) cell(comment protogen.Comments) string {
 	text := ""
 	for i, paragraph := range paragraphs(comment) {
@@ -42,7 +42,7 @@ func (p *page) cell(comment protogen.Comments) string {
 	return text
 }
 
-// types writes the messages and enums that are no method's request or response.
+// types writes the messages and enums that are not a method's request or response.
 func (p *page) types() {
 	var messages []*protogen.Message
 	for _, m := range p.version.file.Messages {
@@ -78,7 +78,7 @@ func (p *page) enum(e *protogen.Enum) {
 	p.out.P()
 }
 
-// fieldType is a field's type as the .proto spells it, with links to the page's own types.
+// fieldType returns a field's type as the .proto spells it, with links to the page's own types.
 func fieldType(f protoreflect.FieldDescriptor) string {
 	switch {
 	case f.IsMap():

@@ -5,7 +5,7 @@
 // with a Client that dials that version's endpoint. It also writes the package
 // comment of the stubs.
 //
-// It is a protoc plugin and takes the options of protoc-gen-go, of which module
-// is the useful one. Files without a service, and services outside an api
+// It is a protoc plugin and takes the options of protoc-gen-go; the useful one
+// is module. Files without a service, and services outside an api
 // folder, get no client. Adding a version to the API needs no change here.
 package main

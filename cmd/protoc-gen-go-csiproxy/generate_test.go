@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected results in testdata")
 
 // TestGenerate runs the plugin on each testdata/NAME.request.txtpb, a
-// CodeGeneratorRequest, and compares the whole answer with NAME.golden.
+// CodeGeneratorRequest, and compares its whole answer with NAME.golden.
 func TestGenerate(t *testing.T) {
 	requests, err := filepath.Glob("testdata/*.request.txtpb")
 	if err != nil || len(requests) == 0 {
@@ -87,7 +87,7 @@ func TestGenerateIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestGenerateDeclaresOptionalFields checks what newer compilers require of plugins.
+// TestGenerateDeclaresOptionalFields checks the features that newer compilers demand of plugins.
 func TestGenerateDeclaresOptionalFields(t *testing.T) {
 	plugin, err := protogen.Options{}.New(&pluginpb.CodeGeneratorRequest{CompilerVersion: &pluginpb.Version{Major: proto.Int32(3)}})
 	if err != nil {

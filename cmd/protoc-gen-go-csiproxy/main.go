@@ -12,7 +12,8 @@ func main() {
 }
 
 // generate adds a client package for each requested file that declares an API
-// version, and a package comment to its stubs, which protoc-gen-go leaves without. It fails on a declaration for which no client could be made.
+// version, and a package comment to its stubs, which have none from
+// protoc-gen-go. It fails on a declaration for which no client can be made.
 func generate(plugin *protogen.Plugin) error {
 	plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL)
 	for _, file := range plugin.Files {

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/compiler/protogen"
 )
 
-// A place says which API version a Go package of stubs belongs to, and in which
-// module: the package is <module>/api/<group>/<version>.
+// A place is the API version of a Go package of stubs, and its module: the
+// package is <module>/api/<group>/<version>.
 type place struct {
 	module, group, version string
 }
@@ -27,20 +27,20 @@ func placeOf(importPath protogen.GoImportPath) (place, bool) {
 	return place{module: path.Clean(module), group: group, version: version}, true
 }
 
-// clientPackage is the import path of the client of this version.
+// clientPackage returns the import path of the client of this version.
 func (p place) clientPackage() protogen.GoImportPath {
 	return protogen.GoImportPath(path.Join(p.module, "groups", p.group, p.version))
 }
 
-// ident names an exported identifier of a package inside the module; an empty
+// ident returns an exported identifier of a package inside the module; an empty
 // dir is the module's root.
 func (p place) ident(dir, name string) protogen.GoIdent {
 	return protogen.GoImportPath(path.Join(p.module, dir)).Ident(name)
 }
 
 // check refuses a file that doesn't declare exactly one service of unary
-// methods in the package named after its version: the shape on which the
-// endpoints and the version routing rest.
+// methods in the package named after its version: the endpoints and the version
+// routing rely on that shape.
 func check(file *protogen.File, p place) error {
 	if got := string(file.Desc.Package()); got != p.version {
 		return fmt.Errorf("%s: proto package is %q, want %q, the name of its folder", file.Desc.Path(), got, p.version)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the agent's Windows image.
 #
-#   deploy/image/build.sh files             only what goes into it, in bin/image
+#   deploy/image/build.sh files             only makes its files, in bin/image
 #   deploy/image/build.sh push REPOSITORY   builds and pushes REPOSITORY:VERSION for windows/amd64; needs docker buildx
 #
 # VERSION (git describe), ARCHES (amd64 arm64: which binaries are made), PLATFORMS (windows/amd64: which images) and BASE
@@ -42,16 +42,16 @@ files)
 push)
 	[[ $# -eq 2 ]] || usage
 	docker buildx version >/dev/null || {
-		echo "docker buildx is needed to build the image; '$0 files' makes what goes into it" >&2
+		echo "docker buildx is needed to build the image; '$0 files' makes its files without it" >&2
 		exit 1
 	}
 	files
-	# The builder of docker itself does not export images for Windows where it runs on Linux; one in a container does.
+	# Docker's own builder on Linux does not export images for Windows; one in a container does.
 	builder=csi-proxy-image-$$
 	trap 'docker buildx rm "$builder" >/dev/null 2>&1 || true' EXIT
 	docker buildx create --name "$builder" --driver docker-container --platform "$platforms" >/dev/null
-	# No attestations inside: they turn the image into an index with an entry that is not for Windows, which the
-	# containerd of older nodes does not get past. The release has them as files.
+	# No attestations inside: they turn the image into an index with an entry that is not for Windows, on which the
+	# containerd of older nodes fails. The release has them as files.
 	docker buildx build --builder "$builder" --platform "$platforms" --file deploy/image/Dockerfile \
 		${BASE:+--build-arg "BASE=$BASE"} --build-arg "VERSION=$version" --build-arg "REVISION=$(git rev-parse HEAD)" \
 		--provenance=false --sbom=false --tag "$2:$version" \

@@ -8,10 +8,10 @@ Installs or upgrades csi-proxy.exe as the Windows service csiproxy.
 
 .DESCRIPTION
 Copies the binary into a directory that only administrators can change, checks its hash there, has it register itself
-as a service (csi-proxy service install), starts it, and returns when the service reports Running, which it does when
+as a service (csi-proxy service install), starts it, and returns when the service reports Running, which it does once
 every named pipe is open.
 
-Run it again to upgrade or to change flags. If binary and flags are those that are installed already and the service
+Run it again to upgrade or to change flags. If the same binary and flags are installed already and the service
 runs, nothing is touched. If the new version does not come up, the old binary and the old command line are put back and
 started, and the script fails.
 
@@ -30,8 +30,8 @@ The SHA-256 that the binary must have, 64 hexadecimal digits.
 Where the binary goes. Default: csi-proxy below the Program Files directory.
 
 .PARAMETER AgentFlags
-Flags of csi-proxy.exe, one an element, e.g. '-v=4','-working-dir=D:\data'. Default: the lines of the environment
-variable CSI_PROXY_FLAGS, for callers that cannot pass a list. Where no flag says where the log goes, it is
+Flags of csi-proxy.exe, one per element, e.g. '-v=4','-working-dir=D:\data'. Default: the lines of the environment
+variable CSI_PROXY_FLAGS, for callers that cannot pass a list. If no flag says where the log goes, it goes to
 C:\etc\kubernetes\logs\csi-proxy.log.
 
 .EXAMPLE
@@ -55,10 +55,10 @@ $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue' # a progress bar slows Invoke-WebRequest down many times
 
 $ServiceName = 'csiproxy'
-# SYSTEM and Administrators may do everything, Users may read and run what is there. Nothing is inherited.
+# SYSTEM and Administrators may do everything, Users may read and run the files. Nothing is inherited.
 $DirectorySddl = 'O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)'
 
-# Get-AgentService is the service as WMI has it, with its state and command line; null when there is none.
+# Get-AgentService returns the service from WMI, with its state and command line, or null when there is none.
 function Get-AgentService {
     Get-CimInstance -ClassName Win32_Service -Filter "Name='$ServiceName'"
 }
@@ -71,8 +71,8 @@ function Invoke-Agent([string] $Path, [string[]] $Arguments) {
     }
 }
 
-# New-ProtectedDirectory makes the directory that only administrators can change. One that somebody else made is refused:
-# whoever owns it may have left something in it.
+# New-ProtectedDirectory makes the directory that only administrators can change. One that somebody else made is refused,
+# because its owner may have left something in it.
 function New-ProtectedDirectory([string] $Path) {
     if (Test-Path -LiteralPath $Path) {
         $item = Get-Item -LiteralPath $Path -Force
@@ -100,7 +100,7 @@ function New-ProtectedDirectory([string] $Path) {
     Set-Acl -LiteralPath $Path -AclObject $acl
 }
 
-# Show-WritableParent warns of a directory above it that everyone may rename or remove: with that right the protected
+# Show-WritableParent warns of a directory above the path that everyone may rename or remove: with that right the protected
 # directory can be moved away and another one put in its place.
 function Show-WritableParent([string] $Path) {
     $rights = [Security.AccessControl.FileSystemRights]'Delete, DeleteSubdirectoriesAndFiles, ChangePermissions, TakeOwnership'
@@ -120,7 +120,7 @@ function Show-WritableParent([string] $Path) {
     }
 }
 
-# ---- what is asked for
+# ---- read the parameters
 
 if (-not $InstallDir) {
     $InstallDir = Join-Path -Path $env:ProgramFiles -ChildPath 'csi-proxy'
@@ -142,7 +142,7 @@ if ($Url) {
         throw "-Url must be an https address, not $Url"
     }
     if (-not $Sha256) {
-        throw '-Url needs -Sha256: what is downloaded will run as SYSTEM'
+        throw '-Url needs -Sha256: the download will run as SYSTEM'
     }
     $origin = "$Url"
 }
@@ -166,7 +166,7 @@ if (-not $PSCmdlet.ShouldProcess($plan, "$plan?", 'csi-proxy')) {
 }
 $ConfirmPreference = 'None' # the one question was asked
 
-# ---- bring the binary into the protected directory, and only there look at what it is
+# ---- copy the binary into the protected directory, and check it only there
 
 New-ProtectedDirectory -Path $InstallDir
 Show-WritableParent -Path $InstallDir
@@ -192,7 +192,7 @@ catch {
     throw "$_; nothing was changed"
 }
 
-# ---- install; csi-proxy service stop and start wait until the service has stopped and runs
+# ---- install; csi-proxy service stop and start wait until the service has stopped or runs
 
 $before = Get-AgentService
 $hadBinary = Test-Path -LiteralPath $target
@@ -219,13 +219,13 @@ catch {
     Write-Warning "csi-proxy did not come up, going back: $failure"
     try {
         if ($now) {
-            # Windows may be starting the new one again by itself.
+            # Windows may be restarting the new one.
             if (Test-Path -LiteralPath $new) { $program = $new } else { $program = $target }
             Invoke-Agent -Path $program -Arguments @('service', 'stop')
         }
         if (-not $sameBinary) {
             if (-not (Test-Path -LiteralPath $new)) {
-                Move-Item -LiteralPath $target -Destination $new -Force # needed for what follows
+                Move-Item -LiteralPath $target -Destination $new -Force # the steps below run it
             }
             if ($hadBinary -and -not (Test-Path -LiteralPath $target)) {
                 Move-Item -LiteralPath $previous -Destination $target -Force

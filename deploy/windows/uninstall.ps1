@@ -38,13 +38,13 @@ if (-not $PSCmdlet.ShouldProcess($plan, "$plan?", 'csi-proxy')) {
 $ConfirmPreference = 'None' # the one question was asked
 
 if (Test-Path -LiteralPath $target) {
-    & $target service uninstall | Out-Host # also removes its source of the event log
+    & $target service uninstall | Out-Host # also removes its event log source
     if ($LASTEXITCODE -ne 0) {
         throw "$target service uninstall failed with exit code $LASTEXITCODE"
     }
 }
 else {
-    # Somebody else's installation, or the rest of one.
+    # An installation made in another way, or the rest of one.
     $controller = Get-Service -Name $ServiceName -ErrorAction SilentlyContinue
     if ($controller) {
         if ("$($controller.Status)" -ne 'Stopped') {
@@ -65,7 +65,7 @@ foreach ($name in 'csi-proxy.exe', 'csi-proxy-previous.exe', 'csi-proxy-new.exe'
         Remove-Item -LiteralPath $file -Force
     }
 }
-# Something that is not ours may lie there; then the directory stays.
+# The directory stays if it holds anything that is not ours.
 if ((Test-Path -LiteralPath $InstallDir) -and -not (Get-ChildItem -LiteralPath $InstallDir -Force)) {
     Remove-Item -LiteralPath $InstallDir -Force
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command driver-switch is the smallest driver that runs in both kinds of Windows containers. In an ordinary one it asks
-// the agent of the node, through its pipes; in a HostProcess container, which the option -host-process says, it does the
+// Command driver-switch is the smallest driver that runs in both kinds of Windows containers. In an ordinary one it calls
+// the node's agent through its pipes; in a HostProcess container, with the option -host-process, it does the
 // same work in its own process. Only connect tells the two apart.
 //
 // It stages a volume as NodeStageVolume does, and may be run again after it failed anywhere:
@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	// Work that has begun is finished, even when the signal came meanwhile: it would be left half-done otherwise.
+	// Work that has begun is finished even if the signal came meanwhile; otherwise it would be left half done.
 	defer func() { err = errors.Join(err, finish(context.WithoutCancel(ctx))) }()
 	volume, err := stage(ctx, client, *serial, *staging)
 	if err != nil {
@@ -75,7 +75,7 @@ func connect(hostProcess bool) (client *csiproxy.Client, finish func(context.Con
 	return client, func(context.Context) error { return client.Close() }, nil
 }
 
-// stage mounts the volume on the disk of a serial number, which it formats when it is blank, and returns its id.
+// stage mounts the volume on the disk with a serial number, formats it first if it is blank, and returns its id.
 func stage(ctx context.Context, client *csiproxy.Client, serial, staging string) (volume string, err error) {
 	number, err := findDisk(ctx, client, serial)
 	if err != nil {

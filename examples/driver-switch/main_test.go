@@ -15,7 +15,7 @@ const (
 	staging = `\var\lib\kubelet\plugins\example\globalmount`
 )
 
-// TestPipe runs the driver against an agent, twice: the second run undoes nothing.
+// TestPipe runs the driver against an agent, twice: the second run keeps the result of the first.
 func TestPipe(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{PlainPipes: true})
 	n.Setenv()

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A volume's life on a Windows node, driven over gRPC without any Go.
 
-It finds a blank disk, partitions, formats and mounts it, publishes it by a link, reads its sizes, and takes all of that
-back. It exits with 1, and says why, when a call fails or answers otherwise than it should.
+It finds a blank disk, partitions, formats and mounts it, publishes it by a link, reads its sizes, and undoes all of that.
+If a call fails or gives an unexpected answer, it says so and exits with 1.
 
     csi-proxyctl node disk attach --size 1Gi --serial python-example
     lifecycle.py --socket-dir STATE/run --serial python-example
@@ -21,7 +21,7 @@ PUBLISH = r"C:\var\lib\kubelet\pods\python-example-mount"
 
 
 def find_disk(disk, serial):
-    """The number of the disk with a serial number, as a driver that looks for its volume's id."""
+    """Returns the number of the disk with a serial number, by which a driver finds its volume."""
     ids = disk.ListDiskIDs().diskIDs
     for number, identity in ids.items():
         if identity.serial_number == serial:
@@ -30,7 +30,7 @@ def find_disk(disk, serial):
 
 
 def stage(disk, volume, number):
-    """Makes the disk's volume and mounts it. Each call may be repeated, so a stage that failed is simply run again."""
+    """Makes the disk's volume and mounts it. Every call may be repeated, so after a failure the function is run again."""
     disk.PartitionDisk(disk_number=number)
     disk.SetDiskState(disk_number=number, is_online=True)
     volume_id = volume.ListVolumesOnDisk(disk_number=number).volume_ids[0]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Connects to an agent's sockets.
 
-The messages are what protoc makes of this repository's protos:
+protoc makes the messages from this repository's protos:
 
     protoc -I REPOSITORY --python_out=DIR client/api/disk/v1/api.proto ...
 
-The calls are made of the service descriptors in them, so that nothing but grpcio and protobuf is needed. With
-grpcio-tools the usual generated stubs do as well.
+The calls are built from the service descriptors in them, so only grpcio and protobuf are needed. The usual stubs that
+grpcio-tools generates work as well.
 """
 
 import importlib
@@ -38,7 +38,7 @@ class Service:
 
 
 def connect(socket_dir, group, version, authority=None):
-    """The service of an API group's version, at the socket csi-proxy-GROUP-VERSION.sock."""
+    """Returns the service of an API group's version, at the socket csi-proxy-GROUP-VERSION.sock."""
     options = [("grpc.default_authority", authority)] if authority else []
     path = os.path.abspath(os.path.join(socket_dir, f"csi-proxy-{group}-{version}.sock"))
     channel = grpc.insecure_channel("unix:" + path, options=options)

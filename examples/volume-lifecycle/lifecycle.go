@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// Where kubelet has a driver put things. It gives the staging path without a drive and the pod's with one.
+// The paths that kubelet gives a driver: the staging path without a drive, the pod's with one.
 const (
 	stagingPath = `\var\lib\kubelet\plugins\kubernetes.io\csi\example.csi\pv-example\globalmount`
 	podDir      = `c:\var\lib\kubelet\pods\5f0e1b9c-example\volumes\kubernetes.io~csi\pv-example`
@@ -23,7 +23,7 @@ const (
 	fileName    = "notes.txt"
 )
 
-// lifecycle is one volume's life: the clients that a driver has, the admin client, and what was found out so far.
+// lifecycle is one volume's life: the clients that a driver has, the admin client, and the findings so far.
 type lifecycle struct {
 	disks   *disk.Client
 	files   *filesystem.Client
@@ -71,7 +71,7 @@ func (l *lifecycle) tree() step {
 	}}
 }
 
-// stats is what a volume's figures look like.
+// stats writes a volume's figures.
 func stats(total, used int64) string {
 	return fmt.Sprintf("%s in all, %s used", treeview.Size(total), treeview.Size(used))
 }

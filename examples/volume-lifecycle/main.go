@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command volume-lifecycle does with CSI Proxy what a CSI driver does in the life of a volume, step by step, and tells
-// what it calls and what comes back. It needs an agent with an emulated node, whose socket directory is in
+// Command volume-lifecycle makes the calls of a CSI driver in the life of a volume, step by step, and prints each call
+// and its answer. It needs an agent with an emulated node, whose socket directory is in
 // CSI_PROXY_SOCKET_DIR: it also plays the cloud that grows the disk, and the pod that writes a file. It may be run any
 // number of times on the same node.
 package main

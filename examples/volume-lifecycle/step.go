@@ -13,17 +13,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A step is one call, or a thing that somebody else does meanwhile.
+// A step is one call, or something that somebody else does meanwhile.
 type step struct {
-	why  string // what it is for, for people
-	call string // what is called; empty: the step prints for itself and is not numbered
+	why  string // the purpose, for people
+	call string // the methods that are called; empty: the step prints its own output and is not numbered
 	do   func(ctx context.Context) (outcome string, err error)
 }
 
-// column is where the time of a step stands.
+// column is the column in which the time of a step ends.
 const column = 72
 
-// do runs one step and prints it: number and purpose, then the call and what came back, then how long it took.
+// do runs one step and prints it: number and purpose, then the call, its duration and its outcome.
 func (l *lifecycle) do(ctx context.Context, s step) error {
 	if s.call == "" {
 		_, err := s.do(ctx)
@@ -43,7 +43,7 @@ func (l *lifecycle) do(ctx context.Context, s step) error {
 	return nil
 }
 
-// plain is an error without gRPC's framing.
+// plain returns an error without gRPC's framing.
 func plain(err error) error {
 	if s, ok := status.FromError(err); ok && err != nil {
 		return errors.New(s.Message())
@@ -51,7 +51,7 @@ func plain(err error) error {
 	return err
 }
 
-// bold writes a heading for a terminal, or plainly where the output goes elsewhere.
+// bold returns a heading in bold on a terminal, and unchanged where the output goes elsewhere.
 func bold(text string) string {
 	if info, err := os.Stdout.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 || os.Getenv("NO_COLOR") != "" {
 		return text

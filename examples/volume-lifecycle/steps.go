@@ -90,7 +90,7 @@ func (l *lifecycle) publish() []step {
 	}
 }
 
-// grow is NodeExpandVolume, after the cloud has done its part.
+// grow is NodeExpandVolume, after the cloud has grown the disk.
 func (l *lifecycle) grow() []step {
 	return []step{
 		{"Be the cloud: make the disk 1 GiB larger", "(admin) GrowDisk", func(ctx context.Context) (string, error) {

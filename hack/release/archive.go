@@ -22,14 +22,14 @@ func (t target) env() []string {
 	return []string{"GOOS=" + t.system, "GOARCH=" + t.arch, "CGO_ENABLED=0"}
 }
 
-// A file is one in an archive.
+// A file is an entry of an archive.
 type file struct {
 	name    string // with slashes
 	content []byte
 	mode    os.FileMode
 }
 
-// archive makes the archive and the bill of materials of a target: csi-proxy-v1.2.3-windows-amd64.zip and .cdx.json.
+// archive writes the archive and the bill of materials of a target: csi-proxy-v1.2.3-windows-amd64.zip and .cdx.json.
 func (r *release) archive(ctx context.Context, t target) error {
 	dir, err := os.MkdirTemp("", "release")
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *release) archive(ctx context.Context, t target) error {
 	return errors.Join(r.write(base+suffix, packed), r.write(base+".cdx.json", bill))
 }
 
-// zipped puts files below a folder into a zip archive whose bytes depend on the arguments alone.
+// zipped puts files below a folder into a zip archive whose bytes depend only on the arguments.
 func zipped(folder string, files []file, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

@@ -12,7 +12,7 @@ import (
 
 const module = "github.com/kubernetes-csi/csi-proxy"
 
-// bill returns the software bill of materials of a target's binaries: the modules that have packages linked in.
+// bill returns the software bill of materials of a target's binaries: the modules whose packages are linked.
 //
 // https://cyclonedx.org/docs/1.6/json/
 // https://github.com/package-url/purl-spec

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// chart packs the Helm chart with the release's version. Helm wants it without a v; the agent's version keeps the v, as the
-// chart asks for the image of that tag.
+// chart packs the Helm chart with the release's version. Helm wants the version without a v; appVersion keeps it, because it
+// is the image's tag.
 func (r *release) chart(ctx context.Context) error {
 	helm, err := command(ctx, r.root, nil, "go", "tool", "-modfile=tools/helm/go.mod", "-n", "helm")
 	if err != nil {
@@ -23,6 +23,6 @@ func (r *release) chart(ctx context.Context) error {
 		"package", "charts/csi-proxy", "--version", version, "--app-version", r.version, "--destination", r.out); err != nil {
 		return err
 	}
-	// Without "chart" it would look like another archive of the commands.
+	// Without "chart" in its name it would look like another archive of the commands.
 	return os.Rename(filepath.Join(r.out, "csi-proxy-"+version+".tgz"), filepath.Join(r.out, "csi-proxy-chart-"+version+".tgz"))
 }

@@ -18,7 +18,7 @@ import (
 // unknown stands for a text that is no licence known to SPDX, or one with more to it.
 const unknown = "unknown"
 
-// allowList returns the licences that linked modules may have: those that only require their text to be distributed, which
+// allowList returns the licences that linked code may have: those that only demand that their text is distributed too, which
 // THIRD_PARTY_NOTICES.txt does.
 func allowList() []string {
 	return []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"}
@@ -27,7 +27,8 @@ func allowList() []string {
 // leastPercent is how much of a licence's text must be recognised: the rest is names and years.
 const leastPercent = 75
 
-// licenses returns the names of the licences in a text. Notices and patent grants are not licences: they accompany one.
+// licenses returns the names of the licences that a text consists of. Notices and patent grants do not count: they only
+// accompany a licence.
 func (t text) licenses() []string {
 	if base := strings.ToLower(path.Base(t.name)); strings.HasPrefix(base, "notice") || base == "patents" {
 		return nil
@@ -48,7 +49,7 @@ func (t text) licenses() []string {
 	return names
 }
 
-// allowed fails when a module's licence is not on the list, or cannot be found.
+// allowed returns an error if a module's licence is not on the list, or cannot be found.
 func allowed(modules []linked) error {
 	var errs []error
 	for _, m := range modules {
@@ -64,7 +65,7 @@ func allowed(modules []linked) error {
 	return errors.Join(errs...)
 }
 
-// checkLicenses checks what the commands link on each system, and what importers of the modules get.
+// checkLicenses checks the modules that the commands link on each system, and those that importers of our modules get.
 func (r *release) checkLicenses(ctx context.Context) error {
 	modules, err := command(ctx, r.root, []string{"GOWORK="}, "go", "list", "-m", "-f", "{{.Dir}}")
 	if err != nil {
@@ -94,7 +95,7 @@ func (r *release) checkLicenses(ctx context.Context) error {
 	return nil
 }
 
-// notices returns the texts that are distributed with the binaries.
+// notices returns the texts that accompany the binaries.
 func notices(modules []linked) []byte {
 	var b bytes.Buffer
 	b.WriteString("csi-proxy and csi-proxyctl contain the following software, each under the licence that follows its name.\n")

@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string) error {
 	return fmt.Errorf("%q is not a command\n%s", args[0], usage)
 }
 
-// A release is one that is being made.
+// A release is a release in the making.
 type release struct {
 	root    string // of the repository
 	out     string
@@ -65,7 +65,7 @@ type release struct {
 	log     io.Writer
 }
 
-// all makes everything but the checksums.
+// all writes everything but the checksums.
 func (r *release) all(ctx context.Context) error {
 	if !semver.IsValid(r.version) || semver.Canonical(r.version) != r.version {
 		return fmt.Errorf("-version %q is not of the form vX.Y.Z or vX.Y.Z-rc.1", r.version)

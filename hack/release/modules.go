@@ -40,7 +40,7 @@ var licenseFiles = regexp.MustCompile(`(?i)^(un)?licen[cs]e|^copying|^notice|^pa
 // build here uses.
 const boring = "src/crypto/internal/boring/LICENSE"
 
-// goPackage is the part of go list -json's answer about a package that is used here.
+// goPackage is a package in the output of go list -json.
 // https://pkg.go.dev/cmd/go#hdr-List_packages_or_modules
 type goPackage struct {
 	Dir, ImportPath string
@@ -52,8 +52,8 @@ type goPackage struct {
 	}
 }
 
-// linkedModules returns the modules that packages of one of this repository's modules need for a target, the standard
-// library included, sorted by path. Licences are looked for in the folders of the linked packages and those above.
+// linkedModules returns the modules that packages of a module of this repository need for a target, including the standard
+// library, sorted by path. It looks for licences in the folders of the linked packages, and in those above.
 func linkedModules(ctx context.Context, dir string, t target, packages ...string) ([]linked, error) {
 	args := append([]string{"list", "-deps", "-json=Dir,ImportPath,Standard,Module", "-tags=grpcnotrace"}, packages...)
 	output, err := command(ctx, dir, t.env(), "go", args...)
@@ -88,7 +88,7 @@ func linkedModules(ctx context.Context, dir string, t target, packages ...string
 	return all, nil
 }
 
-// moduleOf returns a package's module and its topmost directory.
+// moduleOf returns a package's module and the module's topmost directory.
 func moduleOf(p goPackage) (*linked, string) {
 	switch {
 	case p.Standard:

@@ -20,7 +20,7 @@ const (
 	released       = testRepository + ":" + testVersion
 )
 
-// stub stands in for every program through which publishing would reach the outside. It records how it is called.
+// stub replaces every program with which publishing would reach the outside. It records how it is called.
 const stub = `#!/usr/bin/env bash
 name=$(basename "$0")
 echo "$name $*" >>"$CALLS"
@@ -33,7 +33,7 @@ case "$name $*" in
 esac
 `
 
-// publish runs hack/publish.sh on a copy of the files that it reads. releases are GitHub's releases of the version: of each, the
+// publish runs hack/publish.sh in a copy of the files that it reads. releases are the version's releases on GitHub, each with its
 // number and whether it is a draft.
 func publish(t *testing.T, releases string, env ...string) (calls []string, err error) {
 	t.Helper()
@@ -75,7 +75,7 @@ func publish(t *testing.T, releases string, env ...string) (calls []string, err 
 	return strings.Split(strings.TrimSpace(string(license(t, log))), "\n"), err
 }
 
-// calling returns the calls that begin with prefix.
+// calling returns the calls that begin with a text.
 func calling(calls []string, prefix string) (found []string) {
 	for _, call := range calls {
 		if strings.HasPrefix(call, prefix) {

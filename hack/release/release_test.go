@@ -65,7 +65,7 @@ func TestLicensesAreRecognised(t *testing.T) {
 	}
 }
 
-// Archives made again, at another time and with other files around, have the same bytes.
+// The archives have the same bytes when they are made again, at another time and with other files around.
 func TestArchivesDependOnTheirContentAlone(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	files := []file{{"README.md", []byte("read"), 0o644}, {"tool.exe", []byte("run"), 0o755}}

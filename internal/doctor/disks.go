@@ -8,8 +8,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// slack is how much smaller a file system may be than its partition, or a partition than its disk, before it looks as if
-// somebody forgot to grow it: alignment and the backup of a partition table take less.
+// slack is how much smaller a file system may be than its partition, or a partition than its disk, before it counts as
+// not grown: alignment and the backup of a partition table take less.
 const slack = 16 << 20
 
 // disks judges disks.
@@ -42,7 +42,7 @@ func disk(d treeview.Disk) []Finding {
 	return append(findings, grown(d)...)
 }
 
-// grown finds a disk whose only data partition does not use it all.
+// grown finds a disk whose only data partition does not use all of it.
 func grown(d treeview.Disk) []Finding {
 	if d.Online == nil || !*d.Online || d.System == nil || *d.System {
 		return nil
@@ -55,7 +55,7 @@ func grown(d treeview.Disk) []Finding {
 			continue
 		}
 		if volume != nil {
-			return nil // whose space it is, is not for us to say
+			return nil // either volume may be meant to get the space
 		}
 		volume = p.Volume
 	}
@@ -69,7 +69,7 @@ func grown(d treeview.Disk) []Finding {
 	}}
 }
 
-// describe names a disk as people recognise it.
+// describe names a disk in the terms by which people recognise it.
 func describe(d treeview.Disk) string {
 	text := fmt.Sprintf("disk %d: %s", d.Number, treeview.Size(d.SizeBytes))
 	for _, part := range []struct{ name, value string }{{"", d.BusType}, {"LUN ", d.LUN}, {"serial ", d.SerialNumber}, {"page 83 ", d.Page83}} {

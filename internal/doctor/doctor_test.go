@@ -39,7 +39,7 @@ func verdicts(f doctor.Facts) []verdict {
 	return all
 }
 
-// mounted returns a disk with one volume, in good order.
+// mounted returns a healthy disk with one mounted volume.
 func mounted() treeview.Disk {
 	yes, no := true, false
 	return treeview.Disk{
@@ -106,9 +106,9 @@ func TestConnectionsAndLinks(t *testing.T) {
 		},
 	}})
 	want := []verdict{
-		{doctor.Problem, "hung-operation", "see in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, whether a device does not answer"},
+		{doctor.Problem, "hung-operation", "look in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, for a device that does not answer"},
 		{doctor.Problem, "dangling-mount-point", "if pods still use the volume: attach the disk again"},
-		{doctor.Problem, "stale-smb-mapping", "see that the file server answers from this node: Test-NetConnection fs -Port 445"},
+		{doctor.Problem, "stale-smb-mapping", "check that the file server answers from this node: Test-NetConnection fs -Port 445"},
 		{doctor.Problem, "iscsi-disconnected", "csi-proxyctl iscsi portal list"},
 		{doctor.Warning, "dangling-link", `csi-proxyctl fs rmdir 'C:\a'`},
 		{doctor.Warning, "dangling-share-link", "if pods use it: restart them, so that kubelet has the driver map it again"},

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// endpoints judges which pipes or sockets there are and how they answer.
+// endpoints judges which pipes or sockets exist and how they answer.
 func endpoints(f Facts) []Finding {
 	by := map[State][]string{}
 	for _, e := range f.Endpoints {
@@ -37,7 +37,7 @@ func endpoints(f Facts) []Finding {
 			Silent, "silent-endpoint", "endpoints can be opened but do not answer: the agent hangs or is overloaded",
 			[]string{"look at the agent's log", "if it stays so, restart the agent"},
 		},
-		{Broken, "broken-endpoint", "endpoints fail", []string{"see that nothing but csi-proxy serves them, and look at its log"}},
+		{Broken, "broken-endpoint", "endpoints fail", []string{"check that nothing but csi-proxy serves them, and look at its log"}},
 	} {
 		if at := by[bad.state]; len(at) > 0 {
 			findings = append(findings, Finding{Problem, bad.check, bad.what, at, bad.do})
@@ -46,30 +46,30 @@ func endpoints(f Facts) []Finding {
 	return findings
 }
 
-// startAgent is what helps where there is no agent: on a Windows node, or elsewhere with an emulated one.
+// startAgent returns the steps that help where there is no agent: on a Windows node, or elsewhere with an emulated one.
 func startAgent(address string) []string {
 	if !strings.HasPrefix(address, `\\.\pipe\`) {
 		return []string{"csi-proxy -host=emulated -state-dir=DIR, or give the --socket-dir of the one that runs"}
 	}
 	return []string{
 		"if it is a service: sc query csiproxy",
-		"if it is a DaemonSet: see that its pod runs on this node",
-		"in a container: see that the pipes are mounted into it",
+		"if it is a DaemonSet: check that its pod runs on this node",
+		"in a container: check that the pipes are mounted into it",
 	}
 }
 
-// unanswered judges what did not come in time.
+// unanswered judges the questions that were not answered in time.
 func unanswered(f Facts) []Finding {
 	if len(f.Unanswered) == 0 {
 		return nil
 	}
 	return []Finding{{
-		Severity: Problem, Check: "no-answer", What: "the agent did not tell in time about " + strings.Join(f.Unanswered, ", ") + ": something hangs in Windows, or the node is overloaded",
-		Evidence: []string{}, Do: []string{"csi-proxyctl doctor, in some minutes: it names what hangs longer than any call should take", "look at the agent's log"},
+		Severity: Problem, Check: "no-answer", What: "the agent did not answer in time about " + strings.Join(f.Unanswered, ", ") + ": something hangs in Windows, or the node is overloaded",
+		Evidence: []string{}, Do: []string{"csi-proxyctl doctor, in some minutes: it names the operations that hang longer than any call should take", "look at the agent's log"},
 	}}
 }
 
-// versionsServed judges whether each group is there, in its newest version.
+// versionsServed judges whether each group is served, and in its newest version.
 func versionsServed(f Facts) []Finding {
 	served, present := map[string][]string{}, false
 	for _, e := range f.Endpoints {

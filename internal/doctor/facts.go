@@ -7,27 +7,27 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// Facts are what is known about a node. The zero value of a part means that it is not known.
+// Facts are what is known about a node. The zero value of a field means that it is not known.
 type Facts struct {
 	Endpoints []Endpoint
 	Newest    map[string]string // the newest version of each group: "disk": "v1"
 	Services  []Service
 	Tree      *treeview.Tree
 	Inspected *admin.InspectResponse // what only the admin endpoint knows
-	// Unanswered is what was asked for and did not come in time: "disks and volumes".
+	// Unanswered names what was asked for and did not come in time: "disks and volumes".
 	Unanswered []string
 }
 
-// State is what came of trying an endpoint.
+// State is the result of trying an endpoint.
 type State string
 
 // The states of an endpoint.
 const (
 	Absent  State = "absent"  // nobody serves it, which is normal for versions that are switched off
 	Answers State = "answers" // an agent answered a call
-	Denied  State = "denied"  // it is there and refuses this process
+	Denied  State = "denied"  // it exists and refuses this process
 	Silent  State = "silent"  // it can be opened, and then nothing comes
-	Broken  State = "broken"  // anything else; the detail says what
+	Broken  State = "broken"  // anything else; Detail has the error
 )
 
 // Endpoint is one pipe or socket that an agent may serve.

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Severity says how bad a finding is.
+// Severity is how bad a finding is.
 type Severity string
 
 // The severities, the worst first.
@@ -22,15 +22,15 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	// Check is a stable name, for machines: "dangling-mount-point".
 	Check string `json:"check"`
-	// What is wrong, in one sentence.
+	// What states what is wrong, in one sentence.
 	What string `json:"what"`
 	// Evidence is what was seen.
 	Evidence []string `json:"evidence"`
-	// Do are steps that help: command lines, or a sentence where no command does.
+	// Do lists the steps that help: command lines, or sentences where no command helps.
 	Do []string `json:"do"`
 }
 
-// Examine judges what is known. The worst findings come first, and those of one severity in a fixed order.
+// Examine judges the facts. The worst findings come first, and those of one severity in a fixed order.
 func Examine(f Facts) []Finding {
 	findings := slices.Concat(
 		endpoints(f), unanswered(f), versionsServed(f), services(f), operations(f), dangling(f), mappings(f), sessions(f), disks(f), volumes(f),
@@ -42,7 +42,7 @@ func Examine(f Facts) []Finding {
 	return findings
 }
 
-// Bad tells whether there is anything worse than a note.
+// Bad reports whether any finding is worse than a note.
 func Bad(findings []Finding) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity != Note })
 }

@@ -49,7 +49,7 @@ func mappings(f Facts) []Finding {
 			Severity: Problem, Check: "stale-smb-mapping", What: "the mapping of " + m.GetRemotePath() + " does not work",
 			Evidence: []string{fmt.Sprintf("%s: %s", m.GetRemotePath(), m.GetStatus())},
 			Do: []string{
-				"see that the file server answers from this node: Test-NetConnection " + server(m.GetRemotePath()) + " -Port 445",
+				"check that the file server answers from this node: Test-NetConnection " + server(m.GetRemotePath()) + " -Port 445",
 				"after a password was changed: csi-proxyctl smb map " + quote(m.GetRemotePath()) + " --user USER --password-file FILE",
 			},
 		})
@@ -66,20 +66,20 @@ func sessions(f Facts) []Finding {
 		}
 		findings = append(findings, Finding{
 			Severity: Problem, Check: "iscsi-disconnected", What: "the iSCSI target " + s.GetTarget() + " is not connected; its disks hang or disappear",
-			Evidence: []string{"session with " + s.GetTarget() + ": no connection, the initiator tries to make one"},
-			Do:       []string{"csi-proxyctl iscsi portal list", "see that the portal answers from this node: Test-NetConnection ADDRESS -Port 3260"},
+			Evidence: []string{"session with " + s.GetTarget() + ": no connection, the initiator is trying to make one"},
+			Do:       []string{"csi-proxyctl iscsi portal list", "check that the portal answers from this node: Test-NetConnection ADDRESS -Port 3260"},
 		})
 	}
 	return findings
 }
 
-// server is the server of \\server\share.
+// server returns the server of \\server\share.
 func server(share string) string {
 	name, _, _ := strings.Cut(strings.TrimLeft(share, `\`), `\`)
 	return name
 }
 
-// quote quotes an argument as PowerShell and POSIX shells both read it.
+// quote quotes an argument for both PowerShell and POSIX shells.
 func quote(text string) string {
 	return "'" + text + "'"
 }

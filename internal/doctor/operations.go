@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// hung is longer than the agent lets the longest of its calls take: what runs longer has been given up by its caller.
+// hung is longer than the agent lets any of its calls take: the caller of an operation that runs longer has given up.
 const hung = 2 * time.Minute
 
 // operations judges work that does not end.
@@ -29,8 +29,8 @@ func operations(f Facts) []Finding {
 		Severity: Problem, Check: "hung-operation", What: "the agent waits for Windows and gets no answer",
 		Evidence: append(working, waiting...),
 		Do: []string{
-			"see in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, whether a device does not answer",
-			"repeat the call later: it joins the one that runs. Restarting the agent does not end what hangs in Windows; restarting the node does",
+			"look in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, for a device that does not answer",
+			"repeat the call later: it joins the one that runs. Restarting the agent does not end a call that hangs in Windows; restarting the node does",
 		},
 	}}
 }

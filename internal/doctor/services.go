@@ -21,7 +21,7 @@ func services(f Facts) []Finding {
 		case strings.EqualFold(s.Name, "LanmanWorkstation") && !running:
 			found(Problem, "service-stopped", "the SMB client, LanmanWorkstation, does not run: no share can be mapped or reached", start...)
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running && usesISCSI(f):
-			found(Problem, "service-stopped", "the iSCSI initiator, MSiSCSI, does not run, and disks of this node come by iSCSI", start...)
+			found(Problem, "service-stopped", "the iSCSI initiator, MSiSCSI, does not run, and this node has iSCSI disks", start...)
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running && s.Start == "automatic":
 			found(Warning, "service-stopped", "the iSCSI initiator, MSiSCSI, should run and does not; calls of the iscsi group fail", start...)
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running:
@@ -36,7 +36,7 @@ func services(f Facts) []Finding {
 	return findings
 }
 
-// startService is what gets a service to run.
+// startService returns the steps that start a service.
 func startService(s Service) []string {
 	switch {
 	case !s.Installed:
@@ -57,7 +57,7 @@ func evidence(s Service) []string {
 	return []string{"service " + s.Name + ": " + s.Status + ", starts " + s.Start}
 }
 
-// usesISCSI tells whether a disk of the node came by iSCSI.
+// usesISCSI reports whether the node has an iSCSI disk.
 func usesISCSI(f Facts) bool {
 	return f.Tree != nil && slices.ContainsFunc(f.Tree.Disks, func(d treeview.Disk) bool { return strings.EqualFold(d.BusType, "iSCSI") })
 }

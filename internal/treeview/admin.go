@@ -6,7 +6,7 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 )
 
-// FromAdmin is the tree that an admin endpoint sent.
+// FromAdmin returns the tree that an admin endpoint sent.
 func FromAdmin(from *admin.GetTreeResponse) *Tree {
 	tree := &Tree{Disks: []Disk{}, Missing: []string{}}
 	for _, d := range from.GetDisks() {

@@ -17,8 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// FromAPI builds a tree of what the storage API alone tells. What the agent's versions cannot do is left out and named
-// in Missing. It fails when the disks themselves cannot be listed.
+// FromAPI builds a tree from the storage API alone. Facts that the agent's versions do not give are left out and named
+// in Missing. It fails if the disks themselves cannot be listed.
 func FromAPI(ctx context.Context, client *csiproxy.Client) (*Tree, error) {
 	s := &survey{ctx: ctx, client: client, disks: map[uint32]*Disk{}, missing: map[string]bool{}}
 	if err := s.list(); err != nil {
@@ -32,7 +32,7 @@ func FromAPI(ctx context.Context, client *csiproxy.Client) (*Tree, error) {
 		}
 	}
 	tree.Missing = append([]string{
-		"partitions, partition styles, bus types, mount points, and which disks are read-only or the system's: the storage API does not tell",
+		"partitions, partition styles, bus types, mount points, and which disks are read-only or the system's: the storage API does not show them",
 	}, slices.Sorted(maps.Keys(s.missing))...)
 	return tree, nil
 }
@@ -45,7 +45,7 @@ type survey struct {
 	missing map[string]bool
 }
 
-// list finds the disks, by their identifiers and by their locations: old agents know one of the two only.
+// list finds the disks, by their identifiers and by their locations: old agents know only one of the two.
 func (s *survey) list() error {
 	ids, err := s.client.Disk.ListDiskIDs(s.ctx, &diskapi.ListDiskIDsRequest{})
 	for number, id := range ids.GetDiskIDs() {
@@ -72,14 +72,14 @@ func (s *survey) disk(number uint32) *Disk {
 	return s.disks[number]
 }
 
-// lacks takes down what is missing; a nil error means that nothing is.
+// lacks records what is missing and why. A nil error means that it is not missing.
 func (s *survey) lacks(what string, err error) {
 	if err != nil {
 		s.missing[what+": "+err.Error()] = true
 	}
 }
 
-// look looks at one disk. It returns false when the disk is gone.
+// look looks at one disk. It returns false if the disk is gone.
 func (s *survey) look(d *Disk) bool {
 	stats, err := s.client.Disk.GetDiskStats(s.ctx, &diskapi.GetDiskStatsRequest{DiskNumber: d.Number})
 	if status.Code(err) == codes.NotFound {
@@ -114,7 +114,7 @@ func (s *survey) volume(id string) *Volume {
 	return v
 }
 
-// of names what is missing: what the agent's version cannot do is so for all disks.
+// of names what is missing: of all disks if the agent's version cannot tell, else of one.
 func of(all, one string, disk uint32, err error) string {
 	if errors.Is(err, csiproxy.ErrUnsupported) {
 		return all

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// units are the binary units, from the smallest.
+// units returns the binary units, from the smallest.
 func units() []string { return []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"} }
 
 // Size writes a number of bytes for people: three digits at least, one after the point at most, in the largest unit
@@ -34,7 +34,7 @@ func Size(bytes int64) string {
 }
 
 // ParseSize reads a number of bytes as people write it: 21474836480, 20Gi, 20GiB, 1.5Gi, and with decimal units 20G,
-// 20GB. It fails when the result is not a whole number of bytes that an int64 holds, or not positive.
+// 20GB. It fails if the result is not a positive whole number of bytes that an int64 holds.
 func ParseSize(text string) (int64, error) {
 	trimmed := strings.TrimSuffix(text, "B")
 	number, factor := trimmed, big.NewRat(1, 1)

@@ -5,11 +5,11 @@ package treeview
 // Tree is the storage of a node. The names of its fields are those of csi-proxyctl's JSON and YAML.
 type Tree struct {
 	Disks []Disk `json:"disks"` // by number
-	// Missing says what is not in the tree, and why, one sentence each.
+	// Missing lists what is not in the tree, and why, one sentence each.
 	Missing []string `json:"missing"`
 }
 
-// Disk is one disk. What is a pointer is nil when it is not known; texts are empty then and sizes 0.
+// Disk is one disk. An unknown value is a nil pointer, an empty text or a size of 0.
 type Disk struct {
 	Number       uint32 `json:"number"`
 	SizeBytes    int64  `json:"sizeBytes"`
@@ -24,7 +24,7 @@ type Disk struct {
 	LUN          string `json:"lun"`
 	SerialNumber string `json:"serialNumber"`
 	Page83       string `json:"page83"`
-	// Partitions are by number. Where only volumes are known, each has a partition with the number 0.
+	// Partitions are sorted by number. If only volumes are known, each has a partition with the number 0.
 	Partitions []Partition `json:"partitions"`
 }
 
@@ -47,5 +47,5 @@ type Volume struct {
 	MountPoints []string `json:"mountPoints"` // nil: not known
 }
 
-// is reports whether something is known to be so.
+// is reports whether a value is known and true.
 func is(b *bool) bool { return b != nil && *b }

@@ -17,7 +17,7 @@ type view struct {
 	partitions struct{ number, size int }
 }
 
-// Write draws a tree. The columns of all disks line up, and so do those of all partitions. What is missing follows it.
+// Write draws a tree. The columns of all disks line up, and so do those of all partitions. The list of missing facts follows.
 func Write(w io.Writer, tree *Tree) error {
 	var v view
 	v.measure(tree)
@@ -104,7 +104,7 @@ func (v *view) line(parts ...string) {
 	v.text.WriteByte('\n')
 }
 
-// diskSize is the size of a disk, which has one unless it is not known.
+// diskSize returns the size of a disk, or a dash if it is not known.
 func diskSize(d Disk) string {
 	if d.SizeBytes == 0 {
 		return "-"
@@ -129,7 +129,7 @@ func diskState(d Disk) string {
 	return state
 }
 
-// attachment tells how and where the disk is attached.
+// attachment returns how and where the disk is attached.
 func attachment(d Disk) string {
 	var parts []string
 	if d.BusType != "" {
@@ -145,7 +145,7 @@ func attachment(d Disk) string {
 	return strings.Join(parts, " ")
 }
 
-// identity tells how drivers recognise the disk.
+// identity returns the identifiers by which drivers recognise the disk.
 func identity(d Disk) string {
 	var parts []string
 	if d.SerialNumber != "" {
@@ -157,7 +157,7 @@ func identity(d Disk) string {
 	return strings.Join(parts, "  ")
 }
 
-// usage tells how full a volume is.
+// usage returns how full a volume is.
 func usage(v *Volume) string {
 	if !v.Formatted {
 		return "no file system"

@@ -39,7 +39,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
 {{- define "csi-proxy.image" -}}
-{{- $repository := required "image.repository is required: name the image of a release, once there is one, or build one (deploy/image) and name where it is" .Values.image.repository }}
+{{- $repository := required "image.repository is required: name the image of a release, or build one (deploy/image) and name its repository" .Values.image.repository }}
 {{- if .Values.image.digest }}
 {{- printf "%s@%s" $repository .Values.image.digest }}
 {{- else }}
