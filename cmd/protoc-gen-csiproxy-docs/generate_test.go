@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected pages in testdata")
 
-// exampleTables are those of the API in testdata/example. The gates' v2alpha1 and the lamps have no rows.
+// exampleTables returns the tables of the API in testdata/example. The gates' v2alpha1 and the lamps have no rows.
 func exampleTables() []versions.Group {
 	return []versions.Group{{Name: "gate", Service: "Gate", Hub: "v1", Routes: []versions.Route{
 		{In: "v1alpha1", Method: "OpenGate", Kind: versions.Extra, Hub: "Open"},
@@ -141,7 +141,7 @@ func TestCodeNames(t *testing.T) {
 	}
 }
 
-// allOf is the set of the descriptors of the released API, which have no comments.
+// allOf returns the descriptors of the released API, which have no comments.
 func allOf(t *testing.T) *descriptorpb.FileDescriptorSet {
 	t.Helper()
 	set := &descriptorpb.FileDescriptorSet{}

@@ -21,7 +21,7 @@ import (
 // pagesDir is the folder of the generated pages.
 const pagesDir = "../../docs/apis"
 
-// releasedFiles are the files of the released API, by name.
+// releasedFiles returns the files of the released API, by name.
 func releasedFiles(t *testing.T) []protoreflect.FileDescriptor {
 	t.Helper()
 	all, err := api.Descriptors()

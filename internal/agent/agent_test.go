@@ -80,7 +80,7 @@ func listsDisks(t *testing.T, a *agent.Agent) int {
 	return len(r.GetDiskIDs())
 }
 
-// endpoints is how many endpoints there are in all.
+// endpoints returns the number of all endpoints.
 func endpoints() int { return len(apis.All(&node.Node{})) }
 
 func TestTwoAgentsInOneProcess(t *testing.T) {

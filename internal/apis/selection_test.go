@@ -22,7 +22,7 @@ func names(endpoints []server.Endpoint) []string {
 	return list
 }
 
-// groups are the names of the API groups.
+// groups returns the names of the API groups.
 func groups() (list []string) {
 	for _, e := range apis.All(&node.Node{}) {
 		if !slices.Contains(list, e.Group) {
