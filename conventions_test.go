@@ -20,7 +20,7 @@ import (
 	"testing"
 )
 
-// goFiles are the hand-written and generated Go files of the repository, by folder.
+// goFiles returns the hand-written and generated Go files of the repository, by folder.
 func goFiles(t *testing.T) map[string][]string {
 	t.Helper()
 	folders := map[string][]string{}

@@ -172,8 +172,8 @@ func (a *runningAgent) mustEnd(ts *testscript.TestScript, name, want string) {
 	}
 }
 
-// clean FILE|stdout|stderr writes to the file clean the content without what differs from run to run: the directory, GUIDs and
-// process numbers are replaced.
+// clean FILE|stdout|stderr writes the content to the file clean, with whatever differs from run to run replaced: the directory,
+// GUIDs and process numbers.
 func clean(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: clean FILE")

@@ -182,7 +182,7 @@ func unstage(t *testing.T, d driver, id string) {
 	must(t, "taking offline", err)
 }
 
-// TestShareLife takes the steps of an SMB driver.
+// TestShareLife takes a share through an SMB driver's life.
 func TestShareLife(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	d, ctx := newDriver(t, n.Client()), t.Context()
@@ -218,7 +218,7 @@ func TestShareLife(t *testing.T) {
 	}
 }
 
-// TestTargetLife takes the steps of an iSCSI driver.
+// TestTargetLife takes a target through an iSCSI driver's life.
 func TestTargetLife(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	d, ctx := newDriver(t, n.Client()), t.Context()

@@ -185,7 +185,7 @@ func declaredValues(t *testing.T, tok token.Token, spec *ast.ValueSpec) []string
 	return names
 }
 
-// signature is (types of parameters) (types of results).
+// signature returns (types of parameters) (types of results).
 func signature(t *testing.T, f *ast.FuncType) string {
 	t.Helper()
 	text := "(" + types(t, f.Params) + ")"

@@ -44,7 +44,7 @@ func TestThreeReplaceLines(t *testing.T) {
 	}
 }
 
-// replaceLines are the three lines of the documentation.
+// replaceLines returns the three lines of the documentation.
 func replaceLines(t *testing.T, repository string) string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/library-mode.md")

@@ -48,7 +48,7 @@ func Example() {
 	// Output: the volume is disk 1
 }
 
-// A driver reacts to a failure by its kind.
+// How a driver handles a failure depends on its kind.
 func Example_errors() {
 	client := csiproxy.New(csiproxy.Options{})
 	defer client.Close()

@@ -90,7 +90,7 @@ func TestAddingAVersionCounts(t *testing.T) {
 	}
 }
 
-// newSize is a needless mapping.
+// newSize returns a mapping that is not needed.
 func newSize() *Mapping {
 	return between(
 		func(o *v9.GetDiskSizeRequest, h *hub.GetDiskStatsRequest) error {
@@ -108,7 +108,7 @@ func newSize() *Mapping {
 		})
 }
 
-// newState is setAttachState with the messages of v9 itself.
+// newState returns setAttachState with the messages of v9 itself.
 func newState() *Mapping {
 	return between(
 		func(o *v9.SetAttachStateRequest, h *hub.SetDiskStateRequest) error {

@@ -58,7 +58,7 @@ func prove(g Group, services map[string]protoreflect.ServiceDescriptor) (tally, 
 	return counted, problems
 }
 
-// proveVersion is prove for one version that is not the hub.
+// proveVersion does prove's work for one version that is not the hub.
 func proveVersion(g Group, version string, service, hub protoreflect.ServiceDescriptor, kinds map[Kind]int) (problems []string) {
 	methods := methodNames(service)
 	for _, r := range g.Of(version) {

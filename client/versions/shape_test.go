@@ -60,7 +60,7 @@ func typeShape(f protoreflect.FieldDescriptor) string {
 	}
 }
 
-// named returns a message with the names of its fields.
+// named describes a message with the names of its fields.
 func named(m protoreflect.MessageDescriptor) string {
 	var names []string
 	for i := range m.Fields().Len() {

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected pages in testdata")
 
-// exampleTables are the tables of the API in testdata/example. The gates' v2alpha1 and the lamps have no rows.
+// exampleTables returns the tables of the API in testdata/example. The gates' v2alpha1 and the lamps have no rows.
 func exampleTables() []versions.Group {
 	return []versions.Group{{Name: "gate", Service: "Gate", Hub: "v1", Routes: []versions.Route{
 		{In: "v1alpha1", Method: "OpenGate", Kind: versions.Extra, Hub: "Open"},

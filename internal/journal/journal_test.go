@@ -44,7 +44,7 @@ func find(t *testing.T, j *journal.Journal, q journal.Query) journal.Found {
 	return found
 }
 
-// numbers are the sequence numbers of entries.
+// numbers returns the sequence numbers of entries.
 func numbers(entries []journal.Entry) (numbers []uint64) {
 	for _, e := range entries {
 		numbers = append(numbers, e.Sequence)
@@ -184,7 +184,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// request is what the journal shows of a request.
+// request returns the journal's text of a request.
 func request(t *testing.T, m proto.Message) string {
 	t.Helper()
 	j := newJournal(1)

@@ -59,7 +59,7 @@ func serveExists(t *testing.T, o server.Options, handle func(context.Context, *a
 	return s, api.NewFilesystemClient(conn)
 }
 
-// self is this test as a client, as far as the system tells.
+// self returns this test as a client, as the system identifies it.
 func self() transport.Peer {
 	if runtime.GOOS != "linux" {
 		return transport.Peer{}

@@ -22,7 +22,7 @@ import (
 // patience is how long a test waits for something that must happen; it is not an expectation.
 const patience = 30 * time.Second
 
-// pipe returns the path of a test's pipe.
+// pipe returns the name of a test's pipe.
 func pipe(t *testing.T) string {
 	return fmt.Sprintf(`\\.\pipe\csi-proxy-test-%d-%s`, os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-"))
 }
@@ -366,7 +366,7 @@ func TestClosing(t *testing.T) {
 	})
 }
 
-// TestAClientThatKeepsItsEndOpen: the pipe's name can be served again all the same.
+// TestAClientThatKeepsItsEndOpen: such a client does not keep others from serving the pipe's name again.
 func TestAClientThatKeepsItsEndOpen(t *testing.T) {
 	path := pipe(t)
 	first := place(t, Administrators)

@@ -48,7 +48,7 @@ var goldenPersistentLogins = []PersistentISCSILogin{
 	{TargetName: "naa.5"},
 }
 
-// iscsiGoldenValues are the values of this file's structures that TestGoldenBytes and others check.
+// iscsiGoldenValues returns the values of this file's structures that TestGoldenBytes and others check.
 func iscsiGoldenValues() []goldenValue {
 	return []goldenValue{
 		is("iscsi_unique_id", ISCSIUniqueID{0x1112131415161718, 0x2122232425262728}, ParseISCSIUniqueID),

@@ -56,7 +56,7 @@ func (f figure) with(other figure, do func(a, b float64) float64) (both figure) 
 
 func narrow(s benchmath.Summary) bool { return s.Hi-s.Lo <= precision*math.Abs(s.Center) }
 
-// text is the median and its interval, or the interval alone where the median would be noise.
+// text returns the median and its interval, or the interval alone where the median would be noise.
 func (f figure) text(unit func(float64) string) string {
 	if len(f) == 0 {
 		return ""
@@ -168,5 +168,5 @@ func turn(ctx context.Context, c call, callers int, slice time.Duration) (float6
 	return all[len(all)/2], errors.Join(errs...)
 }
 
-// since is in milliseconds.
+// since returns the time since begin in milliseconds.
 func since(begin time.Time) float64 { return time.Since(begin).Seconds() * 1e3 }

@@ -14,7 +14,7 @@ import (
 	"strconv"
 )
 
-// echoAddress is a socket in a directory.
+// echoAddress returns a socket in a directory.
 func echoAddress(dir string) string { return filepath.Join(dir, "echo.sock") }
 
 func listen(address string) (net.Listener, error) { return net.Listen("unix", address) }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// echoAddress is a pipe's name.
+// echoAddress returns a pipe's name.
 func echoAddress(string) string { return `\\.\pipe\csi-proxy-bench-echo` }
 
 func listen(address string) (net.Listener, error) { return winio.ListenPipe(address, nil) }

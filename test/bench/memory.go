@@ -59,7 +59,7 @@ type loadRow struct {
 	After []figure // at each of the moments
 }
 
-// Moments are when memory is looked at after the calls.
+// Moments returns the times after the calls at which memory is looked at.
 func (o options) Moments() []time.Duration {
 	return []time.Duration{0, o.Minute / 6, o.Minute / 2, o.Minute}
 }

@@ -29,7 +29,7 @@ type program struct {
 	at      place  // what an agent's reads ask about
 }
 
-// with starts a program, runs f on it, and kills it. The agent prints a line when its last endpoint is open, and the empty
+// with starts a program, calls do with it, and kills it. The agent prints a line when its last endpoint is open, and the empty
 // program prints one at once; polling the endpoints meanwhile would take processor time from the measured program.
 func with(ctx context.Context, p program, do func(pid int, took float64) error) error {
 	command := exec.CommandContext(ctx, p.command[0], p.command[1:]...) //nolint:gosec // the binaries to measure
@@ -75,7 +75,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// serveEcho is a gRPC server without options or interceptors. It ends with its standard input, as the process that started
+// serveEcho serves gRPC without options or interceptors. It ends with its standard input, as the process that started
 // it does.
 func serveEcho(address string) error {
 	l, err := listen(address)

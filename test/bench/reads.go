@@ -31,7 +31,7 @@ type read struct {
 	all               bool // it asks about all disks, so more disks are more work
 }
 
-// reads are the read-only methods.
+// reads returns the read-only methods.
 func reads(at place) []read {
 	all := []read{
 		{"disk", "ListDiskLocations", &disk.ListDiskLocationsRequest{}, &disk.ListDiskLocationsResponse{}, true},

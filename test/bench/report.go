@@ -60,7 +60,7 @@ func begin() report {
 //go:embed page.md.tmpl
 var pageText string
 
-// page is the document for this system.
+// page returns the document for this system.
 func (b *bench) page() (string, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"list": listed, "ms": func(f figure) string { return f.text(millis) }, "MiB": func(f figure) string { return f.text(mib) },

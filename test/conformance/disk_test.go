@@ -168,7 +168,7 @@ func diskScenarios() map[string]scenario {
 	}
 }
 
-// listingFails is the failure of a call that looks at all disks: not of one disk, which would be left out, but of all.
+// listingFails makes a call that looks at all disks fail: not at one disk, which would be left out, but altogether.
 func listingFails[T any](list func(*driver) (T, error)) func(*driver) {
 	return func(d *driver) {
 		d.t.Helper()

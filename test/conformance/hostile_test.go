@@ -144,7 +144,7 @@ func (d *driver) checkBytes(m *method) {
 	}
 }
 
-// emptyRequest is the answer to a request without any field: text is missing, and a number is 0, the system disk's.
+// emptyRequest returns the code for a request without any field: text is missing, and a number is 0, the system disk's.
 func emptyRequest(m *method) codes.Code {
 	fields := m.request().ProtoReflect().Descriptor().Fields()
 	for i := range fields.Len() {

@@ -26,7 +26,7 @@ type address struct {
 
 func (a address) String() string { return fmt.Sprintf("%s:%d", a.Name, a.Port) }
 
-// array is the storage system of the default scenario, at the default port.
+// array returns the storage system of the default scenario, at the default port.
 func array() address { return address{"192.0.2.10", 0} }
 
 func (d *driver) texts(operation string, v values, what meaning) (found []string, err error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
-// apiSteps are the calls of a stage that change something.
+// apiSteps returns the calls of a stage that change something.
 func apiSteps() []csiproxytest.Calls {
 	return []csiproxytest.Calls{
 		{Method: "disk/PartitionDisk", Times: 1}, {Method: "volume/FormatVolume", Times: 1}, {Method: "volume/v1/MountVolume", Times: 1},

@@ -74,7 +74,7 @@ func (d *shareDriver) rmdir(path string) error {
 	return d.call("Rmdir", func() error { return rmdir(d.t, d.node, path, true) })
 }
 
-// mounted is the driver's look at a target: true when a readable link is there. It removes anything else there.
+// mounted looks at a target as the driver does: it returns true for a readable link, and removes anything else.
 func (d *shareDriver) mounted(path string) (bool, error) {
 	is, err := d.exists(path)
 	if err != nil {
@@ -294,7 +294,7 @@ func alike(calls []kernel.Call, call kernel.Call) int {
 	return n
 }
 
-// What a reboot, a rotated password and a restarted server leave behind, the drivers' next stage repairs.
+// The drivers' next stage repairs what a reboot, a rotated password and a restarted server leave behind.
 func TestShareDriversAfterTrouble(t *testing.T) {
 	trouble := map[string]func(*testing.T, *testnode.Node) (password string){
 		"reboot": func(_ *testing.T, n *testnode.Node) string { n.Reboot(); return smbPassword },

@@ -75,7 +75,7 @@ func called(n *testnode.Node, function string) bool {
 	return false
 }
 
-// shareFile is the place of a share's file on its server.
+// shareFile returns the path of a share's file on its server.
 func shareFile(n *testnode.Node, share string, names ...string) string {
 	return filepath.Join(append([]string{n.StateDir, "shares", "fs.emulated", share}, names...)...)
 }

@@ -63,7 +63,7 @@ func TestRecords(t *testing.T) {
 		{name: "a method that never was", level: "emulated", events: strings.ReplaceAll(passing, "Rescan", "Format") + end, problem: `there is no method "disk v1`},
 		{name: "nothing", level: "windows", events: end, problem: "prove nothing"},
 		{name: "no comparison", level: "pure", events: end, problem: "TestEveryMethodHasOnePlace did not run"},
-		{name: "no level", level: "mac", events: end, problem: `the level "mac" is none of`},
+		{name: "no level", level: "mac", events: end, problem: `the level "mac" is not one of`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			content, err := makeRecord(record{Level: test.level}, strings.NewReader(test.events))

@@ -42,7 +42,7 @@ func ntfs() []mark {
 	return []mark{{3, "NTFS    \x00\x02\x08"}, {40, "\xff\xff\x01\x00"}, {48, "\x10"}, {510, "\x55\xaa"}}
 }
 
-// partitioned is a master boot record with one entry of a type, or with none for type 0.
+// partitioned returns a master boot record with one entry of a type, or with none for type 0.
 func partitioned(kind byte) []mark {
 	m := []mark{{440, "\x12\x34\x56\x78"}, {510, "\x55\xaa"}}
 	if kind != 0 {
@@ -55,7 +55,7 @@ func partitioned(kind byte) []mark {
 	return m
 }
 
-// random is noise that resembles no format.
+// random returns noise that resembles no format.
 func random(offset int64, length int) []mark {
 	source := rand.New(rand.NewPCG(uint64(offset), uint64(length))) // the same noise in each run
 	noise := make([]byte, length)

@@ -172,7 +172,7 @@ func TestThousandsOfConnections(t *testing.T) {
 	t.Logf("%d of %d connections stay open", open, opened)
 }
 
-// reason is the ErrorInfo's reason.
+// reason returns the ErrorInfo's reason.
 func reason(err error) string {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(interface{ GetReason() string }); ok {

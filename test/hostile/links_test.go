@@ -25,7 +25,7 @@ type planted struct {
 	own   bool               // it is a mount point of the volume on which it lies
 }
 
-// workloadLinks are the links planted inside a mounted volume.
+// workloadLinks returns the links planted inside a mounted volume.
 func workloadLinks(g *target) []planted {
 	return []planted{
 		{name: "windows", point: symlink(`\??\C:\Windows`)},

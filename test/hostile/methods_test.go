@@ -53,7 +53,7 @@ type method struct {
 
 func (m method) String() string { return m.group + " " + m.version + " " + m.name }
 
-// apis are the groups and versions that are attacked.
+// apis returns the groups and versions that are attacked.
 func apis() []struct {
 	group, version string
 	file           protoreflect.FileDescriptor

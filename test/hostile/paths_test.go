@@ -21,7 +21,7 @@ type hostilePath struct {
 	outside bool // well-formed, and refused for the place that it names
 }
 
-// hostilePaths are refused by every method, whichever of its fields they are in.
+// hostilePaths returns paths that every method refuses, whichever of its fields they are in.
 func hostilePaths(g *target) map[string]hostilePath {
 	m := map[string]hostilePath{}
 	bad := func(paths ...string) {

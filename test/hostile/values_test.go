@@ -13,7 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// malformedVolumeIDs are refused by every method.
+// malformedVolumeIDs returns ids that every method refuses.
 func malformedVolumeIDs(g *target) []string {
 	guid := strings.TrimSuffix(strings.TrimPrefix(g.volume, `\\?\Volume{`), `}\`)
 	ids := []string{

@@ -101,7 +101,7 @@ func alertExpressions(t *testing.T) map[string]string {
 	return expressions
 }
 
-// aNodeThatWorked is a scrape of an agent that has been called, so that it has every metric.
+// aNodeThatWorked returns a scrape of an agent that has been called, so that it has every metric.
 func aNodeThatWorked(t *testing.T) page {
 	t.Helper()
 	w := startWatched(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// stops are the ways in which an agent ends: stopped as a DaemonSet or a service stops it, and crashed.
+// stops returns the ways in which an agent ends: stopped as a DaemonSet or a service stops it, and crashed.
 func stops() []stop {
 	return []stop{{"stopped", true, terminate}, {"killed", false, (*testnode.Process).Kill}}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// stops are the ways in which an agent ends. A process without a console can only be killed; the service is stopped
+// stops returns the ways in which an agent ends. A process without a console can only be killed; the service is stopped
 // through the Service Control Manager, which its own tests do.
 func stops() []stop { return []stop{{"killed", false, (*testnode.Process).Kill}} }
 

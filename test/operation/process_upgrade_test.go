@@ -18,7 +18,7 @@ type stop struct {
 	end      func(*testnode.Process)
 }
 
-// older is an older release's selection, as arguments: nothing newer than v1.
+// older returns an older release's selection, as arguments: nothing newer than v1.
 func older() []string {
 	return []string{"-api=filesystem=v1alpha1,v1beta1,v1beta2,v1", "-api=volume=v1alpha1,v1beta1,v1beta2,v1beta3,v1"}
 }

@@ -74,7 +74,7 @@ func (p *process) dial(t *testing.T) *crashClients {
 	return c
 }
 
-// crashes is how many times the agent is killed.
+// crashes returns how many times the agent is killed.
 func crashes(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("CSI_PROXY_CRASHES")
@@ -91,7 +91,7 @@ func crashes(t *testing.T) int {
 	return n
 }
 
-// chance is the source of the moments of death.
+// chance returns the source of the moments of death.
 func chance(t *testing.T) *rand.Rand {
 	t.Helper()
 	const variable = "CSI_PROXY_CRASH_SEED"

@@ -359,7 +359,7 @@ func detach(ctx context.Context, c *crashClients, l *life) error {
 	return err
 }
 
-// portrait is the disk of a life as the agent shows it, without what differs in every life.
+// portrait returns the disk of a life as the agent shows it, without what differs in every life.
 func (l *life) portrait(ctx context.Context, c *crashClients) (string, error) {
 	tree, err := c.admin.GetTree(ctx, &admin.GetTreeRequest{})
 	if err != nil {

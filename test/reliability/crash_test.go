@@ -208,7 +208,7 @@ func TestKilledWhileBooting(t *testing.T) {
 	}
 }
 
-// crashScenario is the agent's view of a node, without the GUIDs, which are made for each.
+// crashScenario returns the agent's view of a node, without the GUIDs, which are made for each.
 func crashScenario(t *testing.T, c *crashClients) []string {
 	t.Helper()
 	tree, err := c.admin.GetTree(t.Context(), &admin.GetTreeRequest{})

@@ -26,7 +26,7 @@ const mib = 1 << 20
 // medium holds the bytes of a disk by their offsets; negative offsets count from the end.
 type medium map[int64]string
 
-// mbr is a master boot record with one entry of a type, over the disk from 1 MiB.
+// mbr returns a master boot record with one entry of a type, over the disk from 1 MiB.
 func mbr(kind byte) medium {
 	entry := make([]byte, 16)
 	entry[4] = kind
@@ -35,7 +35,7 @@ func mbr(kind byte) medium {
 	return medium{440: "\x12\x34\x56\x78", 446: string(entry), 510: "\x55\xaa"}
 }
 
-// table is a GPT with partitions of some types, each of 8 MiB, the first at 1 MiB.
+// table returns a GPT with partitions of some types, each of 8 MiB, the first at 1 MiB.
 func table(t *testing.T, types ...guid.GUID) medium {
 	t.Helper()
 	id := func() guid.GUID {

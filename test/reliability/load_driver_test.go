@@ -25,7 +25,7 @@ const patience = 5 * time.Minute
 // A loadDriver stages, publishes and gives up volumes on disks of its own, one after the other.
 type loadDriver struct {
 	place   *place
-	clients *loadClients // nil after trouble: dialled anew
+	clients *loadClients // nil after trouble: dialled again
 	disks   []*claim
 	lives   int
 	retries int

@@ -83,7 +83,7 @@ func (p *place) stop() error {
 	return a.Stop(patience)
 }
 
-// restart is an upgrade: one agent goes and the next one comes, while Windows keeps running.
+// restart upgrades the agent: one goes and the next one comes, while Windows keeps running.
 func (p *place) restart() error {
 	p.restarts++
 	if err := p.stop(); err != nil {

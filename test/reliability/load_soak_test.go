@@ -24,7 +24,7 @@ const (
 	loadDiskBytes = 64 << 20
 )
 
-// soak is how long the load lasts.
+// soak returns the duration of the load.
 func soak(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("CSI_PROXY_SOAK")

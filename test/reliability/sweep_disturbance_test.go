@@ -91,7 +91,7 @@ func dieAfter(w *world, call kernel.Call, do func() error) error {
 	return failure(call, win32.ERROR_OPERATION_ABORTED)
 }
 
-// transient is a failure that Windows returns for a while.
+// transient returns a failure that Windows gives for a while.
 func transient(call kernel.Call) win32.Errno {
 	if call.Function == "OpenFile" || strings.HasSuffix(call.Function, "etInformation") {
 		return win32.ERROR_SHARING_VIOLATION
@@ -117,7 +117,7 @@ func (w *world) replace(marks map[int64]string) {
 	w.intruder = w.diskDigest(theDisk)
 }
 
-// replaceByLike is replace with a disk that has a volume at the same place, and free space behind it.
+// replaceByLike does as replace, with a disk that has a volume at the same place, and free space behind it.
 func (w *world) replaceByLike() {
 	w.t.Helper()
 	w.pulled = w.pull()

@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// state is everything on a node that a call could have changed, without what chance decides. Volumes are named by their
+// state is everything on a node that a call could have changed, except random values. Volumes are named by their
 // places.
 type state struct {
 	Disks     []node.TreeDisk

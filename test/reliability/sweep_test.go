@@ -29,7 +29,7 @@ func sweptCalls() []swept {
 	return slices.Concat(diskExamples(), volumeExamples(), filesystemExamples(), smbExamples(), iscsiExamples(), systemExamples())
 }
 
-// reads are the methods that change nothing.
+// reads returns the methods that change nothing.
 func reads() []string {
 	return []string{
 		"Disk/GetDiskState", "Disk/GetDiskStats", "Disk/ListDiskIDs", "Disk/ListDiskLocations",

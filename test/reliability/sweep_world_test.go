@@ -61,7 +61,7 @@ type world struct {
 	Volume     volumeapi.VolumeClient
 }
 
-// theDiskSpec is the disk that examples work on; with its image it is that disk again, at its old address.
+// theDiskSpec describes the disk that examples work on; with its image it is that disk again, at its old address.
 func theDiskSpec(image string) emulated.DiskSpec {
 	spec := emulated.DiskSpec{SerialNumber: "the-disk", LUN: 1, ImagePath: image}
 	if image == "" {

@@ -48,7 +48,7 @@ func (d azureDisk) Stage(c *calls, staging string) error {
 	return c.resize(strconv.FormatUint(uint64(number), 10))
 }
 
-// stillMounted is how Azure Disk and vSphere check whether a stage has been done already; a mount that cannot be read
+// stillMounted checks, as Azure Disk and vSphere do, whether a stage has been done already; a mount that cannot be read
 // is removed.
 func stillMounted(c *calls, staging string, unmount func(*calls, string) error) (bool, error) {
 	exists, err := c.pathExists(withDrive(staging))

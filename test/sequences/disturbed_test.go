@@ -132,7 +132,7 @@ func alike(calls []kernel.Call, call kernel.Call) int {
 	return n
 }
 
-// transientError is a failure that Windows returns for a while: files are open elsewhere, devices are not ready.
+// transientError returns a failure that Windows gives for a while: files are open elsewhere, devices are not ready.
 func transientError(call kernel.Call, number int) win32.Errno {
 	switch {
 	case call.Function == "OpenFile", call.Function == "FinalPath", strings.HasSuffix(call.Function, "Information") && call.Function != "VolumeInformation",

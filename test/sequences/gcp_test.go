@@ -98,7 +98,7 @@ func (d gcp) link(c *calls, staging, publish string) error {
 	return c.createSymlink(withDrive(staging), withDrive(publish))
 }
 
-// cleanUp is what follows a failed link.
+// cleanUp follows a failed link.
 func (d gcp) cleanUp(c *calls, publish string) error {
 	mounted, err := c.isSymlink(publish)
 	if err != nil {
@@ -166,7 +166,7 @@ func (d gcp) Unstage(c *calls, staging string) error {
 
 func (d gcp) Leftover(e effects) leftover { return stuckOrOnline(e) }
 
-// stuckOrOnline is what GCP and vSphere leave. When the volume is unmounted and its directory still exists, nothing is
+// stuckOrOnline returns the leftovers of GCP and vSphere. When the volume is unmounted and its directory still exists, nothing is
 // mounted, but their retry does not take that for done: it fails until the volume is staged again. When the directory
 // is gone as well, the retry takes that for done and never gets to taking the disk offline.
 func stuckOrOnline(e effects) leftover {

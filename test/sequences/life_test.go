@@ -188,7 +188,7 @@ func (l *life) readData() {
 	}
 }
 
-// register is what some drivers do at start-up.
+// register does what some drivers do at start-up.
 func (l *life) register() {
 	l.t.Helper()
 	if d, ok := l.driver.(registrar); ok {
@@ -315,7 +315,7 @@ func (l *life) compare(where string) {
 	}
 }
 
-// expected is what may be left over now.
+// expected returns what may be left over now.
 func (l *life) expected() []leftover {
 	if len(l.allowed) == 0 {
 		return []leftover{{}}

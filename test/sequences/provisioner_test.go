@@ -24,7 +24,7 @@ type provisioner struct {
 
 var errNoMountPoint = errors.New("it is neither a link nor a mount point")
 
-// discover is one period. An error in one entry does not affect the others.
+// discover plays one period. An error in one entry does not affect the others.
 func (p *provisioner) discover(c *calls) error {
 	names, err := c.osReadDirNames(discovery)
 	if err != nil {

@@ -140,7 +140,7 @@ func (l *life) wantPath(t *testing.T, where, path, want string) {
 	}
 }
 
-// usedDisk is the disk of this life, data its volume, zero when it is offline.
+// usedDisk returns the disk of this life, data its volume, zero when it is offline.
 func (l *life) usedDisk(where string) node.TreeDisk {
 	for _, d := range l.snapshots[where].Disks {
 		if d.Number == l.disk {

@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// snapshot is the state of a node at one moment, without what chance decides.
+// snapshot is the state of a node at one moment, except random values.
 type snapshot struct {
 	Disks []node.TreeDisk   // volume ids replaced by where the volume is
 	Paths map[string]string // the entries below kubelet's directory: "directory", or where a link leads

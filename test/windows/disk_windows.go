@@ -102,7 +102,7 @@ func (d *VirtualDisk) detach() error {
 	return err
 }
 
-// Number is the disk's number, which may change when it grows.
+// Number returns the disk's number, which may change when it grows.
 func (d *VirtualDisk) Number() uint32 { return d.number }
 
 // Detach pulls the disk, whatever is open or mounted.

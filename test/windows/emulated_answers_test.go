@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
 
-// emulatedSubject is an emulated node whose switches decide the answers.
+// emulatedSubject returns an emulated node whose switches decide the answers.
 func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 	t.Helper()
 	node, err := emulated.Open(t.TempDir(), emulated.Options{Switches: &switches, NoSync: true})

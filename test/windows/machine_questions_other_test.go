@@ -4,5 +4,5 @@
 
 package windows
 
-// machineQuestions are those for Windows itself.
+// machineQuestions returns the questions for Windows itself.
 func machineQuestions() []Question { return nil }

@@ -20,7 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// machineQuestions are those for Windows itself.
+// machineQuestions returns the questions for Windows itself.
 func machineQuestions() []Question {
 	all := []Question{
 		{1, "Does IOCTL_SCSI_GET_ADDRESS agree with MSFT_Disk.Location?", askDisks},

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// PowerShellEnviron is this process's environment for powershell.exe. PSModulePath is left out: where pwsh 7 set it, it leads Windows
-// PowerShell 5.1 to modules that it cannot load. Without it, it builds its own.
+// PowerShellEnviron returns this process's environment for powershell.exe, without PSModulePath: where pwsh 7 set it, it
+// leads Windows PowerShell 5.1 to modules that it cannot load. Without it, PowerShell builds its own.
 func PowerShellEnviron() []string { return withoutModulePath(os.Environ()) }
 
 func withoutModulePath(environ []string) []string {

@@ -105,12 +105,12 @@ func Questions() []Question {
 	return slices.Concat(portableQuestions(), machineQuestions())
 }
 
-// portableQuestions are those that can be put to an emulated node as well.
+// portableQuestions returns the questions that can be put to an emulated node as well.
 func portableQuestions() []Question {
 	return slices.Concat(diskQuestions(), volumeQuestions(), shareQuestions(), targetQuestions())
 }
 
-// unasked is a question that needs more than one machine.
+// unasked returns a question that needs more than one machine.
 func unasked(number int, text, why string) Question {
 	return Question{number, text, func(testing.TB, Subject) (any, error) { return nil, NotHere(why) }}
 }

@@ -39,7 +39,7 @@ func startInitiator(s Subject) error {
 	return err
 }
 
-// timed is the result of a call and its duration.
+// timed returns the result of a call and its duration.
 func timed(call func() error) string {
 	start := time.Now()
 	err := call()

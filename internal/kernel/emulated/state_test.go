@@ -88,7 +88,7 @@ func TestDamagedState(t *testing.T) {
 	}
 }
 
-// hostSaysNotFound returns the host's text for a missing file, which differs between systems.
+// hostSaysNotFound returns the host's error text for a missing file, which differs from system to system.
 func hostSaysNotFound(t *testing.T) string {
 	t.Helper()
 	_, err := os.Stat(filepath.Join(t.TempDir(), "missing"))
