@@ -238,7 +238,7 @@ func TestServicesThatCannotBeControlled(t *testing.T) {
 		"account":             {startService(t.Context(), n, "no-logon"), codes.FailedPrecondition, "SERVICE_FAILED", "exit code 1069"},
 		"dependency crashes":  {startService(t.Context(), n, "above-crashes"), codes.FailedPrecondition, "SERVICE_FAILED", "exit code 1068"},
 		"unstoppable":         {stopService(t.Context(), n, "kept", true), codes.FailedPrecondition, "INVALID_SERVICE_CONTROL", "kept"},
-		"dependent is":        {stopService(t.Context(), n, "w32time", true), codes.FailedPrecondition, "INVALID_SERVICE_CONTROL", "w32time has to wait: stopping service above-kept"},
+		"dependent is":        {stopService(t.Context(), n, "w32time", true), codes.FailedPrecondition, "INVALID_SERVICE_CONTROL", "w32time must wait: stopping service above-kept"},
 		"unknown, start":      {startService(t.Context(), n, "nobody"), codes.NotFound, "SERVICE_NOT_FOUND", "nobody"},
 		"unknown, stop":       {stopService(t.Context(), n, "nobody", true), codes.NotFound, "SERVICE_NOT_FOUND", "nobody"},
 	} {
