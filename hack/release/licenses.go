@@ -15,7 +15,7 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// unknown stands for a text that is no licence known to SPDX, or one with more to it.
+// unknown stands for a text that is not a licence known to SPDX, or contains too much other text.
 const unknown = "unknown"
 
 // allowList returns the licences that linked code may have: those that only demand that their text is distributed too, which
