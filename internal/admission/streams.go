@@ -5,6 +5,7 @@ package admission
 import (
 	"fmt"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
@@ -26,7 +27,7 @@ func (c *Client) OpenStream() error {
 }
 
 func tooManyStreams(limit int, whose string) error {
-	return &node.Error{Class: node.ResourceExhausted, Reason: "TOO_MANY_STREAMS", Message: fmt.Sprintf(
+	return &node.Error{Class: node.ResourceExhausted, Reason: reason.TooManyStreams, Message: fmt.Sprintf(
 		"%d health and reflection streams of %s are open already; end those that are not needed, or try again later", limit, whose)}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
@@ -62,7 +63,7 @@ func (c *Client) Enter(ctx context.Context) (*Slot, error) {
 
 // tooMany returns the error of a call that is refused.
 func (cs *Clients) tooMany(why string) error {
-	return &node.Error{Class: node.ResourceExhausted, Reason: "TOO_MANY_CALLS", Message: fmt.Sprintf(
+	return &node.Error{Class: node.ResourceExhausted, Reason: reason.TooManyCalls, Message: fmt.Sprintf(
 		"%s: the agent runs %d calls at a time and %d of one process, and those before it have not ended; try again later",
 		why, cs.limits.Calls, cs.limits.ClientCalls)}
 }

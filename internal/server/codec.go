@@ -7,6 +7,8 @@ import (
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/proto" // registers the codec that is wrapped
 	"google.golang.org/grpc/mem"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
 // codec is gRPC's own except for malformed requests. gRPC would answer these with INTERNAL before any interceptor runs, but
@@ -28,7 +30,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, to any) error {
 		return c.CodecV2.Unmarshal(data, to)
 	}
 	if err := c.CodecV2.Unmarshal(data, in.message); err != nil {
-		in.problem = withReason(codes.InvalidArgument, "the request is not a valid message of this method: "+err.Error(), "MALFORMED_REQUEST", nil)
+		in.problem = withReason(codes.InvalidArgument, "the request is not a valid message of this method: "+err.Error(), reason.MalformedRequest, nil)
 	}
 	return nil
 }

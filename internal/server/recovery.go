@@ -10,6 +10,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
 // panicked logs where a call panicked and returns the caller's error. The panic's value is logged only if it comes from
@@ -20,7 +22,7 @@ func panicked(ctx context.Context, method string, cause any) error {
 		text = e.Error()
 	}
 	klog.FromContext(ctx).Error(nil, "panic in a call", "method", method, "panic", text, "stack", stack())
-	return withReason(codes.Internal, "the agent failed unexpectedly; its log has the details under this call's "+requestIDHeader, "PANIC", nil)
+	return withReason(codes.Internal, "the agent failed unexpectedly; its log has the details under this call's "+requestIDHeader, reason.Panic, nil)
 }
 
 // stack returns the functions and lines of the panicking goroutine.

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
@@ -54,21 +55,21 @@ func toStatus(err error) error {
 		metadata["function"] = call.Function
 	}
 	e, argument := (*node.Error)(nil), (*versions.ArgumentError)(nil)
-	code, reason := codes.Internal, "INTERNAL"
+	code, why := codes.Internal, reason.Internal
 	_, already := status.FromError(err)
 	switch {
 	case errors.As(err, &e):
-		code, reason = cmp.Or(codeOf[e.Class], codes.Internal), e.Reason
+		code, why = cmp.Or(codeOf[e.Class], codes.Internal), e.Reason
 	case errors.As(err, &argument):
-		code, reason = codes.InvalidArgument, "INVALID_ARGUMENT"
+		code, why = codes.InvalidArgument, reason.InvalidArgument
 	case already:
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
-		code, reason = codes.DeadlineExceeded, "DEADLINE_EXCEEDED"
+		code, why = codes.DeadlineExceeded, reason.DeadlineExceeded
 	case errors.Is(err, context.Canceled):
-		code, reason = codes.Canceled, "CANCELED"
+		code, why = codes.Canceled, reason.Canceled
 	}
-	return withReason(code, err.Error(), reason, metadata)
+	return withReason(code, err.Error(), why, metadata)
 }
 
 // withReason returns a status with an ErrorInfo.
