@@ -16,29 +16,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	_ "github.com/kubernetes-csi/csi-proxy/client/api"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1alpha1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1beta1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1beta2"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1beta3"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1alpha1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1beta1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1beta2"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1alpha1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1beta1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1beta2"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1alpha1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1beta1"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1beta2"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1beta3"
-	_ "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	_ "github.com/kubernetes-csi/csi-proxy/client/internal/everyversion"
 )
 
 // registeredDir is the folder under which this module's files are registered.
@@ -66,7 +44,7 @@ func registered(t *testing.T, file string) protoreflect.FileDescriptor {
 	t.Helper()
 	descriptor, err := protoregistry.GlobalFiles.FindFileByPath(file)
 	if err != nil {
-		t.Fatalf("%s is in the tree, but this test does not import its Go package: %v", file, err)
+		t.Fatalf("%s is in the tree, and its Go package is not linked; run make generate: %v", file, err)
 	}
 	return descriptor
 }

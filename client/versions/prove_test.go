@@ -20,6 +20,11 @@ type tally struct {
 
 func newTally() tally { return tally{kinds: map[Kind]int{}} }
 
+func (t tally) String() string {
+	return fmt.Sprintf("%d hub + %d same bytes + %d extra fields + %d mapped + %d alone = %d methods",
+		t.hub, t.kinds[Same], t.kinds[Extra], t.kinds[Mapped], t.kinds[Alone], t.methods)
+}
+
 func (t *tally) add(u tally) {
 	t.methods += u.methods
 	t.hub += u.hub

@@ -13,9 +13,12 @@ func main() {
 
 // generate adds a client package for each requested file that declares an API
 // version, and a package comment to its stubs, which have none from
-// protoc-gen-go. It fails on a declaration for which no client can be made.
+// protoc-gen-go. A further package imports all stubs, so it is to be run once
+// for all files of a module. It fails on a declaration for which no client can be made.
 func generate(plugin *protogen.Plugin) error {
 	plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL)
+	var stubs []protogen.GoImportPath
+	module := ""
 	for _, file := range plugin.Files {
 		if !file.Generate || len(file.Services) == 0 {
 			continue
@@ -29,6 +32,10 @@ func generate(plugin *protogen.Plugin) error {
 		}
 		generateStubDoc(plugin, file, place)
 		generateClient(plugin, file, place)
+		stubs, module = append(stubs, file.GoImportPath), place.module
+	}
+	if len(stubs) > 0 {
+		generateImports(plugin, module, stubs)
 	}
 	return nil
 }
