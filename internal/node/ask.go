@@ -16,8 +16,9 @@ import (
 // An operation that asks many disks or volumes asks them side by side. One that does not answer in time is left out: it
 // shows in the log and among the running operations, and does not hold up the answers of the others.
 const (
-	askWidth = 16              // objects asked at the same time
-	askTime  = 5 * time.Second // wait for each
+	askWidth     = 16              // objects asked at the same time
+	askTime      = 5 * time.Second // wait for each
+	askTimeLeast = time.Second     // wait for each if the caller's time is nearly over
 )
 
 // answer is the answer of one object.
@@ -73,11 +74,11 @@ func ask[T any](o *op, x object, part int, f func(o *op) (T, error)) (T, error) 
 	}
 }
 
-// askTime returns how long an operation waits for one of many objects: short enough that its own caller does not give up
-// because of it.
+// askTime returns how long an operation waits for one of many: half of what is left of its caller's time, so that the
+// caller gets the answers of the others, but never so short that a slow disk would be taken for a missing one.
 func (o *op) askTime() time.Duration {
 	if left := time.Until(o.deadline); left > 0 {
-		return min(askTime, left/2)
+		return max(askTimeLeast, min(askTime, left/2))
 	}
 	return askTime
 }

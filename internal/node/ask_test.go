@@ -78,7 +78,7 @@ func TestAskingEndsBeforeItsCallersDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := bare(t, nil)
 		hang := make(chan struct{})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*askTimeLeast)
 		defer cancel()
 		count, err := read(ctx, n, on("Count"), func(o *op) (int, error) {
 			failed := 0
