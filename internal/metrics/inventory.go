@@ -133,7 +133,7 @@ func (i *inventory) Collect(to chan<- prometheus.Metric) {
 		all.Go(func() {
 			metrics, late, err := p.reading.get(context.Background())
 			if late {
-				err = errors.New("Windows did not answer in time")
+				err = errors.New("no answer from Windows in time")
 			}
 			i.note(p, err)
 			success := 0.0
