@@ -271,3 +271,25 @@ func TestEveryAlertHasATest(t *testing.T) {
 		}
 	}
 }
+
+// families returns the names of the metrics on the page, with their labels.
+func (p page) families() map[string]map[string]bool {
+	families := map[string]map[string]bool{}
+	for line := range strings.Lines(string(p)) {
+		if name, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			families[strings.Fields(name)[0]] = map[string]bool{}
+		}
+	}
+	label := regexp.MustCompile(`[{,]([a-z_]+)="`)
+	for line := range strings.Lines(string(p)) {
+		name, _, _ := strings.Cut(line, "{")
+		for _, suffix := range []string{"", "_bucket", "_count", "_sum"} {
+			if labels := families[strings.TrimSuffix(name, suffix)]; labels != nil {
+				for _, match := range label.FindAllStringSubmatch(line, -1) {
+					labels[match[1]] = true
+				}
+			}
+		}
+	}
+	return families
+}

@@ -127,7 +127,7 @@ func askFormatCom(t testing.TB, s Subject) (any, error) {
 	answers := map[string]string{}
 	for _, state := range []string{"raw", "formatted"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		out, err := exec.CommandContext(ctx, filepath.Join(system, "format.com"), strings.TrimSuffix(volume, `\`), "/FS:NTFS", "/Q", "/Y", "/V:").CombinedOutput() //nolint:gosec // of the volume just made
+		out, err := exec.CommandContext(ctx, filepath.Join(system, "format.com"), strings.TrimSuffix(volume, `\`), "/FS:NTFS", "/Q", "/Y", "/V:").CombinedOutput()
 		cancel()
 		answers[state] = fmt.Sprintf("%v: %s", err, out)
 	}
