@@ -123,7 +123,7 @@ const (
 	// InvalidCHAP: Windows does not accept such a CHAP user name or secret.
 	InvalidCHAP = "INVALID_CHAP"
 	// InvalidCredentials: the user name or the password is missing or malformed.
-	InvalidCredentials = "INVALID_CREDENTIALS"
+	InvalidCredentials = "INVALID_CREDENTIALS" //nolint:gosec // names credentials, is not one
 	// InvalidRemotePath: the text is not the path of a share.
 	InvalidRemotePath = "INVALID_REMOTE_PATH"
 	// InvalidTargetName: the text is not an iSCSI name.
