@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&r.out, "out", "", "the `directory` for the files, emptied first")
 	flags.StringVar(&r.man, "man", "", "the `directory` of the manual pages")
 	if len(args) == 0 {
-		return errors.New(usage)
+		return fmt.Errorf("no command is given\n%s", usage)
 	}
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
