@@ -31,7 +31,8 @@ test: setup-test build ## vet, and all tests with the race detector; the long on
 
 .PHONY: test-long
 test-long: setup-test build ## what `make test` samples, in full: every disturbed call and interruption, 200 kills, races, loads
-	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -count=1 -timeout 40m ./test/bench ./test/conformance ./test/contract ./test/hostile ./test/reliability ./test/sequences
+	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -count=1 -timeout 40m ./test/bench ./test/conformance ./test/contract ./test/hostile ./test/reliability
+	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -count=1 -timeout 40m -run Interrupted ./test/sequences
 
 .PHONY: lint
 lint: ## golangci-lint for Linux and Windows, buf lint, buf breaking, shell syntax
