@@ -193,9 +193,9 @@ func (o *op) flushBeforeUnmount(id winpath.VolumeID) error {
 
 // removeMountPoint turns a mount point back into a plain directory. Its place is pinned, and its handle cannot delete it.
 //
-// If the volume has gone, or does not answer, the mount manager may refuse; then the reparse point is deleted directly, because a
-// mount point that can never be removed would block the pod for ever. While the volume answers, that is not done: the
-// mount manager would go on listing the path.
+// If the volume has gone, or does not answer, the mount manager may refuse; then the reparse point is deleted directly,
+// because a mount point that can never be removed would block the pod for ever. The same holds for one that Windows does not
+// take for a mount point, which a workload made. Otherwise that is not done: the mount manager would go on listing the path.
 func (o *op) removeMountPoint(l *leaf, path string) error {
 	text, err := mountPointText(l)
 	if err == nil {
@@ -209,7 +209,7 @@ func (o *op) removeMountPoint(l *leaf, path string) error {
 		klog.FromContext(o.ctx).Info("A mount point was removed, and the mount manager may still list it", "path", path, "err", err)
 		return nil
 	}
-	if id, ok := l.mountedVolume(); ok && o.volumeAnswers(id) {
+	if id, ok := l.mountedVolume(); ok && !hasCode(err, win32.ERROR_INVALID_PARAMETER) && o.volumeAnswers(id) {
 		return fail(err, "removing the mount point %s", path)
 	}
 	if _, direct := l.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(l.reparse.Tag), nil); direct != nil {
