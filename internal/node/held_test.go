@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -66,4 +67,56 @@ func TestMountPointsAreHeld(t *testing.T) {
 	if paths, err := k.VolumePathNames(ids[0]); err != nil || len(paths) > 0 {
 		t.Errorf("the mount manager lists %q, %v", paths, err)
 	}
+}
+
+// TestGhosts: the mount manager goes on listing a mount point that another program removed by itself. Nothing is mounted
+// there, so the tree does not show it, and it keeps no iSCSI target connected.
+func TestGhosts(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	n := bare(t, k)
+	ctx, must := t.Context(), func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const target, mount = "iqn.2026-01.emulated:open", KubeletDir + `\pods\mount`
+	portal := TargetPortal{Address: "192.0.2.10"}
+	must(n.ISCSI.AddTargetPortal(ctx, portal))
+	_, err = n.ISCSI.DiscoverTargetPortal(ctx, portal)
+	must(err)
+	must(n.ISCSI.ConnectTarget(ctx, portal, target, ISCSILogin{}))
+	disks, err := n.ISCSI.GetTargetDisks(ctx, portal, target)
+	must(err)
+	must(n.Disks.PartitionDisk(ctx, disks[0]))
+	ids, err := n.Volumes.ListVolumesOnDisk(ctx, disks[0], 0)
+	must(err)
+	must(n.Volumes.FormatVolume(ctx, ids[0]))
+	must(n.Volumes.MountVolume(ctx, ids[0], mount))
+	var e *Error
+	if err := n.ISCSI.DisconnectTarget(ctx, portal, target); !errors.As(err, &e) || e.Reason != reason.TargetInUse {
+		t.Errorf("with a mounted volume: %v, want %s", err, reason.TargetInUse)
+	}
+
+	h, err := k.OpenFile(nil, `\\?\`+mount, kernel.OpenHow{Access: win32.FILE_WRITE_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT})
+	must(err)
+	_, err = h.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT), nil)
+	must(errors.Join(err, h.Close()))
+	if paths, err := k.VolumePathNames(ids[0]); err != nil || len(paths) != 1 {
+		t.Fatalf("the mount manager lists %q, %v, want a path where nothing is", paths, err)
+	}
+	tree, err := n.Tree(ctx)
+	must(err)
+	for _, d := range tree.Disks {
+		for _, p := range d.Partitions {
+			if p.Volume != nil && p.Volume.ID == ids[0] && len(p.Volume.MountPoints) > 0 {
+				t.Errorf("the tree shows %q", p.Volume.MountPoints)
+			}
+		}
+	}
+	must(n.ISCSI.DisconnectTarget(ctx, portal, target))
 }

@@ -310,32 +310,30 @@ func (n *Node) deleteLetter(p ntPath) error {
 	})
 }
 
-// repairMounts drops records whose directory is not a mount point of the volume, as Windows' mount manager does when it
-// starts. It makes records and directories agree after a death between their changes. Records on volumes that are absent
-// stay.
-func (n *Node) repairMounts() error {
-	var stale []mountState
-	for _, m := range n.state.Mounts {
-		if host, ok := n.volume(m.Host); !ok || !host.formatted() {
-			continue
-		}
-		p := ntPath{volume: m.Host, names: m.Path}
-		h, err := n.openMountPoint(p, strings.Join(m.Path, `\`), win32.FILE_READ_ATTRIBUTES, shareAll)
-		if err != nil {
-			stale = append(stale, m)
-			continue
-		}
-		id, err := h.mountedVolume()
-		_ = h.close() // nothing is lost: it holds no data
-		if err != nil || id != m.Volume {
-			stale = append(stale, m)
-		}
+// isGhost reports whether the directory of a record is not a mount point of the volume. Of a directory on a volume that is
+// absent that is not known.
+func (n *Node) isGhost(m mountState) bool {
+	if host, ok := n.volume(m.Host); !ok || !host.formatted() {
+		return false
 	}
-	if len(stale) == 0 {
+	h, err := n.openMountPoint(ntPath{volume: m.Host, names: m.Path}, strings.Join(m.Path, `\`), win32.FILE_READ_ATTRIBUTES, shareAll)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = h.close() }() // nothing is lost: it holds no data
+	id, err := h.mountedVolume()
+	return err != nil || id != m.Volume
+}
+
+// repairMounts drops the ghosts, as Windows' mount manager does when it starts. It makes records and directories agree
+// after a death between their changes.
+func (n *Node) repairMounts() error {
+	ghosts := slices.DeleteFunc(slices.Clone(n.state.Mounts), func(m mountState) bool { return !n.isGhost(m) })
+	if len(ghosts) == 0 {
 		return nil
 	}
 	return n.update(func(s *state) {
-		for _, m := range stale {
+		for _, m := range ghosts {
 			s.dropMount(m)
 		}
 	})
