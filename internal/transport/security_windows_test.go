@@ -66,7 +66,7 @@ func TestThePipeHasItsSecurity(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Windows has mapped the generic rights, Wine leaves them.
-		if got := strings.NewReplacer("FA", "GA", "0x12019f", "GRGW").Replace(descriptor.String()); got != sddl {
+		if got := strings.NewReplacer("FA", "GA", "FRFW", "GRGW", "0x12019f", "GRGW", "GWGR", "GRGW").Replace(descriptor.String()); got != sddl {
 			t.Errorf("got the security %s, want %s", got, sddl)
 		}
 	}
