@@ -12,6 +12,7 @@ type Kernel interface {
 	ISCSI
 	Services
 	Firmware
+	Privileges
 	SMB
 }
 

@@ -136,6 +136,7 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 		"no reserved partition":          func(s *emulated.Switches) { s.MSR = emulated.MSRNever },
 		"growing refreshes":              func(s *emulated.Switches) { s.GrowPartitionRefreshes = true },
 		"extend wants one sector less":   func(s *emulated.Switches) { s.ExtendOneSectorLess = true },
+		"mount points share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
 		"all of them the other way at once": func(s *emulated.Switches) {
 			*s = emulated.Switches{
 				AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,

@@ -30,6 +30,9 @@ switches:
   msrAfterReads: 7
   growPartitionRefreshes: true
   extendOneSectorLess: true
+  lacksPrivileges: SeLoadDriverPrivilege
+  mountPointCallsShareDelete: true
+  mountManagerNotices: true
 systemDisk:
   size: 32 GiB
   serial: s0
@@ -96,6 +99,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 		Switches: Switches{
 			AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,
 			MSR: MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
+			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
 		},
 		SystemDisk: DiskSpec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Adapter: 1, Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,

@@ -37,6 +37,9 @@ func switchTexts() []Switch {
 		{"msrAfterReads", "", "1 or more", "With `delayed`: at which later reading of the layout."},
 		{"growPartitionRefreshes", "", boolean, "`IOCTL_DISK_GROW_PARTITION` moves the backup header of a grown disk."},
 		{"extendOneSectorLess", "", boolean, "`FSCTL_EXTEND_VOLUME` wants one sector less than the partition has."},
+		{"lacksPrivileges", "", "none, or privileges separated by commas", "Privileges that the agent's account does not have."},
+		{"mountPointCallsShareDelete", "", boolean, "`SetVolumeMountPointW` and `DeleteVolumeMountPointW` bear others that have the directory open with `DELETE`."},
+		{"mountManagerNotices", "", boolean, "The mount manager forgets a mount point that was removed without `DeleteVolumeMountPointW`."},
 	}
 }
 
