@@ -98,6 +98,7 @@ const (
 	ERROR_NETWORK_UNREACHABLE               Errno = 1231
 	ERROR_HOST_UNREACHABLE                  Errno = 1232
 	ERROR_NO_LOGON_SERVERS                  Errno = 1311
+	ERROR_NO_SUCH_LOGON_SESSION             Errno = 1312
 	ERROR_PRIVILEGE_NOT_HELD                Errno = 1314
 	ERROR_LOGON_FAILURE                     Errno = 1326
 	ERROR_ACCOUNT_RESTRICTION               Errno = 1327
@@ -227,6 +228,7 @@ var errnoTable = [...]errnoEntry{
 	{ERROR_NETWORK_UNREACHABLE, "ERROR_NETWORK_UNREACHABLE", "the network cannot be reached"},
 	{ERROR_HOST_UNREACHABLE, "ERROR_HOST_UNREACHABLE", "the host cannot be reached"},
 	{ERROR_NO_LOGON_SERVERS, "ERROR_NO_LOGON_SERVERS", "no logon server is available"},
+	{ERROR_NO_SUCH_LOGON_SESSION, "ERROR_NO_SUCH_LOGON_SESSION", "there is no such logon session"},
 	{ERROR_PRIVILEGE_NOT_HELD, "ERROR_PRIVILEGE_NOT_HELD", "the process lacks a privilege"},
 	{ERROR_LOGON_FAILURE, "ERROR_LOGON_FAILURE", "the user name or password is wrong"},
 	{ERROR_ACCOUNT_RESTRICTION, "ERROR_ACCOUNT_RESTRICTION", "a restriction of the account prevents the logon"},

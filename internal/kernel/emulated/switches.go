@@ -43,11 +43,15 @@ type Switches struct {
 	// ExtendOneSectorLess: does FSCTL_EXTEND_VOLUME take all sectors of the partition, or one less, because the last
 	// holds the backup boot sector?
 	ExtendOneSectorLess bool `yaml:"extendOneSectorLess" json:"extendOneSectorLess"`
+
+	// MappingsOutliveReboot: are SMB global mappings still there after a restart of Windows, disconnected and without their
+	// credentials, or gone?
+	MappingsOutliveReboot bool `yaml:"mappingsOutliveReboot" json:"mappingsOutliveReboot"`
 }
 
 // DefaultSwitches returns the answers that Windows is believed to give.
 func DefaultSwitches() Switches {
-	return Switches{AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3}
+	return Switches{AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, MappingsOutliveReboot: true}
 }
 
 func (s Switches) check() error {

@@ -37,6 +37,7 @@ func switchTexts() []Switch {
 		{"msrAfterReads", "", "1 or more", "With `delayed`: at which later reading of the layout."},
 		{"growPartitionRefreshes", "", boolean, "`IOCTL_DISK_GROW_PARTITION` moves the backup header of a grown disk."},
 		{"extendOneSectorLess", "", boolean, "`FSCTL_EXTEND_VOLUME` wants one sector less than the partition has."},
+		{"mappingsOutliveReboot", "", boolean, "SMB mappings stay after a reboot, disconnected and without their credentials."},
 	}
 }
 
