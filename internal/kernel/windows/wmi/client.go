@@ -11,19 +11,24 @@ import (
 
 	"github.com/go-ole/go-ole"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapi"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 const (
-	maxThreads               = 3               // calls at the same time; a provider that hangs keeps one of them
-	patience                 = 2 * time.Minute // for a thread to become free, when all are busy
-	rpcAuthenticationPrivacy = 6               // RPC_C_AUTHN_LEVEL_PKT_PRIVACY
-	rpcImpersonate           = 3               // RPC_C_IMP_LEVEL_IMPERSONATE
+	rpcAuthenticationPrivacy = 6 // RPC_C_AUTHN_LEVEL_PKT_PRIVACY
+	rpcImpersonate           = 3 // RPC_C_IMP_LEVEL_IMPERSONATE
 )
 
 // Client calls WMI on this machine. It makes its calls on a few threads that start when needed and never end: COM is set
-// up per thread, and doing so for every call is slow. The zero value is ready for use.
+// up per thread, and doing so for every call is slow. A call that hangs keeps one of them. Calls that may hang and calls
+// that never should have clients of their own.
 type Client struct {
+	// Threads is how many calls run at the same time; zero: one.
+	Threads int
+	// Patience is how long a call waits for a thread while all are busy. Without any it fails at once.
+	Patience time.Duration
+
 	start   sync.Once
 	jobs    chan func(*session)
 	mu      sync.Mutex
@@ -43,8 +48,10 @@ func (c *Client) do(f func(*session) error) error {
 		return <-done
 	default:
 	}
-	c.addThread()
-	timer := time.NewTimer(patience)
+	if c.addThread(job) {
+		return <-done
+	}
+	timer := time.NewTimer(c.Patience)
 	defer timer.Stop()
 	select {
 	case c.jobs <- job:
@@ -54,30 +61,48 @@ func (c *Client) do(f func(*session) error) error {
 	}
 }
 
-func (c *Client) addThread() {
+// addThread starts one more thread with its first call, unless all of them run.
+func (c *Client) addThread(first func(*session)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.threads < maxThreads {
-		c.threads++
-		go c.serve()
+	if c.threads >= max(c.Threads, 1) {
+		return false
 	}
+	c.threads++
+	go c.serve(first)
+	return true
 }
 
 // serve runs calls on one thread.
-func (c *Client) serve() {
+func (c *Client) serve(first func(*session)) {
 	runtime.LockOSThread() // never unlocked: other goroutines must not see the thread's COM state
 	s := &session{services: make(map[string]*ole.IDispatch)}
 	s.unusable = initialize()
-	for job := range c.jobs {
+	for job := first; job != nil; job = <-c.jobs {
 		job(s)
+		handleMessages()
 	}
 }
 
-// initialize joins the process's multithreaded apartment. An apartment that is already joined, or security that is
-// already set up, is not an error.
+// handleMessages handles what waits in the thread's queue. While a call waits for its answer COM does so; what is left
+// after it, such as the release of objects, would pile up, because nobody else calls the thread's objects.
+func handleMessages() {
+	var message winapi.Message
+	for winapi.PeekMessage(&message, 0, 0, 0, winapi.PM_REMOVE) {
+		winapi.DispatchMessage(&message)
+	}
+}
+
+// initialize gives the thread an apartment of its own. The scripting objects of WMI are apartment-threaded: if the thread
+// were in the multithreaded apartment, COM would keep the objects of all threads on a single one, and one call that hangs
+// would stop all others. Programs that made an apartment for each query leaked memory in this way; these threads stay, and
+// so do their connections. An apartment that the thread has already, or security that is already set up, is not an error.
+//
+// https://learn.microsoft.com/windows/win32/com/single-threaded-apartments
+// https://github.com/StackExchange/wmi/pull/13, https://github.com/StackExchange/wmi/pull/23
 func initialize() error {
 	const alreadyJoined, securityTooLate = 0x00000001, 0x80010119 // S_FALSE, RPC_E_TOO_LATE
-	if err := ole.CoInitializeEx(0, ole.COINIT_MULTITHREADED); err != nil && result(err) != alreadyJoined {
+	if err := ole.CoInitializeEx(0, ole.COINIT_APARTMENTTHREADED); err != nil && result(err) != alreadyJoined {
 		return failure(err)
 	}
 	err := ole.CoInitializeSecurity(-1, rpcAuthenticationPrivacy, rpcImpersonate, 0)
