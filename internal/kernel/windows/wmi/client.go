@@ -30,8 +30,10 @@ type Client struct {
 	Patience time.Duration
 
 	start   sync.Once
-	jobs    chan func(*session)
+	turns   chan struct{}       // holds an element for each call that runs
+	jobs    chan func(*session) // of calls that have their turn
 	mu      sync.Mutex
+	running int
 	threads int
 }
 
@@ -40,45 +42,52 @@ func (c *Client) do(f func(*session) error) error {
 	if c == nil {
 		return win32.ERROR_NOT_READY
 	}
-	c.start.Do(func() { c.jobs = make(chan func(*session)) })
-	done := make(chan error, 1)
-	job := func(s *session) { done <- f(s) }
+	c.start.Do(func() {
+		most := max(c.Threads, 1)
+		c.turns, c.jobs = make(chan struct{}, most), make(chan func(*session), most)
+	})
 	select {
-	case c.jobs <- job:
-		return <-done
+	case c.turns <- struct{}{}:
 	default:
+		timer := time.NewTimer(c.Patience)
+		defer timer.Stop()
+		select {
+		case c.turns <- struct{}{}:
+		case <-timer.C:
+			return win32.ERROR_BUSY
+		}
 	}
-	if c.addThread(job) {
-		return <-done
-	}
-	timer := time.NewTimer(c.Patience)
-	defer timer.Stop()
-	select {
-	case c.jobs <- job:
-		return <-done
-	case <-timer.C:
-		return win32.ERROR_BUSY
+	done := make(chan error, 1)
+	c.begin()
+	c.jobs <- func(s *session) { done <- f(s) }
+	err := <-done
+	c.end()
+	<-c.turns
+	return err
+}
+
+// begin counts a call, and starts a thread if there are fewer threads than calls.
+func (c *Client) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running++; c.running > c.threads {
+		c.threads++
+		go c.serve()
 	}
 }
 
-// addThread starts one more thread with its first call, unless all of them run.
-func (c *Client) addThread(first func(*session)) bool {
+func (c *Client) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.threads >= max(c.Threads, 1) {
-		return false
-	}
-	c.threads++
-	go c.serve(first)
-	return true
+	c.running--
 }
 
 // serve runs calls on one thread.
-func (c *Client) serve(first func(*session)) {
+func (c *Client) serve() {
 	runtime.LockOSThread() // never unlocked: other goroutines must not see the thread's COM state
 	s := &session{services: make(map[string]*ole.IDispatch)}
 	s.unusable = initialize()
-	for job := first; job != nil; job = <-c.jobs {
+	for job := range c.jobs {
 		job(s)
 		handleMessages()
 	}

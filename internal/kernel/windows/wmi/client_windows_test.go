@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -110,17 +111,26 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
-// Calls that hang keep their threads and nothing else: a further one is refused at once, and another client answers.
+// Calls that hang keep their threads and nothing else: a further one is refused at once, and another client answers. Each
+// asks for another class, because Wine locks a class while its instances are visited.
 func TestCallsThatHang(t *testing.T) {
 	c, hang := &Client{Threads: 2}, make(chan struct{})
 	var calls, reached sync.WaitGroup
 	reached.Add(2)
-	for range 2 {
+	for _, class := range []string{"Win32_OperatingSystem", "Win32_ComputerSystem"} {
 		calls.Go(func() {
-			err := c.Each(cimv2, "SELECT * FROM Win32_OperatingSystem", func(i Instance) (bool, error) {
+			err := c.Each(cimv2, "SELECT * FROM "+class, func(i Instance) (bool, error) {
 				reached.Done()
-				<-hang
-				_, err := i.String("Caption") // the thread still has its objects
+				for waiting := true; waiting; { // as COM waits for the answer of a call
+					select {
+					case <-hang:
+						waiting = false
+					default:
+						handleMessages()
+						runtime.Gosched()
+					}
+				}
+				_, err := i.String("Name") // the thread still has its objects
 				return true, err
 			})
 			if err != nil {
@@ -130,10 +140,10 @@ func TestCallsThatHang(t *testing.T) {
 	}
 	reached.Wait()
 	nothing := func(Instance) (bool, error) { return false, nil }
-	if err := c.Each(cimv2, "SELECT * FROM Win32_OperatingSystem", nothing); !errors.Is(err, win32.ERROR_BUSY) {
+	if err := c.Each(cimv2, "SELECT * FROM Win32_BIOS", nothing); !errors.Is(err, win32.ERROR_BUSY) {
 		t.Errorf("a third call: %v, want %v", err, win32.ERROR_BUSY)
 	}
-	if err := (&Client{}).Each(cimv2, "SELECT * FROM Win32_OperatingSystem", nothing); err != nil {
+	if err := (&Client{}).Each(cimv2, "SELECT * FROM Win32_BIOS", nothing); err != nil {
 		t.Errorf("another client: %v", err)
 	}
 	close(hang)
