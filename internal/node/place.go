@@ -3,6 +3,7 @@
 package node
 
 import (
+	"io"
 	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -11,15 +12,15 @@ import (
 )
 
 // place is where a path leads: a name in an open directory. It owns every handle opened on the way and at the place
-// itself, also those opened through it later; close closes them, once.
+// itself, also those opened through it later, and the visit to a share; close gives them up, once.
 type place struct {
-	path     winpath.Path    // as requested
-	dir      kernel.Handle   // the directory that holds the last component; for a working directory, that directory itself
-	name     string          // the last component; "" for a working directory itself
-	inVolume bool            // dir lies in a mounted volume or share, where workloads write
-	inShare  bool            // dir lies on a share
-	pinned   bool            // what is opened at the place is held there too, as walk.pin holds the way
-	opened   []kernel.Handle // in the order of opening
+	path     winpath.Path  // as requested
+	dir      kernel.Handle // the directory that holds the last component; for a working directory, that directory itself
+	name     string        // the last component; "" for a working directory itself
+	inVolume bool          // dir lies in a mounted volume or share, where workloads write
+	inShare  bool          // dir lies on a share
+	pinned   bool          // what is opened at the place is held there too, as walk.pin holds the way
+	opened   []io.Closer   // in the order of opening
 }
 
 func (pl *place) close() {
@@ -37,9 +38,27 @@ func (pl *place) own(h kernel.Handle) kernel.Handle {
 
 // release closes a handle of the place before the others.
 func (pl *place) release(h kernel.Handle) {
-	pl.opened = slices.DeleteFunc(pl.opened, func(other kernel.Handle) bool { return other == h })
+	pl.opened = slices.DeleteFunc(pl.opened, func(other io.Closer) bool { return other == h })
 	_ = h.Close()
 }
+
+// visit begins a visit to a share: until the place is closed, or at the latest the operation is over, the share's mapping
+// is not removed.
+func (pl *place) visit(o *op, share string) error {
+	leave, err := o.node.visits.enter(o.ctx, share)
+	if err != nil {
+		return abandoned(o.ctx, o.operation.String())
+	}
+	o.unlocks = append(o.unlocks, leave) // a panic leaves places open
+	pl.opened = append(pl.opened, ending(leave))
+	return nil
+}
+
+// ending is a function as an io.Closer.
+type ending func()
+
+// Close calls the function.
+func (f ending) Close() error { f(); return nil }
 
 // child returns the place of one entry of an open directory. It closes what is opened there, not the directory.
 func child(directory kernel.Handle, name string) *place { return &place{dir: directory, name: name} }

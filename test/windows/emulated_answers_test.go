@@ -112,6 +112,9 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			failures := answers[22].(map[string]string)
 			same(t, failures["no such share"], "ERROR_BAD_NET_NAME")
 			same(t, failures["wrong password"], "ERROR_INVALID_PASSWORD")
+			same(t, answers[35], any(map[string]string{
+				"below, mapped": "ERROR_FILE_NOT_FOUND", "below, not mapped": "ERROR_NETNAME_DELETED", "by path, not mapped": "ERROR_LOGON_FAILURE",
+			}))
 			same(t, strings.HasPrefix(answers[23].(map[string]string)["with the volume open"], "ISDSC_DEVICE_BUSY_ON_SESSION"), true)
 		}},
 		"other": {other, func(t *testing.T, answers map[int]any) {

@@ -29,6 +29,7 @@ type Node struct {
 	arriving map[uint64]int      // queries until the disks of an iSCSI session have their numbers
 
 	privileges map[string]bool // enabled by the agent's process
+	unmapped   int             // contacts with file servers without a mapping
 }
 
 var _ kernel.Kernel = (*Node)(nil)

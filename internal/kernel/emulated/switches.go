@@ -54,11 +54,16 @@ type Switches struct {
 	// MountManagerNotices: does the mount manager notice that a mount point was removed otherwise than by
 	// DeleteVolumeMountPointW, or does it go on listing its path?
 	MountManagerNotices bool `yaml:"mountManagerNotices" json:"mountManagerNotices"`
+	// MappingsOutliveReboot: are SMB global mappings still there after a restart of Windows, disconnected and without their
+	// credentials, or gone?
+	MappingsOutliveReboot bool `yaml:"mappingsOutliveReboot" json:"mappingsOutliveReboot"`
 }
 
 // DefaultSwitches returns the answers that Windows is believed to give.
 func DefaultSwitches() Switches {
-	return Switches{AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, LacksPrivileges: lacksNone}
+	return Switches{
+		AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, LacksPrivileges: lacksNone, MappingsOutliveReboot: true,
+	}
 }
 
 func (s Switches) check() error {

@@ -40,6 +40,7 @@ func switchTexts() []Switch {
 		{"lacksPrivileges", "", "none, or privileges separated by commas", "Privileges that the agent's account does not have."},
 		{"mountPointCallsShareDelete", "", boolean, "`SetVolumeMountPointW` and `DeleteVolumeMountPointW` bear others that have the directory open with `DELETE`."},
 		{"mountManagerNotices", "", boolean, "The mount manager forgets a mount point that was removed without `DeleteVolumeMountPointW`."},
+		{"mappingsOutliveReboot", "", boolean, "SMB mappings stay after a reboot, disconnected and without their credentials."},
 	}
 }
 
