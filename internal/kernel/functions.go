@@ -10,7 +10,7 @@ package kernel
 func Functions() []string {
 	return []string{
 		// Devices
-		"DiskInterfaces", "OpenDevice", "ReenumerateDevices",
+		"DiskInterfaces", "AdapterInterfaces", "OpenDevice", "ReenumerateDevices",
 		// Files
 		"OpenFile", "SystemWindowsDirectory",
 		// Handle
@@ -27,6 +27,8 @@ func Functions() []string {
 		"QueryService", "StartService", "StopService", "DependentServices",
 		// Firmware
 		"SystemFirmwareTable",
+		// Registry
+		"RegistryStrings",
 		// SMB
 		"SMBGlobalMappings", "CreateSMBGlobalMapping", "RemoveSMBGlobalMapping",
 	}
