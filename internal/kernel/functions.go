@@ -10,7 +10,7 @@ package kernel
 func Functions() []string {
 	return []string{
 		// Devices
-		"DiskInterfaces", "OpenDevice", "ReenumerateDevices",
+		"DiskInterfaces", "OpenDevice", "ReenumerateDevices", "WaitForDeviceInstalls", "UpdateStorageCache", "ResizePartition",
 		// Files
 		"OpenFile", "SystemWindowsDirectory",
 		// Handle

@@ -2,6 +2,8 @@
 
 package kernel
 
+import "time"
+
 // Kernel is one Windows node as its storage administration sees it. Every method fails with *Error, which carries
 // the Win32 code. Methods are safe for concurrent use. None takes a context: a synchronous Win32 call cannot be
 // abandoned safely, so a caller with a deadline waits for the call on another goroutine.
@@ -29,6 +31,19 @@ type Devices interface {
 	// ReenumerateDevices makes Windows look for devices that came or went, and returns when Windows is done
 	// (CM_Locate_DevNodeW of the root, CM_Reenumerate_DevNode with CM_REENUMERATE_SYNCHRONOUS).
 	ReenumerateDevices() error
+
+	// WaitForDeviceInstalls waits until no device is being installed, or fails with ERROR_TIMEOUT when the limit is over
+	// (CMP_WaitNoPendingInstallEvents). A disk that Windows has never seen is listed only once it is installed, which
+	// ReenumerateDevices does not wait for.
+	WaitForDeviceInstalls(limit time.Duration) error
+
+	// UpdateStorageCache makes Windows' storage management look for disks, and for changes of those that it knows
+	// (MSFT_StorageSetting.UpdateHostStorageCache).
+	UpdateStorageCache() error
+
+	// ResizePartition makes the partition that begins at an offset of a disk, and the file system in it, sizeBytes long
+	// (MSFT_Partition.Resize).
+	ResizePartition(diskNumber uint32, offset, sizeBytes int64) error
 }
 
 // Files reaches files and directories by handle.

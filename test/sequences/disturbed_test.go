@@ -81,6 +81,11 @@ func TestOpenQuestions(t *testing.T) {
 		"the reserved partition comes late":   func(s *emulated.Switches) { s.MSR = emulated.MSRDelayed },
 		"growing the partition refreshes":     func(s *emulated.Switches) { s.GrowPartitionRefreshes = true },
 		"the last sector does not count":      func(s *emulated.Switches) { s.ExtendOneSectorLess = true },
+		"it comes with the layout":            func(s *emulated.Switches) { s.MSR = emulated.MSRLate },
+		"partitions grow after a while":       func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthDelayed },
+		"partitions grow by WMI only":         func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthNever },
+		"volumes grow after their partitions": func(s *emulated.Switches) { s.VolumeLengthDelayed = true },
+		"automount is off":                    func(s *emulated.Switches) { s.AutomountOff = true },
 	}
 	for subject, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {

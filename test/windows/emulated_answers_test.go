@@ -79,7 +79,7 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 	usual := emulated.DefaultSwitches()
 	other := emulated.Switches{
 		AttributesVersion: 16, CreateDiskClears: true, ZeroedDiskIsMBR: true, MSR: emulated.MSRDelayed, MSRAfterReads: 3,
-		GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
+		GrowPartitionRefreshes: true, ExtendOneSectorLess: true, GrowPartition: emulated.GrowthImmediate,
 	}
 	for name, test := range map[string]struct {
 		switches emulated.Switches

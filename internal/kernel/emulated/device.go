@@ -25,9 +25,6 @@ func (n *Node) DiskInterfaces() (paths []string, err error) {
 	return paths, err
 }
 
-// ReenumerateDevices implements kernel.Devices. Disks appear and disappear at once, so there is nothing left to find.
-func (n *Node) ReenumerateDevices() error { return nil }
-
 // OpenDevice implements kernel.Devices. It opens a disk as \\.\PhysicalDriveN or by its interface path, a volume as
 // \\?\Volume{GUID} and an adapter as \\.\ScsiN:, all in any case.
 func (n *Node) OpenDevice(path string, access uint32) (h kernel.Handle, err error) {
@@ -45,10 +42,11 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 	base := device{node: n, boot: n.boot, object: path, access: access}
 	lower := strings.ToLower(path)
 	if number, ok := cutNumber(lower, `\\.\physicaldrive`, ""); ok {
-		if d, ok := n.disks[number]; ok {
-			return &diskHandle{base, d}, nil
+		d, err := n.installed(number)
+		if err != nil {
+			return nil, err
 		}
-		return nil, win32.ERROR_FILE_NOT_FOUND
+		return &diskHandle{base, d}, nil
 	}
 	if adapter, ok := cutNumber(lower, `\\.\scsi`, ":"); ok {
 		for _, d := range n.diskList() {
@@ -60,7 +58,7 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 	}
 	if text, _, ok := strings.Cut(strings.TrimPrefix(lower, interfacePrefix), "&"); ok && strings.HasPrefix(lower, interfacePrefix) {
 		number, _ := cutNumber(text, "", "")
-		if d, ok := n.disks[number]; ok && strings.EqualFold(d.interfacePath(), path) {
+		if d, err := n.installed(number); err == nil && strings.EqualFold(d.interfacePath(), path) {
 			return &diskHandle{base, d}, nil
 		}
 		return nil, win32.ERROR_FILE_NOT_FOUND

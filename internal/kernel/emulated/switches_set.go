@@ -33,9 +33,13 @@ func switchTexts() []Switch {
 		{"createDiskClears", "", boolean, "Creating tables brings an offline disk online and makes it writable."},
 		{"offlineDisksReadOnly", "", boolean, "Disks that arrive offline are read-only as well."},
 		{"zeroedDiskIsMBR", "", boolean, "A zeroed disk reads as an MBR without entries."},
-		{"msr", "", "immediate, delayed, never", "When the Microsoft reserved partition comes after a GPT is made."},
+		{"msr", "", "immediate, delayed, late, never", "When the Microsoft reserved partition comes after a GPT is made."},
 		{"msrAfterReads", "", "1 or more", "With `delayed`: at which later reading of the layout."},
 		{"growPartitionRefreshes", "", boolean, "`IOCTL_DISK_GROW_PARTITION` moves the backup header of a grown disk."},
+		{"growPartition", "", "immediate, delayed, never", "When `IOCTL_DISK_GROW_PARTITION` works on a disk that has just grown."},
+		{"volumeLengthDelayed", "", boolean, "A volume learns a little after its partition that it has grown."},
+		{"automountOff", "", boolean, "Volumes that were not mounted before stay offline (`mountvol /N`)."},
+		{"disksInstallLate", "", boolean, "A new disk is listed only after a rescan and the wait for its installation."},
 		{"extendOneSectorLess", "", boolean, "`FSCTL_EXTEND_VOLUME` wants one sector less than the partition has."},
 	}
 }

@@ -42,6 +42,7 @@ var (
 	modiscsidsc = windows.NewLazySystemDLL("iscsidsc.dll")
 	modkernel32 = windows.NewLazySystemDLL("kernel32.dll")
 
+	procCMP_WaitNoPendingInstallEvents    = modcfgmgr32.NewProc("CMP_WaitNoPendingInstallEvents")
 	procCM_Locate_DevNodeW                = modcfgmgr32.NewProc("CM_Locate_DevNodeW")
 	procCM_Reenumerate_DevNode            = modcfgmgr32.NewProc("CM_Reenumerate_DevNode")
 	procAddIScsiSendTargetPortalW         = modiscsidsc.NewProc("AddIScsiSendTargetPortalW")
@@ -59,6 +60,15 @@ var (
 	procSetIScsiInitiatorCHAPSharedSecret = modiscsidsc.NewProc("SetIScsiInitiatorCHAPSharedSecret")
 	procGetSystemFirmwareTable            = modkernel32.NewProc("GetSystemFirmwareTable")
 )
+
+func CMPWaitNoPendingInstallEvents(timeout uint32) (ret uint32, err error) {
+	r0, _, e1 := syscall.SyscallN(procCMP_WaitNoPendingInstallEvents.Addr(), uintptr(timeout))
+	ret = uint32(r0)
+	if ret == windows.WAIT_FAILED {
+		err = errnoErr(e1)
+	}
+	return
+}
 
 func CMLocateDevNode(devInst *windows.DEVINST, deviceID *uint16, flags uint32) (ret windows.CONFIGRET) {
 	r0, _, _ := syscall.SyscallN(procCM_Locate_DevNodeW.Addr(), uintptr(unsafe.Pointer(devInst)), uintptr(unsafe.Pointer(deviceID)), uintptr(flags))
