@@ -27,6 +27,8 @@ func Functions() []string {
 		"QueryService", "StartService", "StopService", "DependentServices",
 		// Firmware
 		"SystemFirmwareTable",
+		// Privileges
+		"EnablePrivilege",
 		// SMB
 		"SMBGlobalMappings", "CreateSMBGlobalMapping", "RemoveSMBGlobalMapping",
 	}

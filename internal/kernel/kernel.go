@@ -14,6 +14,7 @@ type Kernel interface {
 	ISCSI
 	Services
 	Firmware
+	Privileges
 	SMB
 }
 

@@ -61,6 +61,8 @@ type Node struct {
 	tasks          running.Set[task]
 	abandonedReads atomic.Int64 // how many of the tasks are reads whose callers have given up
 
+	missing []Privilege // set by EnablePrivileges
+
 	seal   seal // of credentials that distinguish calls
 	system systemVolumeCache
 	hints  volumeHints

@@ -3,6 +3,8 @@
 package node
 
 import (
+	"slices"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -16,6 +18,7 @@ type place struct {
 	name     string          // the last component; "" for a working directory itself
 	inVolume bool            // dir lies in a mounted volume or share, where workloads write
 	inShare  bool            // dir lies on a share
+	pinned   bool            // what is opened at the place is held there too, as walk.pin holds the way
 	opened   []kernel.Handle // in the order of opening
 }
 
@@ -32,20 +35,39 @@ func (pl *place) own(h kernel.Handle) kernel.Handle {
 	return h
 }
 
+// release closes a handle of the place before the others.
+func (pl *place) release(h kernel.Handle) {
+	pl.opened = slices.DeleteFunc(pl.opened, func(other kernel.Handle) bool { return other == h })
+	_ = h.Close()
+}
+
 // child returns the place of one entry of an open directory. It closes what is opened there, not the directory.
 func child(directory kernel.Handle, name string) *place { return &place{dir: directory, name: name} }
 
 const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
 
-// open opens the object at the place, never what it leads to, with further access rights.
+// open opens the object at the place, never what it leads to, with further access rights. At a pinned place it cannot be
+// renamed or removed meanwhile.
 func (pl *place) open(o *op, access uint32) (*leaf, error) {
 	if pl.name == "" {
 		return lookAt(pl.dir)
 	}
+	access, share := pl.held(access)
 	return pl.openHow(o, kernel.OpenHow{
-		Access: access | win32.FILE_READ_ATTRIBUTES, Share: shareAll,
+		Access: access | win32.FILE_READ_ATTRIBUTES, Share: share,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
 	})
+}
+
+// held adds what makes Windows hold the object of a pinned place, unless the handle is to delete it. A handle with rights
+// to attributes only would take no part in sharing, and hold nothing.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/nf-wdm-iocheckshareaccess
+func (pl *place) held(access uint32) (withReading, share uint32) {
+	if !pl.pinned || access&win32.DELETE != 0 {
+		return access, shareAll
+	}
+	return access | win32.FILE_LIST_DIRECTORY, shareAll &^ win32.FILE_SHARE_DELETE
 }
 
 // openHow opens or makes the object at the place; how must contain FILE_OPEN_REPARSE_POINT.

@@ -38,6 +38,7 @@ func smbNode(t *testing.T, around kernel.Interceptor) (*Node, *emulated.Node) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n.EnablePrivileges(t.Context())
 	return n, k
 }
 

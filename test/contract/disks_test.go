@@ -141,6 +141,7 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 		"partitions grow by WMI only":    func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthNever },
 		"volumes learn of growth late":   func(s *emulated.Switches) { s.VolumeLengthDelayed = true },
 		"automount is off":               func(s *emulated.Switches) { s.AutomountOff = true },
+		"mount points share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
 		"all of them the other way at once": func(s *emulated.Switches) {
 			*s = emulated.Switches{
 				AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,

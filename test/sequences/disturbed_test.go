@@ -86,6 +86,8 @@ func TestOpenQuestions(t *testing.T) {
 		"partitions grow by WMI only":         func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthNever },
 		"volumes grow after their partitions": func(s *emulated.Switches) { s.VolumeLengthDelayed = true },
 		"automount is off":                    func(s *emulated.Switches) { s.AutomountOff = true },
+		"mount point calls share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
+		"the mount manager notices":           func(s *emulated.Switches) { s.MountManagerNotices = true },
 	}
 	for subject, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func machineQuestions() []Question {
 		unasked(21, "Do ContainerAdministrator, ContainerUser and HostProcess containers reach the pipes?", "a cluster with a pod of each kind is needed"),
 		{24, "Do all reads of disks parse, on this architecture?", askReads},
 	}
-	return append(all, linkQuestions()...)
+	return slices.Concat(all, linkQuestions(), automountQuestions())
 }
 
 // readDisk is what the agent reads from a disk, beside the output of Windows' own tools.

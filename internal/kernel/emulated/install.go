@@ -20,7 +20,12 @@ const (
 
 // ReenumerateDevices implements kernel.Devices.
 func (n *Node) ReenumerateDevices() error {
-	return n.call("CM_Reenumerate_DevNode", "", n.noticeDisks)
+	return n.call("CM_Reenumerate_DevNode", "", func() error {
+		if err := n.privileged(loadDriver, win32.ERROR_ACCESS_DENIED); err != nil {
+			return err
+		}
+		return n.noticeDisks()
+	})
 }
 
 // UpdateStorageCache implements kernel.Devices.

@@ -28,6 +28,8 @@ type Node struct {
 	steps    map[string]int      // queries that found a service pending, by its folded name
 	arriving map[uint64]int      // queries until the disks of an iSCSI session have their numbers
 	online   map[guid.GUID]bool  // volumes that were brought online since the last boot
+
+	privileges map[string]bool // enabled by the agent's process
 }
 
 var _ kernel.Kernel = (*Node)(nil)

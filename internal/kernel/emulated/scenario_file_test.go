@@ -34,6 +34,9 @@ switches:
   automountOff: true
   disksInstallLate: true
   extendOneSectorLess: true
+  lacksPrivileges: SeLoadDriverPrivilege
+  mountPointCallsShareDelete: true
+  mountManagerNotices: true
 systemDisk:
   size: 32 GiB
   serial: s0
@@ -101,6 +104,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,
 			MSR: MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
 			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true, DisksInstallLate: true,
+			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
 		},
 		SystemDisk: DiskSpec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Adapter: 1, Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,

@@ -41,6 +41,9 @@ func switchTexts() []Switch {
 		{"automountOff", "", boolean, "Volumes that were not mounted before stay offline (`mountvol /N`)."},
 		{"disksInstallLate", "", boolean, "A new disk is listed only after a rescan and the wait for its installation."},
 		{"extendOneSectorLess", "", boolean, "`FSCTL_EXTEND_VOLUME` wants one sector less than the partition has."},
+		{"lacksPrivileges", "", "none, or privileges separated by commas", "Privileges that the agent's account does not have."},
+		{"mountPointCallsShareDelete", "", boolean, "`SetVolumeMountPointW` and `DeleteVolumeMountPointW` bear others that have the directory open with `DELETE`."},
+		{"mountManagerNotices", "", boolean, "The mount manager forgets a mount point that was removed without `DeleteVolumeMountPointW`."},
 	}
 }
 

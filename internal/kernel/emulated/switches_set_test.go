@@ -32,6 +32,7 @@ func TestSetSwitch(t *testing.T) {
 		"attributesVersion": "40", "createDiskClears": "false", "offlineDisksReadOnly": "false", "zeroedDiskIsMBR": "false",
 		"msr": "immediate", "msrAfterReads": "3", "growPartitionRefreshes": "false", "extendOneSectorLess": "false",
 		"growPartition": "immediate", "volumeLengthDelayed": "false", "automountOff": "false", "disksInstallLate": "false",
+		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
 	}
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Fatal(d)
@@ -40,6 +41,7 @@ func TestSetSwitch(t *testing.T) {
 		"attributesVersion": "16", "createDiskClears": "true", "offlineDisksReadOnly": "true", "zeroedDiskIsMBR": "true",
 		"msr": "delayed", "msrAfterReads": "7", "growPartitionRefreshes": "true", "extendOneSectorLess": "true",
 		"growPartition": "delayed", "volumeLengthDelayed": "true", "automountOff": "true", "disksInstallLate": "true",
+		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
 	} {
 		must(t, n.SetSwitch(name, answer))
 		want[name] = answer
