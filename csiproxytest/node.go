@@ -39,6 +39,8 @@ type Options struct {
 	WorkingDirs []string
 	// PlainSMB turns off the requirement of encryption on SMB global mappings.
 	PlainSMB bool
+	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume, as the agent's flag -erase-on-format does.
+	EraseOnFormat bool
 	// PlainPipes, on Windows, serves at the pipes that clients open by default, as Setenv needs: a machine can have one such
 	// node at a time, and none beside an agent. Otherwise a node's pipes have names of their own. Elsewhere it does nothing.
 	PlainPipes bool
@@ -78,7 +80,7 @@ func Start(t testing.TB, o Options) *Node {
 	}
 	a, err := agent.Start(context.Background(), agent.Config{
 		StateDir: o.StateDir, Emulated: options, PipePrefix: pipePrefix(o),
-		WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
+		WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
 	})
 	if err != nil {
 		t.Fatalf("starting the node: %v", err)

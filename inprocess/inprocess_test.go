@@ -17,6 +17,7 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
@@ -96,6 +97,42 @@ func TestAudit(t *testing.T) {
 	}
 	if strings.Contains(log, "hunter2") {
 		t.Errorf("the log has the password: %s", log)
+	}
+}
+
+// TestEraseOnFormat: the option lets FormatVolume erase files.
+func TestEraseOnFormat(t *testing.T) {
+	const mount = `C:\var\lib\kubelet\mount`
+	for _, erase := range []bool{false, true} {
+		k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = k.Close() })
+		n, err := open(k, Options{EraseOnFormat: erase})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := n.Client()
+		_, err = c.Disk.PartitionDisk(t.Context(), &diskapi.PartitionDiskRequest{DiskNumber: 1})
+		volumes, listErr := c.Volume.ListVolumesOnDisk(t.Context(), &volumeapi.ListVolumesOnDiskRequest{DiskNumber: 1})
+		if err := errors.Join(err, listErr); err != nil {
+			t.Fatal(err)
+		}
+		id := volumes.GetVolumeIds()[0]
+		format := func() error {
+			_, err := c.Volume.FormatVolume(t.Context(), &volumeapi.FormatVolumeRequest{VolumeId: id})
+			return err
+		}
+		err = format()
+		_, mountErr := c.Volume.MountVolume(t.Context(), &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: mount})
+		_, mkdirErr := c.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: mount + `\data`})
+		if err := errors.Join(err, mountErr, mkdirErr); err != nil {
+			t.Fatal(err)
+		}
+		if err := format(); (err == nil) != erase || !erase && !errors.Is(err, csiproxy.ErrVolumeNotEmpty) {
+			t.Errorf("erase=%t: FormatVolume = %v", erase, err)
+		}
 	}
 }
 

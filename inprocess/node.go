@@ -23,6 +23,9 @@ type Options struct {
 	KubeletDir string
 	// AllowPlainSMB allows SMB mappings without encryption.
 	AllowPlainSMB bool
+	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume, as provisioners of local volumes want it; otherwise
+	// such a volume is refused.
+	EraseOnFormat bool
 	// Logger gets a line for each call that fails, and at level 2 for every call; the zero value: klog's own.
 	Logger klog.Logger
 }
@@ -50,6 +53,7 @@ func open(k kernel.Kernel, o Options) (*Node, error) {
 	}
 	n, err := node.New(k, node.Config{
 		WorkingDirs: append([]string{o.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.AllowPlainSMB,
+		EraseOnFormat: o.EraseOnFormat,
 	})
 	if err != nil {
 		return nil, err

@@ -129,6 +129,8 @@ var (
 	ErrDiskOffline = because("disk offline", []string{reason.DiskOffline})
 	// ErrNotBlank: the disk or volume is not blank and is not overwritten.
 	ErrNotBlank = because("not blank", []string{reason.DiskNotBlank, reason.VolumeNotBlank})
+	// ErrVolumeNotEmpty: the volume's file system holds files, and the agent does not erase files.
+	ErrVolumeNotEmpty = because("volume not empty", []string{reason.VolumeNotEmpty})
 	// ErrStillRunning: the call's time is over but the agent is still working on it. If the call is a change, repeating it
 	// joins the running one.
 	ErrStillRunning = because("still running", []string{reason.StillRunning})

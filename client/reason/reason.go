@@ -98,6 +98,8 @@ const (
 	NotGrown = "NOT_GROWN"
 	// NotInitialized: Windows reported success in writing a partition table, but there is none.
 	NotInitialized = "NOT_INITIALIZED"
+	// NotSeenBlank: the disk or volume is read so slowly that it was not seen to be blank, and the call overwrites nothing.
+	NotSeenBlank = "NOT_SEEN_BLANK"
 	// PartitionNotFound: the disk has no such partition.
 	PartitionNotFound = "PARTITION_NOT_FOUND"
 	// SizeOutOfRange: the volume cannot become so large; the disk must grow first.
@@ -111,10 +113,14 @@ const (
 	SystemDisk = "SYSTEM_DISK"
 	// VolumeGone: the volume that is mounted at the path, or on the way to it, is not present.
 	VolumeGone = "VOLUME_GONE"
+	// VolumeInUse: something on the volume is open, such as a file or a page file, so the volume is not erased.
+	VolumeInUse = "VOLUME_IN_USE"
 	// VolumeNotArrived: Windows has not made the volume of a partition in time.
 	VolumeNotArrived = "VOLUME_NOT_ARRIVED"
 	// VolumeNotBlank: the volume is not blank, and the call overwrites nothing.
 	VolumeNotBlank = "VOLUME_NOT_BLANK"
+	// VolumeNotEmpty: the volume's file system holds files, and the agent does not erase files.
+	VolumeNotEmpty = "VOLUME_NOT_EMPTY"
 	// VolumeNotFound: no volume has this id.
 	VolumeNotFound = "VOLUME_NOT_FOUND"
 	// VolumeSpansDisks: the volume lies on more than one partition.

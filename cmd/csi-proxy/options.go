@@ -31,6 +31,7 @@ type options struct {
 	pipeSecurity string // empty: the default
 	workingDirs  []string
 	privacy      bool
+	erase        bool
 	apis         apis.Selection
 	readyFile    readyFile
 	metrics      string
@@ -78,6 +79,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&podDir, "kubelet-pod-path", "", "deprecated: another working `directory`")
 	flags.BoolVar(&o.service, "windows-service", false, "run under the Windows Service Control Manager as csiproxy")
 	flags.BoolVar(&o.privacy, "require-privacy", true, "ask for encryption on SMB global mappings")
+	flags.BoolVar(&o.erase, "erase-on-format", false, "let FormatVolume erase the files of an NTFS volume, for provisioners that empty released local volumes with it; otherwise it refuses")
 	flags.StringVar((*string)(&o.readyFile), "ready-file", "", "`file` that exists while all endpoints accept calls; empty: none")
 	flags.StringVar(&o.metrics, "metrics-bind-address", "", "`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
 	flags.DurationVar(&o.callTimeout, "call-timeout", 0, "how long every call may take, a `duration` from 1s to 115s; 0: 30s to look, 60s to change, 110s to wait for disks or file systems")

@@ -55,6 +55,7 @@ func serve(ctx, told context.Context, o *options, ready func(endpoints int) erro
 		PipeSecurity:   o.pipeSecurity,
 		WorkingDirs:    o.workingDirs,
 		RequirePrivacy: o.privacy,
+		EraseOnFormat:  o.erase,
 		APIs:           &o.apis,
 		Crash:          func() { os.Exit(crashed) },
 		Metrics:        l != nil,

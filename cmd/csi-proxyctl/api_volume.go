@@ -90,7 +90,7 @@ func resizeCommand(a *connection) *cobra.Command {
 func formatDeed(args []string) deed {
 	return deed{
 		what: "format the volume " + args[0], doing: "formatting the volume",
-		effect: "A volume that has NTFS already is left as it is, and one that holds anything else is refused.",
+		effect: "An empty NTFS is left as it is. One that holds files is refused, unless the agent runs with -erase-on-format; a volume that holds anything else is refused.",
 		look: func(ctx context.Context, client *csiproxy.Client) ([]string, error) {
 			return describeVolume(ctx, client, args[0])
 		},

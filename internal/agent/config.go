@@ -42,6 +42,8 @@ type Config struct {
 	WorkingDirs []string
 	// RequirePrivacy asks for encryption on SMB global mappings.
 	RequirePrivacy bool
+	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume.
+	EraseOnFormat bool
 	// APIs selects the API groups and versions that are served; nil: all.
 	APIs *apis.Selection
 	// Interceptor wraps every kernel call; it may be nil.

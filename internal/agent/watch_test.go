@@ -77,7 +77,7 @@ func TestFaultsOverTheAdminAPI(t *testing.T) {
 		}
 		want = append(want, &admin.FaultStatus{Id: r.GetId(), Fault: f})
 	}
-	add(&admin.Fault{Function: "ReenumerateDevices", Times: 2, Effect: &admin.Fault_Fail{Fail: &admin.Failure{Win32Code: uint32(win32.ERROR_ACCESS_DENIED)}}})
+	add(&admin.Fault{Function: "DiskInterfaces", Times: 2, Effect: &admin.Fault_Fail{Fail: &admin.Failure{Win32Code: uint32(win32.ERROR_ACCESS_DENIED)}}})
 	add(&admin.Fault{Function: "Flush", Skip: 7, Effect: &admin.Fault_Hang{Hang: &admin.Hang{}}})
 	add(&admin.Fault{Function: "DeviceIoControl", ControlCode: 9, Effect: &admin.Fault_Delay{Delay: &admin.Delay{
 		Min: durationpb.New(time.Second), Max: durationpb.New(time.Minute),

@@ -10,7 +10,8 @@ package kernel
 func Functions() []string {
 	return []string{
 		// Devices
-		"DiskInterfaces", "AdapterInterfaces", "OpenDevice", "ReenumerateDevices",
+		"DiskInterfaces", "AdapterInterfaces", "OpenDevice", "ReenumerateDevices", "WaitForDeviceInstalls", "UpdateStorageCache",
+		"ResizePartition",
 		// Files
 		"OpenFile", "SystemWindowsDirectory",
 		// Handle

@@ -2,7 +2,11 @@
 
 package kernel
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"time"
+)
 
 // Call describes one kernel call to interceptors.
 type Call struct {
@@ -76,6 +80,20 @@ func (k *intercepted) OpenDevice(path string, access uint32) (h Handle, err erro
 
 func (k *intercepted) ReenumerateDevices() error {
 	return k.do("ReenumerateDevices", "", k.kernel.ReenumerateDevices)
+}
+
+func (k *intercepted) WaitForDeviceInstalls(limit time.Duration) error {
+	return k.do("WaitForDeviceInstalls", "", func() error { return k.kernel.WaitForDeviceInstalls(limit) })
+}
+
+func (k *intercepted) UpdateStorageCache() error {
+	return k.do("UpdateStorageCache", "", k.kernel.UpdateStorageCache)
+}
+
+func (k *intercepted) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error {
+	return k.doWith("ResizePartition", fmt.Sprintf("disk %d, offset %d", diskNumber, offset), fmt.Sprintf("%d bytes", sizeBytes), func() error {
+		return k.kernel.ResizePartition(diskNumber, offset, sizeBytes)
+	})
 }
 
 func (k *intercepted) OpenFile(dir Handle, name string, how OpenHow) (Handle, error) {

@@ -2,6 +2,8 @@
 
 package kernel
 
+import "time"
+
 // How many calls of a kind Windows' providers are given at the same time. Each keeps a thread until it is over.
 const (
 	MostMaps    = 16 // CreateSMBGlobalMapping
@@ -42,6 +44,19 @@ type Devices interface {
 	// ReenumerateDevices makes Windows look for devices that came or went, and returns when Windows is done
 	// (CM_Locate_DevNodeW of the root, CM_Reenumerate_DevNode with CM_REENUMERATE_SYNCHRONOUS).
 	ReenumerateDevices() error
+
+	// WaitForDeviceInstalls waits until no device is being installed, or fails with ERROR_TIMEOUT when the limit is over
+	// (CMP_WaitNoPendingInstallEvents). A disk that Windows has never seen is listed only once it is installed, which
+	// ReenumerateDevices does not wait for.
+	WaitForDeviceInstalls(limit time.Duration) error
+
+	// UpdateStorageCache makes Windows' storage management look for disks, and for changes of those that it knows
+	// (MSFT_StorageSetting.UpdateHostStorageCache).
+	UpdateStorageCache() error
+
+	// ResizePartition makes the partition that begins at an offset of a disk, and the file system in it, sizeBytes long
+	// (MSFT_Partition.Resize).
+	ResizePartition(diskNumber uint32, offset, sizeBytes int64) error
 }
 
 // Files reaches files and directories by handle.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
@@ -16,10 +17,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// probeLength is how much of the beginning and of the end of a disk or volume must be zero for it to count as blank.
-// Every partition table, file system and volume manager in use leaves a mark there.
-const probeLength = 1 << 20
-
 // mayBePartitioned refuses a disk that has no data partition and still is not blank. The one exception is a GPT with at
 // most the Microsoft Reserved partition and nothing else on the disk: an interrupted PartitionDisk or a freshly
 // initialised disk looks like that, and losing it loses nothing.
@@ -28,11 +25,10 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 	if err != nil {
 		return fail(err, "reading the size of disk %d", d.number)
 	}
-	probes := []span{{0, probeLength}, {geometry.DiskSize - probeLength, geometry.DiskSize}}
-	found := ""
+	probes, found := probesOf(geometry.DiskSize), ""
 	switch layout.Style {
 	case win32.PARTITION_STYLE_GPT:
-		if probes, err = unusedSpans(layout); err != nil {
+		if probes, err = unusedProbes(layout, geometry.DiskSize); err != nil {
 			return noRoom(d.number, err)
 		}
 	case win32.PARTITION_STYLE_MBR:
@@ -42,7 +38,7 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 		}
 	}
 	if found == "" {
-		if found, err = contentOf(d, probes, geometry.DiskSize); err != nil {
+		if found, err = contentOf(d, diskObject(d.number), probes); err != nil {
 			return fail(err, "looking at what disk %d holds", d.number)
 		}
 	}
@@ -50,40 +46,49 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 		return nil
 	}
 	return errorf(FailedPrecondition, reason.DiskNotBlank,
-		"disk %d is not blank: it holds %s; it is left as it is, so that nothing is lost. Clear the disk if its content is not needed", d.number, found)
+		"disk %d is not blank: it holds %s; it is left as it is, so that nothing is lost. If its content is not needed, clear all of it, as diskpart's clean all does, not only its beginning", d.number, found)
 }
 
-// span is a range of bytes, end excluded.
-type span struct{ start, end int64 }
-
-// unusedSpans returns the parts of a GPT disk that no partition occupies and where data would show: the beginning and
-// the end of the usable area, and the place where a data partition would begin.
-func unusedSpans(layout win32.DriveLayout) ([]span, error) {
+// unusedProbes returns the probes of a GPT disk that has no data partition: those of the disk and those of the place where
+// its data partition would be, without the table itself and the Microsoft Reserved partition.
+func unusedProbes(layout win32.DriveLayout, size int64) ([]span, error) {
 	_, data, err := win32.PlanDataPartition(layout, msrLength, guid.NewV4)
 	if err != nil {
 		return nil, err
 	}
-	start, end := layout.StartingUsableOffset, layout.StartingUsableOffset+layout.UsableLength
-	head := start + probeLength
-	for _, p := range layout.Partitions {
-		head = min(head, p.StartingOffset)
+	probes := probesOf(size)
+	for _, p := range placesOf(data.Length) {
+		probes = append(probes, span{data.StartingOffset + p.start, data.StartingOffset + p.end})
 	}
-	return []span{{start, head}, {data.StartingOffset, data.StartingOffset + probeLength}, {end - probeLength, end}}, nil
+	end := layout.StartingUsableOffset + layout.UsableLength
+	used := []span{{0, layout.StartingUsableOffset}, {end, size}}
+	for _, p := range layout.Partitions {
+		used = append(used, span{p.StartingOffset, p.StartingOffset + p.Length})
+	}
+	return without(united(probes), used), nil
 }
 
+// blankTime is how long the look at one disk or volume may take, but for a read that hangs. What is not seen to be blank
+// in this time is not overwritten.
+const blankTime = 20 * time.Second
+
 // contentOf names the content of the given parts of a disk or volume, or returns "" when they are all zero.
-func contentOf(h kernel.Handle, probes []span, size int64) (string, error) {
-	for _, probe := range probes {
-		probe.start, probe.end = max(probe.start, 0), min(probe.end, size)
-		if probe.end <= probe.start {
-			continue
-		}
-		content := make([]byte, probe.end-probe.start)
-		if n, err := h.ReadAt(content, probe.start); err != nil && !(errors.Is(err, io.EOF) && n == len(content)) {
-			return "", fmt.Errorf("reading %d bytes at %d: %w", len(content), probe.start, err)
-		}
-		if found := signature.Describe(content, probe.start); found != "" {
-			return found, nil
+func contentOf(h kernel.Handle, what object, probes []span) (string, error) {
+	began := time.Now()
+	buffer := make([]byte, 1<<20)
+	for _, p := range probes {
+		for at := p.start; at < p.end; at += int64(len(buffer)) {
+			if time.Since(began) > blankTime {
+				return "", errorf(DeadlineExceeded, reason.NotSeenBlank,
+					"%s is read too slowly: %v were not enough to see whether it is blank, so it is left as it is; try again", what, blankTime)
+			}
+			content := buffer[:min(int64(len(buffer)), p.end-at)]
+			if n, err := h.ReadAt(content, at); err != nil && !(errors.Is(err, io.EOF) && n == len(content)) {
+				return "", fmt.Errorf("reading %d bytes at %d: %w", len(content), at, err)
+			}
+			if found := signature.Describe(content, at); found != "" {
+				return found, nil
+			}
 		}
 	}
 	return "", nil

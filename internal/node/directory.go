@@ -31,25 +31,40 @@ func (pl *place) makeDirectory(o *op) (*leaf, error) {
 // entries lists a whole directory without . and ...
 func (l *leaf) entries() ([]win32.DirectoryEntry, error) {
 	var all []win32.DirectoryEntry
+	_, err := l.has(func(entry win32.DirectoryEntry) (bool, error) {
+		all = append(all, entry)
+		return false, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// has reports whether a directory has an entry, . and .. aside, for which f is true. It lists no further than that.
+func (l *leaf) has(f func(win32.DirectoryEntry) (bool, error)) (bool, error) {
 	buffer := make([]byte, 64<<10)
 	class := uint32(win32.FileFullDirectoryRestartInfo)
 	for {
 		clear(buffer)
 		err := l.Information(class, buffer)
 		if hasCode(err, win32.ERROR_NO_MORE_FILES) {
-			return all, nil
+			return false, nil
 		}
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		class = win32.FileFullDirectoryInfo
 		some, err := win32.ParseDirectoryEntries(buffer)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		for _, entry := range some {
-			if entry.Name != "." && entry.Name != ".." {
-				all = append(all, entry)
+			if entry.Name == "." || entry.Name == ".." {
+				continue
+			}
+			if found, err := f(entry); found || err != nil {
+				return found, err
 			}
 		}
 	}

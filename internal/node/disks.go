@@ -126,13 +126,14 @@ func (o *op) diskSize(number uint32) (int64, error) {
 	return geometry.DiskSize, err
 }
 
-// Rescan makes Windows look for disks that came, went or grew, and returns when Windows has done so.
+// Rescan makes Windows look for disks that came, went or grew, and returns when Windows has done so and has installed
+// those that it never saw.
 func (d *Disks) Rescan(ctx context.Context) error {
 	what := on("Rescan", devices)
 	what.fresh = true // a rescan that began before this call may have missed the very disk that the caller waits for
 	return d.node.change(ctx, what, func(o *op) error {
-		if err := o.k.ReenumerateDevices(); err != nil {
-			return fail(err, "looking for devices")
+		if err := o.lookForDevices(); err != nil {
+			return err
 		}
 		_, err := eachDisk(o, func(o *op, d *disk) (struct{}, error) {
 			o.refresh(d.number)
@@ -140,6 +141,22 @@ func (d *Disks) Rescan(ctx context.Context) error {
 		})
 		return err
 	})
+}
+
+// lookForDevices enumerates the devices again or, if Windows refuses that, its storage alone. Then it waits for those that
+// are being installed: Azure's driver looks for its disk once after this.
+func (o *op) lookForDevices() error {
+	if refused := o.k.ReenumerateDevices(); refused != nil {
+		if err := o.k.UpdateStorageCache(); err != nil {
+			return fail(refused, "looking for devices (and for storage: %v)", err)
+		}
+		klog.FromContext(o.ctx).Info("Windows does not enumerate its devices again, and has looked for storage instead", "err", refused)
+	}
+	if err := o.k.WaitForDeviceInstalls(installTime); err != nil {
+		// It may be another device that takes so long.
+		klog.FromContext(o.ctx).Info("Windows may still be installing devices", "err", err)
+	}
+	return nil
 }
 
 // refresh makes Windows read the size and partition table of a disk again. It is best effort: the disk may be going.

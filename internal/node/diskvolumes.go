@@ -163,8 +163,25 @@ func (o *op) volumes() ([]diskVolume, error) {
 }
 
 // awaitVolumes returns the volumes of the given partitions, in the same order. It waits for the volumes that Windows
-// makes of data partitions; other partitions without a volume are left out.
+// makes of data partitions, and brings these online; other partitions without a volume are left out.
 func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, error) {
+	volumes, err := o.arrivedVolumes(d, partitions)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range volumes {
+		// Those of Windows' own partitions are none of our business.
+		if slices.ContainsFunc(partitions, func(p win32.Partition) bool { return isDataPartition(p) && p.StartingOffset == v.extent.StartingOffset }) {
+			if err := o.bringVolumeOnline(v.id); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return volumes, nil
+}
+
+// arrivedVolumes is awaitVolumes without bringing the volumes online.
+func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, error) {
 	if hinted, ok := o.hintedVolumes(d.number, partitions); ok {
 		return hinted, nil
 	}

@@ -23,6 +23,8 @@ type Config struct {
 	Interceptor kernel.Interceptor
 	// RequirePrivacy demands encryption for SMB global mappings; a server that cannot encrypt is refused.
 	RequirePrivacy bool
+	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume; otherwise it refuses such a volume.
+	EraseOnFormat bool
 	// Observer is told the progress of operations. It may be nil.
 	Observer Observer
 	// Hold is called with the context of a call when an operation is about to begin on its behalf. Its result is released
@@ -52,6 +54,7 @@ type Node struct {
 	hold           func(context.Context) Held
 	dirs           winpath.WorkingDirs
 	requirePrivacy bool
+	eraseOnFormat  bool
 
 	locks   keyedLocks
 	visits  visits
@@ -82,7 +85,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	}
 	n := &Node{
 		kernel: k, around: c.Interceptor, observer: c.Observer, hold: c.Hold,
-		dirs: dirs, requirePrivacy: c.RequirePrivacy,
+		dirs: dirs, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat,
 		flights: map[string]*flight{}, seal: newSeal(),
 	}
 	n.Disks, n.Volumes, n.Filesystem = &Disks{n}, &Volumes{n}, &Filesystem{n}

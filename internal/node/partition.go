@@ -63,9 +63,9 @@ func (o *op) makeReady(d *disk) error {
 	return d.makeWritable()
 }
 
-// initialize writes an empty GPT to a blank disk and waits for the Microsoft Reserved partition that Windows adds: a
-// layout set earlier would be lost ("IOCTL_DISK_CREATE_DISK", remarks). On a system that adds none, it returns the
-// layout without one.
+// initialize writes an empty GPT to a blank disk and waits a moment for the Microsoft Reserved partition: a layout set
+// before Windows adds it would be lost ("IOCTL_DISK_CREATE_DISK", remarks). Windows is not known to add one to this
+// control code, as it does to its own tools; without one, it returns the layout as it is.
 func (d *disk) initialize() (win32.DriveLayout, error) {
 	id, err := guid.NewV4()
 	if err != nil {
@@ -94,11 +94,14 @@ func (d *disk) initialize() (win32.DriveLayout, error) {
 }
 
 func (o *op) addDataPartition(d *disk, layout win32.DriveLayout) error {
-	planned, partition, err := win32.PlanDataPartition(layout, msrLength, guid.NewV4)
-	if err != nil {
-		return noRoom(d.number, err)
+	partition, err := d.planAndSet(layout)
+	if hasCode(err, win32.ERROR_INVALID_PARAMETER) {
+		// The plan may be out of date: a Microsoft Reserved partition that came late lies where the plan has its own.
+		if now, look := d.layout(); look == nil && !now.HasDataPartition() && len(now.Partitions) != len(layout.Partitions) {
+			partition, err = d.planAndSet(now)
+		}
 	}
-	if err := d.setLayout(planned); err != nil {
+	if err != nil {
 		return fail(err, "partitioning disk %d", d.number)
 	}
 	if err := d.updateProperties(); err != nil {
@@ -106,6 +109,15 @@ func (o *op) addDataPartition(d *disk, layout win32.DriveLayout) error {
 	}
 	_, err = o.awaitVolumes(d, []win32.Partition{partition})
 	return err
+}
+
+// planAndSet adds a data partition to a layout, and sets the layout.
+func (d *disk) planAndSet(layout win32.DriveLayout) (win32.Partition, error) {
+	planned, partition, err := win32.PlanDataPartition(layout, msrLength, guid.NewV4)
+	if err != nil {
+		return partition, noRoom(d.number, err)
+	}
+	return partition, d.setLayout(planned)
 }
 
 func noRoom(disk uint32, err error) error {

@@ -12,8 +12,10 @@ import (
 const (
 	sharingTime   = 2 * time.Second  // until other programs close files that are being deleted
 	volumeTime    = 30 * time.Second // until the volume of a new partition, or of a disk that came online, arrives
-	reservedTime  = 5 * time.Second  // until the Microsoft Reserved partition of a new GPT appears
+	reservedTime  = time.Second      // until the Microsoft Reserved partition of a new GPT appears, if Windows makes one
 	answerTime    = 10 * time.Second // until a file server answers a query
+	installTime   = 10 * time.Second // until Windows has installed devices that it never saw
+	growTime      = 2 * time.Second  // until Windows knows everywhere that a disk, or a volume, has grown
 	transientTime = time.Second      // until a disk that is "not ready" answers
 )
 

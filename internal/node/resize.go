@@ -13,10 +13,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// resizeSlack is the smallest growth worth making. A requested size that exceeds the maximum by no more than that is
-// reduced to the maximum. Partitions are aligned to it.
-const resizeSlack = 1 << 20
-
 // ResizeVolume grows a volume's partition to sizeBytes, or as far as the disk allows if that is 0, and its file system
 // with it. It never shrinks: a volume that already has the size, or is larger, keeps its size. A file system that an
 // interrupted call left smaller than its partition is extended. A size that the disk cannot give is OutOfRange. A volume
@@ -73,7 +69,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if err != nil {
 		return err
 	}
-	partition, err := d.growPartition(extent.StartingOffset, sizeBytes)
+	partition, err := o.growPartition(d, extent.StartingOffset, sizeBytes)
 	if err != nil {
 		return fail(err, "growing the partition of volume %s on disk %d", id, d.number)
 	}
@@ -81,100 +77,6 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 		return nil
 	}
 	return o.extendFileSystem(id, partition.Length)
-}
-
-// growPartition grows the partition that begins at an offset and returns it as it is afterwards.
-func (d *disk) growPartition(offset, wanted int64) (win32.Partition, error) {
-	// Windows notices a grown disk at once, but uses the old size until it is told to look.
-	if err := d.updateSize(); err != nil {
-		return win32.Partition{}, err
-	}
-	if err := d.updateProperties(); err != nil {
-		return win32.Partition{}, err
-	}
-	layout, partition, err := d.partitionAt(offset)
-	if err != nil {
-		return win32.Partition{}, err
-	}
-	if state, err := d.state(); err != nil {
-		return win32.Partition{}, err
-	} else if !state.writable {
-		return win32.Partition{}, errorf(FailedPrecondition, reason.DiskReadOnly, "disk %d is read-only", d.number)
-	}
-	geometry, err := d.geometry()
-	if err != nil {
-		return win32.Partition{}, err
-	}
-	target, err := growthTarget(withDiskSize(layout, geometry), partition, wanted, int64(geometry.BytesPerSector))
-	if err != nil || target == partition.Length {
-		return partition, err
-	}
-	if err := d.grow(partition.Number, target-partition.Length); err != nil {
-		return win32.Partition{}, err
-	}
-	if err := d.updateProperties(); err != nil {
-		return win32.Partition{}, err
-	}
-	_, partition, err = d.partitionAt(offset)
-	if err == nil && partition.Length < target {
-		err = errorf(Internal, reason.NotGrown, "partition %d of disk %d is %d bytes long although Windows reported success in growing it to %d", partition.Number, d.number, partition.Length, target)
-	}
-	return partition, err
-}
-
-func (d *disk) partitionAt(offset int64) (win32.DriveLayout, win32.Partition, error) {
-	layout, err := d.layout()
-	if err != nil {
-		return layout, win32.Partition{}, err
-	}
-	for _, p := range layout.Partitions {
-		if p.StartingOffset == offset && p.Length > 0 {
-			return layout, p, nil
-		}
-	}
-	return layout, win32.Partition{}, errorf(NotFound, reason.PartitionNotFound, "disk %d has no partition at byte %d any more", d.number, offset)
-}
-
-// withDiskSize extends the usable area of a layout as far as the disk's size allows: Windows may move the backup table
-// of a GPT only when the partition grows, and reports no usable area for an MBR, which ends at 2^32 sectors.
-func withDiskSize(layout win32.DriveLayout, geometry win32.DiskGeometryEx) win32.DriveLayout {
-	sector := int64(geometry.BytesPerSector)
-	if sector <= 0 {
-		return layout
-	}
-	end := geometry.DiskSize / sector * sector
-	switch layout.Style {
-	case win32.PARTITION_STYLE_GPT:
-		entries := (int64(layout.MaxPartitionCount)*128 + sector - 1) / sector * sector
-		end -= sector + entries
-	case win32.PARTITION_STYLE_MBR:
-		end = min(end, sector<<32)
-	default:
-		return layout
-	}
-	layout.UsableLength = max(layout.UsableLength, end-layout.StartingUsableOffset)
-	return layout
-}
-
-// growthTarget returns the new length of a partition, which is the present one if there is nothing to do.
-func growthTarget(layout win32.DriveLayout, partition win32.Partition, wanted, sector int64) (int64, error) {
-	most := win32.MaxLength(layout, partition)
-	target := wanted
-	switch {
-	case wanted == 0:
-		target = most
-	case wanted <= partition.Length:
-		return partition.Length, nil
-	case wanted > most+resizeSlack:
-		return 0, errorf(OutOfRange, reason.SizeOutOfRange, "partition %d can be at most %d bytes long, not %d: grow the disk first", partition.Number, most, wanted)
-	case sector > 0:
-		target = (wanted + sector - 1) / sector * sector
-	}
-	target = min(target, most)
-	if target < partition.Length+resizeSlack {
-		return partition.Length, nil
-	}
-	return target, nil
 }
 
 // extensible returns the name of a volume's file system, or "" for a volume without one. It refuses a file system that
@@ -201,6 +103,9 @@ func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error 
 	if size.full(partitionLength) {
 		return nil
 	}
+	if err := awaitLength(h, partitionLength); err != nil {
+		return fail(err, "waiting for volume %s to be as long as its partition", id)
+	}
 	sectors := partitionLength / size.bytesPerSector
 	_, err = h.DeviceIoControl(win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors), nil)
 	if hasCode(err, win32.ERROR_INVALID_PARAMETER) { // perhaps without the last sector, where NTFS keeps its spare boot sector
@@ -210,6 +115,18 @@ func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error 
 		return fail(err, "extending the file system on volume %s", id)
 	}
 	return nil
+}
+
+// awaitLength waits until a volume is as long as its partition, which Windows tells it after the partition has grown. If
+// the time is over, the file system is extended all the same: the volume knows best whether it has room.
+func awaitLength(volume kernel.Handle, partitionLength int64) error {
+	var p patience
+	for {
+		length, err := query(volume, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
+		if err != nil || length.Length >= partitionLength || !p.wait(growTime) {
+			return err
+		}
+	}
 }
 
 // fileSystemSize is the extent of a file system, from FSCTL_GET_NTFS_VOLUME_DATA.

@@ -35,6 +35,8 @@ func magics() []magic {
 		{4096, "\xfc\x4e\x2b\xa9", "a Linux software RAID member"},
 		{4086, "SWAPSPACE2", "a Linux swap area"},
 		{0x600, "PRIVHEAD", "a Windows dynamic disk (LDM)"},
+		{1 << 20, "\x0d\xd0\x01\xc0", "a VMFS volume (VMware)"},
+		{2 << 20, "\x5e\xf1\xab\x2f", "a VMFS file system (VMware)"},
 		{0, "SPACEDB ", "a Storage Spaces disk"},
 		{4096, "SPACEDB ", "a Storage Spaces disk"},
 		{510, "\x55\xaa", "an MBR or boot sector"},
@@ -53,10 +55,33 @@ func Describe(content []byte, offset int64) string {
 			return m.name
 		}
 	}
-	if at := bytes.LastIndex(content, []byte("EFI PART")); at >= 0 && at%512 == 0 && offset > 0 {
-		return "the backup header of a GPT partition table"
+	if offset > 0 {
+		if name := describeCopy(content); name != "" {
+			return name
+		}
 	}
 	return fmt.Sprintf("data of an unknown kind (first at byte %d)", offset+int64(first))
+}
+
+// describeCopy names a second copy of a format's header that lies somewhere in the content, or returns "".
+func describeCopy(content []byte) string {
+	if at := bytes.LastIndex(content, []byte("EFI PART")); at >= 0 && at%512 == 0 {
+		return "the backup header of a GPT partition table"
+	}
+	for _, m := range []magic{
+		{0, "XFSB", "a part of an XFS file system"},
+		{0, "FILE0", "a part of an NTFS file system"},
+		{3, "NTFS    ", "the backup boot sector of an NTFS file system"},
+		{0x40, "_BHRfS_M", "a mirror of the superblock of a Btrfs file system"},
+		{0x38, "\x53\xef", "a backup superblock of an ext2, ext3 or ext4 file system"},
+	} {
+		for at := 0; at+512 <= len(content); at += 512 {
+			if bytes.HasPrefix(content[at+int(m.offset):], []byte(m.mark)) {
+				return m.name
+			}
+		}
+	}
+	return ""
 }
 
 func firstNonZero(b []byte) int {

@@ -76,6 +76,7 @@ func diskScenarios() map[string]scenario {
 			repeat: func(d *driver) { unchanged(d, (*driver).rescan) },
 			failure: func(d *driver) {
 				d.node.Faults.Add(testnode.Fault{Function: "ReenumerateDevices", Error: win32.ERROR_ACCESS_DENIED})
+				d.node.Faults.Add(testnode.Fault{Function: "UpdateStorageCache", Error: win32.ERROR_ACCESS_DENIED})
 				wantCode(d.t, "a failing kernel call", d.rescan(), codes.PermissionDenied)
 			},
 		},

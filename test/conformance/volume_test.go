@@ -82,12 +82,15 @@ func contentScenarios() map[string]scenario {
 				same(d.t, d.treeOf(number).GetPartitions()[1].GetVolume().GetFileSystem(), "NTFS")
 			},
 			repeat: func(d *driver) {
-				_, id, at := d.mounted()
+				_, id := d.raw()
+				noError(d.t, d.format(id))
 				unchanged(d, func(d *driver) error { return d.format(id) })
-				d.intact(at)
 			},
 			failure: func(d *driver) {
 				wantCode(d.t, "an unknown volume", d.format(unknownVolume), codes.NotFound)
+				_, used, at := d.mounted()
+				wantCode(d.t, "a volume that holds files", d.format(used), codes.FailedPrecondition)
+				d.intact(at)
 				number, id := d.raw()
 				offset := d.treeOf(number).GetPartitions()[1].GetOffsetBytes() + 0x438
 				d.scribble(number, offset, "\x53\xef") // ext4's magic number

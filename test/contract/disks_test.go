@@ -136,6 +136,11 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 		"no reserved partition":          func(s *emulated.Switches) { s.MSR = emulated.MSRNever },
 		"growing refreshes":              func(s *emulated.Switches) { s.GrowPartitionRefreshes = true },
 		"extend wants one sector less":   func(s *emulated.Switches) { s.ExtendOneSectorLess = true },
+		"it comes with the layout":       func(s *emulated.Switches) { s.MSR = emulated.MSRLate },
+		"partitions grow after a while":  func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthDelayed },
+		"partitions grow by WMI only":    func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthNever },
+		"volumes learn of growth late":   func(s *emulated.Switches) { s.VolumeLengthDelayed = true },
+		"automount is off":               func(s *emulated.Switches) { s.AutomountOff = true },
 		"mount points share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
 		"numbered namespaces":            func(s *emulated.Switches) { s.NVMeLUNsNumbered = true },
 		"the system partition is secret": func(s *emulated.Switches) { s.SystemPartitionUnknown = true },
@@ -143,6 +148,7 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 			*s = emulated.Switches{
 				AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,
 				MSR: emulated.MSRDelayed, MSRAfterReads: 5, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
+				GrowPartition: emulated.GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true,
 			}
 		},
 	} {

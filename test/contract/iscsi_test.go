@@ -251,8 +251,14 @@ func TestISCSIDisk(t *testing.T) {
 			_, err := n.Disk.SetDiskState(t.Context(), &disk.SetDiskStateRequest{DiskNumber: 3, IsOnline: true})
 			noError(t, err)
 		}
-		id := mounted(t, n, 3)
-		if content != "" {
+		var id string
+		if content == "" {
+			id = mounted(t, n, 3)
+		} else {
+			volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 3})
+			noError(t, err)
+			id = volumes.GetVolumeIds()[0]
+			noError(t, mount(t, n, id, staging))
 			if got := n.ReadFile(staging + `\file`); got != content {
 				t.Errorf("the file holds %q, want %q", got, content)
 			}

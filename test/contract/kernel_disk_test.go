@@ -8,8 +8,8 @@ func diskVaries() map[string]string {
 	return map[string]string{
 		"ListDiskLocations": "with the disks. Windows lists them in no particular order; the emulated node by number.",
 		"ListDiskIDs":       "with the disks, as above. A descriptor longer than the buffer is read again.",
-		"PartitionDisk": "the layout is read every 100 ms until the Microsoft reserved partition exists, for 5 s at most; ReadAt is " +
-			"called once for each end of the disk that must be blank.",
+		"PartitionDisk": "the layout is read until the Microsoft reserved partition exists, for 1 s at most; ReadAt is called for each " +
+			"part of the disk that must be blank, a hundred times or so.",
 		"SetDiskState": "after bringing a disk online, until each of its partitions has its volume.",
 	}
 }

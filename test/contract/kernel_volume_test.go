@@ -17,7 +17,7 @@ func volumeVaries() map[string]string {
 		"ResizeVolume":                     "with the disk: tables are written only where they change.",
 		"GetVolumeIDFromTargetPath":        path + " Links are followed one by one.",
 		"GetClosestVolumeIDFromTargetPath": path + " Links are followed one by one.",
-		"FormatVolume":                     "an offset is read for each end of the volume that must be blank.",
+		"FormatVolume":                     "ReadAt is called for each part of the volume that must be blank, a hundred times or so; an NTFS is listed.",
 	}
 }
 

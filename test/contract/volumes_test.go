@@ -139,17 +139,6 @@ func TestMountPointGoesWhileItIsLookedAt(t *testing.T) {
 	}
 }
 
-func TestFormatKeepsWhatIsThere(t *testing.T) {
-	n := testnode.Start(t, testnode.Options{})
-	id := mounted(t, n, 1)
-	n.WriteFile(staging+`\data`, "precious")
-	_, err := n.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeId: id})
-	noError(t, err)
-	if got := n.ReadFile(staging + `\data`); got != "precious" {
-		t.Errorf("after formatting again the data is %q", got)
-	}
-}
-
 func TestStatsOfARawVolume(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	noError(t, partition(t, n, 1))

@@ -190,6 +190,9 @@ func crashFormat(ctx context.Context, c *crashClients, l *life) error {
 	if slices.Contains(l.acked, "format") && !reply.GetFormatted() {
 		return fmt.Errorf("the formatted volume %s reads as unformatted", l.id)
 	}
+	if reply.GetFormatted() {
+		return nil
+	}
 	_, err = c.volume.FormatVolume(ctx, &volume.FormatVolumeRequest{VolumeId: l.id})
 	return err
 }

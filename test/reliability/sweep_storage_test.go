@@ -60,7 +60,7 @@ func volumeExamples() []swept {
 		{method: "Volume/MountVolume", when: "mounted there already", prepare: inUse, call: mountAt(theDisk, staging), disk: true},
 		{method: "Volume/UnmountVolume", when: "mounted", prepare: inUse, call: unmount, disk: true},
 		{method: "Volume/FormatVolume", when: "blank", prepare: mustDo(partition(theDisk)), call: format, disk: true},
-		{method: "Volume/FormatVolume", when: "in use", prepare: inUse, call: format, disk: true},
+		{method: "Volume/FormatVolume", when: "formatted already", prepare: formatted, call: format, disk: true},
 		{method: "Volume/ResizeVolume", when: "in use, the disk has grown", prepare: func(w *world) {
 			inUse(w)
 			w.must(w.emulated.GrowDisk(theDisk, grownBytes))

@@ -36,6 +36,8 @@ type Options struct {
 	WorkingDirs []string
 	// PlainSMB does not ask for encryption on SMB mappings.
 	PlainSMB bool
+	// EraseOnFormat lets FormatVolume erase files.
+	EraseOnFormat bool
 	// Metrics makes the agent count; see agent.Agent.Metrics.
 	Metrics bool
 	// Limits bound what clients cost; see agent.Config.
@@ -57,7 +59,7 @@ func Start(t testing.TB, o Options) *Node {
 	var err error
 	n.Agent, err = agent.Start(t.Context(), agent.Config{
 		StateDir: o.StateDir, Emulated: o.Emulated, Interceptor: n.Faults.observe, PipePrefix: "test-" + rand.Text() + "-",
-		WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
+		WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
 		Metrics: o.Metrics, Limits: o.Limits, CallTimeout: o.CallTimeout, Audit: o.Audit,
 	})
 	if err != nil {

@@ -79,9 +79,9 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 	usual := emulated.DefaultSwitches()
 	other := emulated.Switches{
 		AttributesVersion: 16, CreateDiskClears: true, ZeroedDiskIsMBR: true, MSR: emulated.MSRDelayed, MSRAfterReads: 3,
-		GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
+		GrowPartitionRefreshes: true, ExtendOneSectorLess: true, GrowPartition: emulated.GrowthImmediate,
 		MountPointCallsShareDelete: true, MountManagerNotices: true,
-		GrowPartitionRefreshes: true, ExtendOneSectorLess: true, NVMeLUNsNumbered: true, SystemPartitionUnknown: true,
+		NVMeLUNsNumbered: true, SystemPartitionUnknown: true,
 	}
 	for name, test := range map[string]struct {
 		switches emulated.Switches

@@ -54,6 +54,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 - {{ printf "-working-dir=%s" . | quote }}
 {{- end }}
 - -require-privacy={{ .Values.agent.requirePrivacy }}
+{{- if .Values.agent.eraseOnFormat }}
+- -erase-on-format
+{{- end }}
 - -v={{ .Values.agent.verbosity }}
 {{- range $group, $versions := .Values.agent.apis }}
 {{- if kindIs "slice" $versions }}

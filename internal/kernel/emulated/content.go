@@ -5,6 +5,7 @@ package emulated
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
@@ -98,6 +99,15 @@ func (c *content) retire(why error) {
 func (n *Node) filesOpen(id guid.GUID) bool {
 	c := n.contents[contentPath(n.dir, id)]
 	return c != nil && len(c.opens) > 0
+}
+
+// pages reports whether Windows pages to a file of the volume.
+func (n *Node) pages(v *volume) bool {
+	if !v.formatted() {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(contentPath(n.dir, v.id), "pagefile.sys"))
+	return err == nil
 }
 
 // shared checks an opening against the handles that are already open on the file, as Windows does: each side must share

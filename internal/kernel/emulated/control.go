@@ -11,15 +11,19 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 )
 
-// AttachDisk adds a disk, which is visible at once and gets the lowest free number. A clone of an online disk comes online
+// AttachDisk adds a disk, which gets the lowest free number and is visible at once unless DisksInstallLate says otherwise. A clone of an online disk comes online
 // with a new identity.
 func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
 	err = n.control(func() error {
 		d, err := n.attach(spec)
-		if err == nil {
-			number = d.number
+		if err != nil {
+			return err
 		}
-		return err
+		number = d.number
+		if n.state.Switches.DisksInstallLate {
+			d.installing = unnoticed
+		}
+		return d.refresh()
 	})
 	return number, err
 }
@@ -170,8 +174,13 @@ func (n *Node) Reboot() error {
 		}
 		for _, d := range n.disks {
 			clear(d.open)
-			d.knownSize = d.image.size
+			clear(d.lengths)
+			d.knownSize, d.growRefusals, d.installing = d.image.size, 0, installed
+			if err := d.refresh(); err != nil {
+				return err
+			}
 		}
+		clear(n.online)
 		if err := n.bootServices(); err != nil {
 			return err
 		}

@@ -39,11 +39,6 @@ func (n *Node) AdapterInterfaces() (paths []string, err error) {
 	return paths, err
 }
 
-// ReenumerateDevices implements kernel.Devices. Disks appear and disappear at once, so there is nothing left to find.
-func (n *Node) ReenumerateDevices() error {
-	return n.call("CM_Reenumerate_DevNode", "", func() error { return n.privileged(loadDriver, win32.ERROR_ACCESS_DENIED) })
-}
-
 // OpenDevice implements kernel.Devices. It opens a disk as \\.\PhysicalDriveN or by its interface path, a volume as
 // \\?\Volume{GUID}, \\.\C: or \\?\GLOBALROOT\Device\HarddiskVolumeN, and an adapter as \\.\ScsiN: or by its
 // interface path, all in any case.
@@ -62,10 +57,11 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 	base := device{node: n, boot: n.boot, object: path, access: access}
 	lower := strings.ToLower(path)
 	if number, ok := cutNumber(lower, `\\.\physicaldrive`, ""); ok {
-		if d, ok := n.disks[number]; ok {
-			return &diskHandle{base, d}, nil
+		d, err := n.installed(number)
+		if err != nil {
+			return nil, err
 		}
-		return nil, win32.ERROR_FILE_NOT_FOUND
+		return &diskHandle{base, d}, nil
 	}
 	for _, a := range n.adapters() {
 		if lower == a.interfacePath() || lower == a.portName() {
@@ -74,7 +70,7 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 	}
 	if text, _, ok := strings.Cut(strings.TrimPrefix(lower, interfacePrefix), "&"); ok && strings.HasPrefix(lower, interfacePrefix) {
 		number, _ := cutNumber(text, "", "")
-		if d, ok := n.disks[number]; ok && strings.EqualFold(d.interfacePath(), path) {
+		if d, err := n.installed(number); err == nil && strings.EqualFold(d.interfacePath(), path) {
 			return &diskHandle{base, d}, nil
 		}
 		return nil, win32.ERROR_FILE_NOT_FOUND

@@ -24,7 +24,12 @@ type disk struct {
 	volumes   []*volume // of the layout, while the disk is online; never changed in place
 	knownSize int64     // the size that the driver last saw, at IOCTL_DISK_UPDATE_DRIVE_SIZE or its start
 	msrIn     int       // after this many readings of the layout the reserved partition appears; 0: none is due
+	msrLate   bool      // it appears when a layout is set
 	open      map[guid.GUID]*volumeOpens
+
+	installing   installation
+	growRefusals int                        // IOCTL_DISK_GROW_PARTITION is refused so many times
+	lengths      map[guid.GUID]*knownLength // of volumes that have not learned yet that they have grown
 }
 
 // volumeOpens is the handles that have a volume open as a device.
@@ -41,7 +46,7 @@ func (n *Node) newDisk(record diskState) (*disk, error) {
 	}
 	d := &disk{
 		node: n, number: record.Number, image: im, record: record, knownSize: im.size,
-		open: map[guid.GUID]*volumeOpens{},
+		open: map[guid.GUID]*volumeOpens{}, lengths: map[guid.GUID]*knownLength{},
 	}
 	if err := d.refresh(); err != nil {
 		return nil, errors.Join(err, im.file.Close())
@@ -66,7 +71,7 @@ func (d *disk) refresh() error {
 	}
 	d.layout = l
 	d.volumes = nil
-	if d.record.Offline {
+	if d.record.Offline || d.installing != installed {
 		return nil
 	}
 	for _, p := range l.volumePartitions() {

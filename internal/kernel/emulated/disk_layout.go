@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
@@ -71,7 +72,7 @@ func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error
 	if err := d.commit(change{blocks: append(d.clearTables(), t.Encode()...)}); err != nil {
 		return err
 	}
-	d.msrIn = 0
+	d.msrIn, d.msrLate = 0, s.MSR == MSRLate
 	if s.MSR == MSRDelayed {
 		d.msrIn = s.MSRAfterReads
 	}
@@ -115,7 +116,7 @@ func (d *disk) deleteLayout(_, _ []byte) (int, error) {
 	if err := d.replaceable(); err != nil {
 		return 0, err
 	}
-	d.msrIn = 0
+	d.msrIn, d.msrLate = 0, false
 	return 0, d.commit(change{blocks: d.clearTables()})
 }
 
@@ -144,6 +145,10 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 	}
 	if want.Style != d.layout.style {
 		return 0, win32.ERROR_INVALID_PARAMETER
+	}
+	if d.msrLate {
+		d.msrLate = false
+		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, d.commit(change{blocks: d.withMSR(d.layout.gpt).Encode()}))
 	}
 	var blocks []gpt.Block
 	switch others := d.node.identities(d); want.Style {

@@ -3,6 +3,9 @@
 package emulated
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -24,8 +27,11 @@ func (d *disk) setDiskAttributes(in, _ []byte) (int, error) {
 // updateDriveSize is IOCTL_DISK_UPDATE_DRIVE_SIZE, which requires a buffer for its answer.
 func (d *disk) updateDriveSize(_, out []byte) (int, error) {
 	n, err := put(out, d.geometry().Bytes())
-	if err == nil {
+	if err == nil && d.knownSize != d.image.size {
 		d.knownSize = d.image.size
+		if d.node.state.Switches.GrowPartition == GrowthDelayed {
+			d.growRefusals = 2
+		}
 	}
 	return n, err
 }
@@ -75,17 +81,37 @@ func (d *disk) growPartition(in, _ []byte) (int, error) {
 	if want.BytesToGrow <= 0 || want.BytesToGrow%d.sectorSize() != 0 || want.BytesToGrow > d.image.size {
 		return 0, win32.ERROR_INVALID_PARAMETER
 	}
+	if d.growRefusals > 0 || d.node.state.Switches.GrowPartition == GrowthNever {
+		d.growRefusals--
+		return 0, win32.ERROR_INVALID_PARAMETER
+	}
+	before := slices.Clone(d.volumes)
+	if err := d.growBy(want); err != nil {
+		return 0, err
+	}
+	if d.node.state.Switches.VolumeLengthDelayed {
+		for _, v := range before {
+			if v.number == want.Number {
+				d.lengths[v.id] = &knownLength{length: v.length, calls: 2}
+			}
+		}
+	}
+	return 0, nil
+}
+
+// growBy makes a partition longer.
+func (d *disk) growBy(want win32.GrowPartition) error {
 	if d.layout.style == win32.PARTITION_STYLE_MBR {
-		return 0, d.growMBRPartition(want)
+		return d.growMBRPartition(want)
 	}
 	if d.layout.gpt == nil {
-		return 0, win32.ERROR_INVALID_PARAMETER
+		return win32.ERROR_INVALID_PARAMETER
 	}
 	size := int64(0)
 	if d.node.state.Switches.GrowPartitionRefreshes {
 		size = d.image.size
 	}
-	return 0, d.refreshTable(size, func(t *gpt.Table) error {
+	return d.refreshTable(size, func(t *gpt.Table) error {
 		for i := range t.Partitions {
 			if uint32(t.Partitions[i].Slot)+1 == want.Number {
 				t.Partitions[i].Last += uint64(want.BytesToGrow / d.sectorSize())
@@ -111,4 +137,44 @@ func (d *disk) growMBRPartition(want win32.GrowPartition) error {
 		}
 	}
 	return win32.ERROR_INVALID_PARAMETER
+}
+
+// ResizePartition implements kernel.Devices. It only grows, and only NTFS grows with its partition.
+func (n *Node) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error {
+	object := fmt.Sprintf("disk %d, offset %d", diskNumber, offset)
+	return n.call("MSFT_Partition.Resize", object, func() error {
+		d, err := n.installed(diskNumber)
+		if err != nil {
+			return err
+		}
+		if err := d.writable(); err != nil {
+			return err
+		}
+		for _, p := range d.layout.driveLayout().Partitions {
+			if p.StartingOffset != offset || p.Length == 0 {
+				continue
+			}
+			if sizeBytes%d.sectorSize() != 0 || sizeBytes <= p.Length {
+				return win32.ERROR_INVALID_PARAMETER
+			}
+			if err := d.refreshTable(d.image.size, nil); err != nil {
+				return err
+			}
+			return d.resize(p.Number, sizeBytes-p.Length)
+		}
+		return win32.ERROR_NOT_FOUND
+	})
+}
+
+// resize grows a partition and its NTFS.
+func (d *disk) resize(number uint32, bytes int64) error {
+	if err := d.growBy(win32.GrowPartition{Number: number, BytesToGrow: bytes}); err != nil {
+		return err
+	}
+	for _, v := range d.volumes {
+		if v.number == number && v.boot.fileSystem == "NTFS" {
+			return v.extendTo(v.length/d.sectorSize() - 1)
+		}
+	}
+	return nil
 }

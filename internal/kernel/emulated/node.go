@@ -27,6 +27,7 @@ type Node struct {
 	boot     int                 // counts reboots; device handles of earlier boots are invalid
 	steps    map[string]int      // queries that found a service pending, by its folded name
 	arriving map[uint64]int      // queries until the disks of an iSCSI session have their numbers
+	online   map[guid.GUID]bool  // volumes that were brought online since the last boot
 
 	privileges map[string]bool // enabled by the agent's process
 	unmapped   int             // contacts with file servers without a mapping
@@ -59,11 +60,13 @@ func (n *Node) update(change func(*state)) error {
 	return nil
 }
 
-// diskList returns the attached disks by number.
+// diskList returns the attached disks that are installed, by number.
 func (n *Node) diskList() []*disk {
 	list := make([]*disk, 0, len(n.disks))
 	for _, d := range n.disks {
-		list = append(list, d)
+		if d.installing == installed {
+			list = append(list, d)
+		}
 	}
 	slices.SortFunc(list, func(a, b *disk) int { return int(a.number) - int(b.number) })
 	return list

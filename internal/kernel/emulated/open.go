@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
 )
 
 // Options are how a node is opened.
@@ -56,7 +58,8 @@ func Open(stateDir string, o Options) (*Node, error) {
 	}
 	n := &Node{
 		dir: dir, host: &host{before: o.before, noSync: o.NoSync}, lock: lock,
-		disks: map[uint32]*disk{}, contents: map[string]*content{}, steps: map[string]int{}, arriving: map[uint64]int{}, privileges: map[string]bool{},
+		disks: map[uint32]*disk{}, contents: map[string]*content{}, steps: map[string]int{}, arriving: map[uint64]int{},
+		online: map[guid.GUID]bool{}, privileges: map[string]bool{},
 	}
 	if err := n.start(o); err != nil {
 		return nil, errors.Join(err, n.Close())

@@ -29,6 +29,10 @@ switches:
   msr: Delayed
   msrAfterReads: 7
   growPartitionRefreshes: true
+  growPartition: delayed
+  volumeLengthDelayed: true
+  automountOff: true
+  disksInstallLate: true
   extendOneSectorLess: true
   lacksPrivileges: SeLoadDriverPrivilege
   mountPointCallsShareDelete: true
@@ -110,6 +114,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 		Switches: Switches{
 			AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,
 			MSR: MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
+			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true, DisksInstallLate: true,
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
 			NVMeLUNsNumbered: true, SystemPartitionUnknown: true,
 		},
@@ -232,7 +237,7 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 		{"control character", disk(`serial: "a\u0001"`), `f:2: disks[0]: invalid disk: the serial number must be at most 255 printable ASCII characters`},
 		{"anchor", disk("serial: &a x"), "f:3: disks[0].serial is an anchor or alias"},
 		{"switches", "switches:\n  attributesVersion: 17\n", `f:2: switches: attributesVersion is 17, not 16 or 40`},
-		{"word of a switch", "switches:\n  msr: later\n", `f:2: msr is "later"; it must be one of immediate, delayed, never`},
+		{"word of a switch", "switches:\n  msr: later\n", `f:2: msr is "later"; it must be one of immediate, delayed, late, never`},
 		{"directory elsewhere", "directories:\n- 'C:\\a'\n- 'D:\\a'\n", `f:3: directories[1]: directory "D:\\a" is not on drive C`},
 		{"directory on a share", "directories: ['\\\\fs\\share']", `f:1: directories[0]: directory "\\\\fs\\share" is not on drive C`},
 		{"service twice", "services:\n- name: a\n- name: A\n", `f:3: services[1]: service A appears twice`},

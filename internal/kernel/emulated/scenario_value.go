@@ -149,9 +149,17 @@ func (s *startType) UnmarshalYAML(n *yaml.Node) error {
 
 // UnmarshalYAML implements yaml.Unmarshaler.
 func (m *MSRArrival) UnmarshalYAML(n *yaml.Node) error {
-	words := []string{string(MSRImmediate), string(MSRDelayed), string(MSRNever)}
+	words := []string{string(MSRImmediate), string(MSRDelayed), string(MSRLate), string(MSRNever)}
 	i, err := wordOf(n, "msr", n.Value, words)
 	*m = MSRArrival(words[i])
+	return err
+}
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (g *Growth) UnmarshalYAML(n *yaml.Node) error {
+	words := []string{string(GrowthImmediate), string(GrowthDelayed), string(GrowthNever)}
+	i, err := wordOf(n, "growPartition", n.Value, words)
+	*g = Growth(words[i])
 	return err
 }
 

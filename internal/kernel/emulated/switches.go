@@ -11,7 +11,19 @@ type MSRArrival string
 const (
 	MSRImmediate MSRArrival = "immediate" // the partition is there when the control code returns
 	MSRDelayed   MSRArrival = "delayed"   // it is there at the MSRAfterReads-th later IOCTL_DISK_GET_DRIVE_LAYOUT_EX
+	MSRLate      MSRArrival = "late"      // it comes just before the caller sets a layout, which has no room for it
 	MSRNever     MSRArrival = "never"     // the caller must make it
+)
+
+// Growth is what IOCTL_DISK_GROW_PARTITION does on a disk that has just grown. The zero value, in the state of older nodes, is
+// GrowthImmediate.
+type Growth string
+
+// The ways to grow.
+const (
+	GrowthImmediate Growth = "immediate" // the partition grows
+	GrowthDelayed   Growth = "delayed"   // the first calls after IOCTL_DISK_UPDATE_DRIVE_SIZE are ERROR_INVALID_PARAMETER
+	GrowthNever     Growth = "never"     // every call is; MSFT_Partition.Resize works
 )
 
 // Switches are the node's answers to questions that the documentation of Windows leaves open. An agent must work with
@@ -48,6 +60,19 @@ type Switches struct {
 	// boots from?
 	SystemPartitionUnknown bool `yaml:"systemPartitionUnknown" json:"systemPartitionUnknown"`
 
+	// GrowPartition: does IOCTL_DISK_GROW_PARTITION work right after IOCTL_DISK_UPDATE_DRIVE_SIZE, a little later, or not at
+	// all?
+	GrowPartition Growth `yaml:"growPartition" json:"growPartition"`
+
+	// VolumeLengthDelayed: does a volume learn a little after its partition that it has grown?
+	VolumeLengthDelayed bool `yaml:"volumeLengthDelayed" json:"volumeLengthDelayed"`
+
+	// AutomountOff: does Windows leave volumes offline that it has not mounted before (mountvol /N)?
+	AutomountOff bool `yaml:"automountOff" json:"automountOff"`
+
+	// DisksInstallLate: is a new disk listed only after it was looked for, and its installation was waited for?
+	DisksInstallLate bool `yaml:"disksInstallLate" json:"disksInstallLate"`
+
 	// ExtendOneSectorLess: does FSCTL_EXTEND_VOLUME take all sectors of the partition, or one less, because the last
 	// holds the backup boot sector?
 	ExtendOneSectorLess bool `yaml:"extendOneSectorLess" json:"extendOneSectorLess"`
@@ -70,7 +95,8 @@ type Switches struct {
 // DefaultSwitches returns the answers that Windows is believed to give.
 func DefaultSwitches() Switches {
 	return Switches{
-		AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, LacksPrivileges: lacksNone, MappingsOutliveReboot: true,
+		AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, GrowPartition: GrowthImmediate, LacksPrivileges: lacksNone,
+		MappingsOutliveReboot: true,
 	}
 }
 
@@ -78,8 +104,10 @@ func (s Switches) check() error {
 	switch {
 	case s.AttributesVersion != 16 && s.AttributesVersion != 40:
 		return fmt.Errorf("attributesVersion is %d, not 16 or 40", s.AttributesVersion)
-	case s.MSR != MSRImmediate && s.MSR != MSRDelayed && s.MSR != MSRNever:
-		return fmt.Errorf("msr is %q, not %q, %q or %q", s.MSR, MSRImmediate, MSRDelayed, MSRNever)
+	case s.MSR != MSRImmediate && s.MSR != MSRDelayed && s.MSR != MSRLate && s.MSR != MSRNever:
+		return fmt.Errorf("msr is %q, not %q, %q, %q or %q", s.MSR, MSRImmediate, MSRDelayed, MSRLate, MSRNever)
+	case s.GrowPartition != "" && s.GrowPartition != GrowthImmediate && s.GrowPartition != GrowthDelayed && s.GrowPartition != GrowthNever:
+		return fmt.Errorf("growPartition is %q, not %q, %q or %q", s.GrowPartition, GrowthImmediate, GrowthDelayed, GrowthNever)
 	case s.MSRAfterReads < 0 || s.MSR == MSRDelayed && s.MSRAfterReads < 1:
 		return fmt.Errorf("msrAfterReads is %d; it must be at least 1", s.MSRAfterReads)
 	}

@@ -31,6 +31,7 @@ func TestSetSwitch(t *testing.T) {
 	want := map[string]string{
 		"attributesVersion": "40", "createDiskClears": "false", "offlineDisksReadOnly": "false", "zeroedDiskIsMBR": "false",
 		"msr": "immediate", "msrAfterReads": "3", "growPartitionRefreshes": "false", "extendOneSectorLess": "false",
+		"growPartition": "immediate", "volumeLengthDelayed": "false", "automountOff": "false", "disksInstallLate": "false",
 		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
 		"mappingsOutliveReboot": "true",
 		"nvmeLUNsNumbered":      "false", "systemPartitionUnknown": "false",
@@ -41,6 +42,7 @@ func TestSetSwitch(t *testing.T) {
 	for name, answer := range map[string]string{
 		"attributesVersion": "16", "createDiskClears": "true", "offlineDisksReadOnly": "true", "zeroedDiskIsMBR": "true",
 		"msr": "delayed", "msrAfterReads": "7", "growPartitionRefreshes": "true", "extendOneSectorLess": "true",
+		"growPartition": "delayed", "volumeLengthDelayed": "true", "automountOff": "true", "disksInstallLate": "true",
 		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
 		"mappingsOutliveReboot": "false",
 		"nvmeLUNsNumbered":      "true", "systemPartitionUnknown": "true",

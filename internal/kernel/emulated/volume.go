@@ -32,8 +32,35 @@ func (v *volume) sizeBytes() uint64 {
 	return v.boot.clusters() * uint64(v.boot.clusterBytes)
 }
 
+// offline reports whether Windows left the volume offline at its arrival: automount is off, and nothing has brought it
+// online or given it a drive letter or a mount point.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddvol/ni-ntddvol-ioctl_volume_online
+func (v *volume) offline() bool {
+	n := v.disk.node
+	return n.state.Switches.AutomountOff && !v.disk.record.System && !n.online[v.id] && len(n.state.pathNames(v.id, nil)) == 0
+}
+
+// knownLength is the length that a volume had before it grew, and how many calls still find it.
+type knownLength struct {
+	length int64
+	calls  int
+}
+
+// knownLength returns the length as the volume knows it.
+func (v *volume) knownLength() int64 {
+	if k := v.disk.lengths[v.id]; k != nil && k.calls > 0 {
+		k.calls--
+		return k.length
+	}
+	return v.length
+}
+
 // mounted returns nil, or Windows' error for a volume without the file system that a call needs.
 func (v *volume) mounted() error {
+	if v.offline() {
+		return win32.ERROR_NOT_READY
+	}
 	if !v.formatted() {
 		return win32.ERROR_UNRECOGNIZED_VOLUME
 	}

@@ -81,20 +81,33 @@ func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 			return 0, err
 		}
 		switch code {
+		case win32.IOCTL_VOLUME_IS_OFFLINE:
+			if !v.offline() {
+				return 0, win32.ERROR_GEN_FAILURE // the page: STATUS_UNSUCCESSFUL
+			}
+			return 0, nil
+		case win32.IOCTL_VOLUME_ONLINE:
+			h.node.online[h.id] = true
+			return 0, nil
 		case win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS:
 			return v.extents(out)
 		case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
 			return put(out, win32.StorageDeviceNumber{
 				DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: v.disk.number, PartitionNumber: v.number,
 			}.Bytes())
+		}
+		if v.offline() {
+			return 0, win32.ERROR_NOT_READY
+		}
+		switch code {
 		case win32.IOCTL_DISK_GET_LENGTH_INFO:
-			return put(out, win32.LengthInformation{Length: v.length}.Bytes())
+			return put(out, win32.LengthInformation{Length: v.knownLength()}.Bytes())
 		case win32.FSCTL_GET_NTFS_VOLUME_DATA:
 			return h.ntfsData(v, out)
 		case win32.FSCTL_IS_VOLUME_MOUNTED:
 			return 0, v.mounted()
 		case win32.FSCTL_LOCK_VOLUME:
-			return 0, h.lock()
+			return 0, h.lock(v)
 		case win32.FSCTL_UNLOCK_VOLUME:
 			return 0, h.unlock()
 		case win32.FSCTL_DISMOUNT_VOLUME:
@@ -141,10 +154,10 @@ func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
 	}.Bytes())
 }
 
-// lock is FSCTL_LOCK_VOLUME: it fails while anything else is open on the volume.
-func (h *volumeHandle) lock() error {
+// lock is FSCTL_LOCK_VOLUME: it fails while anything else is open on the volume. A page file always is, and Windows itself.
+func (h *volumeHandle) lock(v *volume) error {
 	opens := h.opens()
-	if opens.count > 1 || opens.locked != nil && opens.locked != h || h.node.filesOpen(h.id) {
+	if opens.count > 1 || opens.locked != nil && opens.locked != h || h.node.filesOpen(h.id) || v.disk.record.System || h.node.pages(v) {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	opens.locked = h // from here on no file can be opened
@@ -166,6 +179,9 @@ func (v *volume) extend(in []byte) error {
 	if err != nil {
 		return err
 	}
+	if v.knownLength() < v.length {
+		return win32.ERROR_INVALID_PARAMETER
+	}
 	d := v.disk
 	// Which control codes want this privilege of the caller is documented for none of them but FSCTL_SET_REPARSE_POINT.
 	if err := d.node.privileged(manageVolume, win32.ERROR_ACCESS_DENIED); err != nil {
@@ -182,6 +198,12 @@ func (v *volume) extend(in []byte) error {
 	if !d.node.state.Switches.ExtendOneSectorLess {
 		sectors-- // for the backup boot sector
 	}
+	return v.extendTo(sectors)
+}
+
+// extendTo makes an NTFS so many sectors large, without the backup boot sector.
+func (v *volume) extendTo(sectors int64) error {
+	d := v.disk
 	room := v.length/d.sectorSize() - 1
 	cluster := int64(v.boot.clusterBytes / v.boot.bytesPerSector)
 	if sectors > room || sectors-int64(v.boot.sectors) < cluster {
@@ -208,6 +230,9 @@ func (h *volumeHandle) ReadAt(p []byte, offset int64) (int, error) {
 		if err != nil {
 			return span{}, err
 		}
+		if v.offline() {
+			return span{}, win32.ERROR_NOT_READY
+		}
 		return span{v.disk, v.offset, v.length}, nil
 	})
 }
@@ -222,6 +247,8 @@ func (h *volumeHandle) Flush() error {
 			return 0, err
 		case h.access&writeAccess == 0:
 			return 0, win32.ERROR_ACCESS_DENIED
+		case v.offline():
+			return 0, win32.ERROR_NOT_READY
 		case v.readOnly():
 			return 0, win32.ERROR_WRITE_PROTECT
 		}

@@ -113,6 +113,9 @@ func (n *Node) format(name, fileSystem string) error {
 	if err != nil {
 		return err
 	}
+	if v.offline() {
+		return win32.ERROR_NOT_READY
+	}
 	d, opens := v.disk, v.disk.open[id]
 	if d.record.System || opens != nil && opens.locked != nil {
 		return win32.ERROR_ACCESS_DENIED

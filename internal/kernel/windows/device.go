@@ -6,11 +6,13 @@ package windows
 
 import (
 	"errors"
+	"time"
 
 	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapi"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // diskInterface is GUID_DEVINTERFACE_DISK.
@@ -79,4 +81,16 @@ func (Kernel) ReenumerateDevices() error {
 		return failure("CM_Reenumerate_DevNode", "", ret)
 	}
 	return nil
+}
+
+// WaitForDeviceInstalls calls CMP_WaitNoPendingInstallEvents.
+//
+// https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_waitnopendinginstallevents
+func (Kernel) WaitForDeviceInstalls(limit time.Duration) error {
+	const function = "CMP_WaitNoPendingInstallEvents"
+	ret, err := winapi.CMPWaitNoPendingInstallEvents(uint32(limit.Milliseconds()))
+	if err == nil && ret == uint32(windows.WAIT_TIMEOUT) {
+		err = win32.ERROR_TIMEOUT
+	}
+	return failure(function, "", err)
 }

@@ -5,6 +5,8 @@
 package windows
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/wmi"
@@ -17,6 +19,8 @@ const (
 	volumeClass      = "MSFT_Volume"
 	volumeQuery      = "SELECT * FROM MSFT_Volume"
 	settingClass     = "MSFT_StorageSetting"
+	partitionClass   = "MSFT_Partition"
+	partitionQuery   = "SELECT * FROM MSFT_Partition"
 )
 
 // FormatVolume calls MSFT_Volume.Format, quick and forced, and returns when the volume is formatted. The other parameters
@@ -31,7 +35,7 @@ func (k Kernel) FormatVolume(volumeName, fileSystem string) error {
 	in := wmi.Parameters{"FileSystem": fileSystem, "FileSystemLabel": "", "Full": false, "Force": true}
 	found, err := k.onVolume(volumeName, "Format", in)
 	if err == nil && !found {
-		looked := k.updateStorageCache()
+		looked := k.UpdateStorageCache()
 		found, err = k.onVolume(volumeName, "Format", in)
 		if err == nil && !found && looked != nil {
 			return looked
@@ -60,14 +64,43 @@ func (k Kernel) onVolume(volumeName, method string, in wmi.Parameters) (found bo
 	return found, err
 }
 
-// updateStorageCache calls MSFT_StorageSetting.UpdateHostStorageCache.
+// UpdateStorageCache calls MSFT_StorageSetting.UpdateHostStorageCache.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/storage/msft-storagesetting-updatehoststoragecache
-func (k Kernel) updateStorageCache() error {
+func (k Kernel) UpdateStorageCache() error {
 	const method = "UpdateHostStorageCache"
 	returned, err := k.storage.CallClass(storageNamespace, settingClass, method, nil)
 	if err == nil {
 		err = storageResult(returned)
 	}
 	return failure(settingClass+"."+method, "", err)
+}
+
+// ResizePartition calls MSFT_Partition.Resize. A size is a uint64, which travels as decimal digits.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/storage/msft-partition-resize
+func (k Kernel) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error {
+	const function = partitionClass + ".Resize"
+	object := fmt.Sprintf("disk %d, offset %d", diskNumber, offset)
+	found := false
+	err := k.storage.Each(storageNamespace, partitionQuery, func(i wmi.Instance) (done bool, err error) {
+		disk, err := i.Uint32("DiskNumber")
+		if err != nil || disk != diskNumber {
+			return false, err
+		}
+		at, err := i.String("Offset")
+		if err != nil || at != strconv.FormatInt(offset, 10) {
+			return false, err
+		}
+		found = true
+		returned, err := i.Call("Resize", wmi.Parameters{"Size": strconv.FormatInt(sizeBytes, 10)})
+		if err == nil {
+			err = storageResult(returned)
+		}
+		return true, err
+	})
+	if err == nil && !found {
+		err = win32.ERROR_NOT_FOUND
+	}
+	return failure(function, object, err)
 }

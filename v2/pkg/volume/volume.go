@@ -16,7 +16,7 @@ type Volume struct {
 
 // Interface has the methods of Volume.
 type Interface interface {
-	// FormatVolume makes an NTFS file system on a volume. A volume that has one is left alone.
+	// FormatVolume makes an NTFS file system on a volume. An empty one is left alone, and one that holds files is refused.
 	FormatVolume(context.Context, *FormatVolumeRequest) (*FormatVolumeResponse, error)
 	// GetClosestVolumeIDFromTargetPath returns the volume that holds a path: mounted there, or at a directory above.
 	GetClosestVolumeIDFromTargetPath(context.Context, *GetClosestVolumeIDFromTargetPathRequest) (*GetClosestVolumeIDFromTargetPathResponse, error)
@@ -82,7 +82,7 @@ func (v *Volume) IsVolumeFormatted(ctx context.Context, request *IsVolumeFormatt
 	return &IsVolumeFormattedResponse{Formatted: formatted}, err
 }
 
-// FormatVolume makes an NTFS file system on a volume. A volume that has one is left alone.
+// FormatVolume makes an NTFS file system on a volume. An empty one is left alone, and one that holds files is refused.
 func (v *Volume) FormatVolume(ctx context.Context, request *FormatVolumeRequest) (*FormatVolumeResponse, error) {
 	return &FormatVolumeResponse{}, v.within(ctx).FormatVolume(request.VolumeID)
 }

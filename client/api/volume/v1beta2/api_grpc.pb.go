@@ -86,9 +86,9 @@ type VolumeClient interface {
 	// Same as v1.Volume.IsVolumeFormatted.
 	IsVolumeFormatted(ctx context.Context, in *IsVolumeFormattedRequest, opts ...grpc.CallOption) (*IsVolumeFormattedResponse, error)
 	// FormatVolume puts an empty NTFS file system on a blank volume: quick
-	// format, default cluster size, no label. A volume that has NTFS already is
-	// left as it is, and that is success. A volume with any other content is
-	// FAILED_PRECONDITION.
+	// format, default cluster size, no label. An empty NTFS is left as it is, and
+	// that is success. One that holds files, and a volume with any other content,
+	// is FAILED_PRECONDITION; an agent with -erase-on-format erases the files.
 	//
 	// Same as v1.Volume.FormatVolume.
 	FormatVolume(ctx context.Context, in *FormatVolumeRequest, opts ...grpc.CallOption) (*FormatVolumeResponse, error)
@@ -289,9 +289,9 @@ type VolumeServer interface {
 	// Same as v1.Volume.IsVolumeFormatted.
 	IsVolumeFormatted(context.Context, *IsVolumeFormattedRequest) (*IsVolumeFormattedResponse, error)
 	// FormatVolume puts an empty NTFS file system on a blank volume: quick
-	// format, default cluster size, no label. A volume that has NTFS already is
-	// left as it is, and that is success. A volume with any other content is
-	// FAILED_PRECONDITION.
+	// format, default cluster size, no label. An empty NTFS is left as it is, and
+	// that is success. One that holds files, and a volume with any other content,
+	// is FAILED_PRECONDITION; an agent with -erase-on-format erases the files.
 	//
 	// Same as v1.Volume.FormatVolume.
 	FormatVolume(context.Context, *FormatVolumeRequest) (*FormatVolumeResponse, error)

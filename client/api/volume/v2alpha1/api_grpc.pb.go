@@ -81,9 +81,9 @@ type VolumeClient interface {
 	// can't read are not recognised. FormatVolume looks at the content itself.
 	IsVolumeFormatted(ctx context.Context, in *IsVolumeFormattedRequest, opts ...grpc.CallOption) (*IsVolumeFormattedResponse, error)
 	// FormatVolume puts an empty NTFS file system on a blank volume: quick format,
-	// default cluster size, no label. A volume that has NTFS already is left as it
-	// is, and that is success. A volume with any other content is
-	// FAILED_PRECONDITION.
+	// default cluster size, no label. An empty NTFS is left as it is, and that is
+	// success. One that holds files, and a volume with any other content, is
+	// FAILED_PRECONDITION; an agent with -erase-on-format erases the files.
 	FormatVolume(ctx context.Context, in *FormatVolumeRequest, opts ...grpc.CallOption) (*FormatVolumeResponse, error)
 	// ResizeVolume grows the partition of a volume and the file system in it, and
 	// returns when both have the new size. It never shrinks: a size that the
@@ -281,9 +281,9 @@ type VolumeServer interface {
 	// can't read are not recognised. FormatVolume looks at the content itself.
 	IsVolumeFormatted(context.Context, *IsVolumeFormattedRequest) (*IsVolumeFormattedResponse, error)
 	// FormatVolume puts an empty NTFS file system on a blank volume: quick format,
-	// default cluster size, no label. A volume that has NTFS already is left as it
-	// is, and that is success. A volume with any other content is
-	// FAILED_PRECONDITION.
+	// default cluster size, no label. An empty NTFS is left as it is, and that is
+	// success. One that holds files, and a volume with any other content, is
+	// FAILED_PRECONDITION; an agent with -erase-on-format erases the files.
 	FormatVolume(context.Context, *FormatVolumeRequest) (*FormatVolumeResponse, error)
 	// ResizeVolume grows the partition of a volume and the file system in it, and
 	// returns when both have the new size. It never shrinks: a size that the

@@ -93,9 +93,9 @@ func (w *Client) IsVolumeFormatted(context context.Context, request *v1alpha1.Is
 }
 
 // FormatVolume puts an empty NTFS file system on a blank volume: quick
-// format, default cluster size, no label. A volume that has NTFS already is
-// left as it is, and that is success. A volume with any other content is
-// FAILED_PRECONDITION.
+// format, default cluster size, no label. An empty NTFS is left as it is, and
+// that is success. One that holds files, and a volume with any other content,
+// is FAILED_PRECONDITION; an agent with -erase-on-format erases the files.
 //
 // Same as v1.Volume.FormatVolume.
 func (w *Client) FormatVolume(context context.Context, request *v1alpha1.FormatVolumeRequest, opts ...grpc.CallOption) (*v1alpha1.FormatVolumeResponse, error) {

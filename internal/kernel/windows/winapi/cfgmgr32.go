@@ -7,6 +7,17 @@ package winapi
 // CM_REENUMERATE_SYNCHRONOUS makes CMReenumerateDevNode return when the enumeration is done.
 const CM_REENUMERATE_SYNCHRONOUS = 0x00000001
 
+// CMPWaitNoPendingInstallEvents waits, for some milliseconds at most, until no device is being installed. It returns
+// windows.WAIT_OBJECT_0, windows.WAIT_TIMEOUT or windows.WAIT_FAILED, and with the last an error.
+//
+//	CMAPI DWORD CMP_WaitNoPendingInstallEvents(
+//	  [in] DWORD dwTimeout
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_waitnopendinginstallevents
+//
+//sys	CMPWaitNoPendingInstallEvents(timeout uint32) (ret uint32, err error) [failretval==windows.WAIT_FAILED] = cfgmgr32.CMP_WaitNoPendingInstallEvents
+
 // CMLocateDevNode finds the device node of a device instance id; with a nil id, the root of the device tree.
 // It returns the status itself, a CONFIGRET.
 //

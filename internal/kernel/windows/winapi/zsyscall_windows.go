@@ -43,6 +43,7 @@ var (
 	modkernel32 = windows.NewLazySystemDLL("kernel32.dll")
 	moduser32   = windows.NewLazySystemDLL("user32.dll")
 
+	procCMP_WaitNoPendingInstallEvents    = modcfgmgr32.NewProc("CMP_WaitNoPendingInstallEvents")
 	procCM_Locate_DevNodeW                = modcfgmgr32.NewProc("CM_Locate_DevNodeW")
 	procCM_Reenumerate_DevNode            = modcfgmgr32.NewProc("CM_Reenumerate_DevNode")
 	procAddIScsiSendTargetPortalW         = modiscsidsc.NewProc("AddIScsiSendTargetPortalW")
@@ -62,6 +63,15 @@ var (
 	procDispatchMessageW                  = moduser32.NewProc("DispatchMessageW")
 	procPeekMessageW                      = moduser32.NewProc("PeekMessageW")
 )
+
+func CMPWaitNoPendingInstallEvents(timeout uint32) (ret uint32, err error) {
+	r0, _, e1 := syscall.SyscallN(procCMP_WaitNoPendingInstallEvents.Addr(), uintptr(timeout))
+	ret = uint32(r0)
+	if ret == windows.WAIT_FAILED {
+		err = errnoErr(e1)
+	}
+	return
+}
 
 func CMLocateDevNode(devInst *windows.DEVINST, deviceID *uint16, flags uint32) (ret windows.CONFIGRET) {
 	r0, _, _ := syscall.SyscallN(procCM_Locate_DevNodeW.Addr(), uintptr(unsafe.Pointer(devInst)), uintptr(unsafe.Pointer(deviceID)), uintptr(flags))

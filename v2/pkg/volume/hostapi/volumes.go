@@ -31,8 +31,8 @@ func (v VolumeAPI) IsVolumeFormatted(volumeID string) (bool, error) {
 	return r.GetFormatted(), err
 }
 
-// FormatVolume makes an NTFS file system on a blank volume. A volume that has one is left alone, and one that holds
-// anything else is refused.
+// FormatVolume makes an NTFS file system on a blank volume. An empty one is left alone, and a volume that
+// holds files or anything else is refused.
 func (v VolumeAPI) FormatVolume(volumeID string) error {
 	_, err := call(v, volumev2alpha1.VolumeClient.FormatVolume, &volumev2alpha1.FormatVolumeRequest{VolumeId: volumeID})
 	return err
