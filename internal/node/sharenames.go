@@ -14,9 +14,10 @@ import (
 //
 // https://learn.microsoft.com/troubleshoot/windows-server/networking/remove-administrative-shares
 func noFileShare(server, share string) (why string) {
+	if why := neverShare(server, share); why != "" {
+		return why
+	}
 	switch {
-	case strings.Contains(server, "@"): // \\server@SSL\dir
-		return "a server with an @ in its name is WebDAV, not SMB"
 	case strings.Contains(server, ";"): // \\;WebDavRedirector\server\dir
 		return "a server with a ; in its name chooses a network provider"
 	case strings.EqualFold(share, "DavWWWRoot"):
@@ -25,10 +26,20 @@ func noFileShare(server, share string) (why string) {
 		return server + " is this machine"
 	}
 	switch upper := strings.ToUpper(share); {
-	case upper == "PIPE", upper == "MAILSLOT", upper == "IPC$":
-		return share + " is not a file share"
 	case upper == "ADMIN$", upper == "PRINT$", upper == "FAX$", len(upper) == 2 && upper[1] == '$' && 'A' <= upper[0] && upper[0] <= 'Z':
 		return share + " is an administrative share"
+	}
+	return ""
+}
+
+// neverShare is noFileShare for names that no agent has ever mapped, so that nobody needs to unmap them.
+func neverShare(server, share string) (why string) {
+	if strings.Contains(server, "@") { // \\server@SSL\dir
+		return "a server with an @ in its name is WebDAV, not SMB"
+	}
+	switch strings.ToUpper(share) {
+	case "PIPE", "MAILSLOT", "IPC$":
+		return share + " is not a file share"
 	}
 	return ""
 }

@@ -66,8 +66,7 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, us
 }
 
 // RemoveSMBGlobalMapping unmaps the share of remotePath, even if other programs have files there open; it waits for the
-// agent's own. It is success if there is no such mapping, whatever the share. It does not ask the server. Links to the share
-// stay.
+// agent's own. It is success if there is no such mapping. It does not ask the server. Links to the share stay.
 func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) error {
 	share, err := parseRemote(remotePath)
 	if err != nil {
@@ -103,7 +102,7 @@ const (
 	maxPassword   = 512 // Windows' own limit is 256
 )
 
-// parseRemote parses a remote path.
+// parseRemote parses a remote path. It refuses names that were never those of a mapping.
 func parseRemote(text string) (winpath.UNC, error) {
 	if text == "" {
 		return winpath.UNC{}, errorf(InvalidArgument, reason.InvalidRemotePath, "remote path is empty")
@@ -114,6 +113,9 @@ func parseRemote(text string) (winpath.UNC, error) {
 	share, err := winpath.ParseUNC(text, winpath.Options{ForwardSlash: true})
 	if err != nil {
 		return winpath.UNC{}, invalidRemote(text, "%v", err)
+	}
+	if why := neverShare(share.Server, share.Share); why != "" {
+		return winpath.UNC{}, invalidRemote(text, "%s", why)
 	}
 	return share, nil
 }

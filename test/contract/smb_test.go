@@ -155,7 +155,7 @@ func TestSMBArguments(t *testing.T) {
 		{"a device", `\\.\PhysicalDrive0`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"dots", share + `\..\other`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"an empty component", share + `\\sub`, "", smbUser, smbPassword, codes.InvalidArgument},
-		{"pipes", `\\fs.emulated\pipe\csi-proxy-disk-v1`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"a pipe", `\\fs.emulated\pipe\csi-proxy-disk-v1`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"the pipes' share", `\\fs.emulated\IPC$`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"WebDAV", `\\fs.emulated@SSL\share`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"WebDAV by the share", `\\fs.emulated\davwwwroot\dir`, "", smbUser, smbPassword, codes.InvalidArgument},

@@ -4,6 +4,7 @@ package hostile
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -139,4 +140,30 @@ func TestStagingUnderAPod(t *testing.T) {
 		t.Errorf("%d contacts without a mapping", got)
 	}
 	t.Logf("%d failures", rounds)
+}
+
+// Somebody else has mapped names that lead out of the working directories. Links to them are not followed, and the mapping
+// can be removed.
+func TestMappingsThatLeadBack(t *testing.T) {
+	g := attack(t, testnode.Options{})
+	for _, name := range []string{`localhost\share`, `127.0.0.1\share`, `fs.emulated\c$`, `fs.emulated\davwwwroot`} {
+		server, shareName, _ := strings.Cut(name, `\`)
+		noError(t, g.Emulated.AddSMBShare(server, shareName, nil))
+		noError(t, g.Emulated.CreateSMBGlobalMapping(`\\`+name, "csi", kernel.Secret("csi-password"), true))
+		link := pods + `\back`
+		g.plant(link, symlink(`\??\UNC\`+name))
+		_, err := g.Filesystem.Mkdir(t.Context(), &filesystem.MkdirRequest{Path: link + `\made`})
+		wantCode(t, name, err, codes.FailedPrecondition)
+		is, err := g.Filesystem.IsSymlink(t.Context(), &filesystem.IsSymlinkRequest{Path: link})
+		if err != nil || is.GetIsSymlink() {
+			t.Errorf("%s: the link leads somewhere: %v, %v", name, is, err)
+		}
+		_, err = g.SMB.RemoveSmbGlobalMapping(t.Context(), &smb.RemoveSmbGlobalMappingRequest{RemotePath: `\\` + name})
+		noError(t, err)
+		_, err = g.Filesystem.Rmdir(t.Context(), &filesystem.RmdirRequest{Path: link})
+		noError(t, err)
+	}
+	if mappings, err := g.Emulated.SMBGlobalMappings(); err != nil || len(mappings) != 0 {
+		t.Errorf("mappings: %v, %v", mappings, err)
+	}
 }
