@@ -321,7 +321,7 @@ func TestServiceInfoInWords(t *testing.T) {
 	}
 	r, err := newDriver(t, n.Client()).system.GetService(t.Context(), &system.GetServiceRequest{Name: "Spooler"})
 	must(t, "asking for a service", err)
-	var start system.Startype = r.StartType // the name of v2.0.0-alpha.1
+	start := system.Startype(r.StartType) // the name of v2.0.0-alpha.1
 	if start != system.START_TYPE_MANUAL || r.Status != system.SERVICE_STATUS_STOPPED {
 		t.Errorf("the group says %+v", r)
 	}
