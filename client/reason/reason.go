@@ -62,6 +62,8 @@ const (
 
 // Disks and volumes.
 const (
+	// AmbiguousDisk: several disks have the name.
+	AmbiguousDisk = "AMBIGUOUS_DISK"
 	// CannotExtend: the volume's file system cannot be extended; only NTFS can.
 	CannotExtend = "CANNOT_EXTEND"
 	// DiskChanged: the volume moved to another disk during the call.
@@ -104,7 +106,8 @@ const (
 	Sizes = "SIZES"
 	// StateNotApplied: Windows accepted a disk's new state, but the disk does not have it.
 	StateNotApplied = "STATE_NOT_APPLIED"
-	// SystemDisk: Windows boots or runs from the disk or volume.
+	// SystemDisk: Windows boots or runs from the disk, or keeps a page file, a crash dump or a recovery environment on
+	// it; or the volume is one that machines start from.
 	SystemDisk = "SYSTEM_DISK"
 	// VolumeGone: the volume that is mounted at the path, or on the way to it, is not present.
 	VolumeGone = "VOLUME_GONE"

@@ -10,7 +10,7 @@ package kernel
 func Functions() []string {
 	return []string{
 		// Devices
-		"DiskInterfaces", "OpenDevice", "ReenumerateDevices",
+		"DiskInterfaces", "AdapterInterfaces", "OpenDevice", "ReenumerateDevices",
 		// Files
 		"OpenFile", "SystemWindowsDirectory",
 		// Handle
@@ -29,6 +29,8 @@ func Functions() []string {
 		"SystemFirmwareTable",
 		// Privileges
 		"EnablePrivilege",
+		// Registry
+		"RegistryStrings",
 		// SMB
 		"SMBGlobalMappings", "CreateSMBGlobalMapping", "RemoveSMBGlobalMapping",
 	}

@@ -65,6 +65,11 @@ func (k *intercepted) DiskInterfaces() (paths []string, err error) {
 	return paths, err
 }
 
+func (k *intercepted) AdapterInterfaces() (paths []string, err error) {
+	err = k.do("AdapterInterfaces", "", func() (err error) { paths, err = k.kernel.AdapterInterfaces(); return err })
+	return paths, err
+}
+
 func (k *intercepted) OpenDevice(path string, access uint32) (h Handle, err error) {
 	return k.open("OpenDevice", path, func() (Handle, error) { return k.kernel.OpenDevice(path, access) })
 }

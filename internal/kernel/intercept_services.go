@@ -27,3 +27,8 @@ func (k *intercepted) SystemFirmwareTable(provider, id uint32) (table []byte, er
 	})
 	return table, err
 }
+
+func (k *intercepted) RegistryStrings(key, value string) (texts []string, err error) {
+	err = k.do("RegistryStrings", key+`\`+value, func() (err error) { texts, err = k.kernel.RegistryStrings(key, value); return err })
+	return texts, err
+}

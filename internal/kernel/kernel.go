@@ -19,6 +19,7 @@ type Kernel interface {
 	Services
 	Firmware
 	Privileges
+	Registry
 	SMB
 }
 
@@ -28,9 +29,14 @@ type Devices interface {
 	// particular order (CM_Get_Device_Interface_ListW with GUID_DEVINTERFACE_DISK).
 	DiskInterfaces() ([]string, error)
 
-	// OpenDevice opens a disk by interface path or as \\.\PhysicalDriveN, or a volume as \\?\Volume{GUID} without a
-	// trailing backslash (CreateFileW, OPEN_EXISTING, shared for reading and writing). Access 0 is enough for
-	// control codes that need no access right; see win32.GENERIC_READ and win32.GENERIC_WRITE.
+	// AdapterInterfaces lists the device interface paths of the storage adapters that are present, those without a
+	// disk included (CM_Get_Device_Interface_ListW with GUID_DEVINTERFACE_STORAGEPORT).
+	AdapterInterfaces() ([]string, error)
+
+	// OpenDevice opens a disk or an adapter by interface path, a disk as \\.\PhysicalDriveN, or a volume as
+	// \\?\Volume{GUID}, \\.\X: or \\?\GLOBALROOT\Device\HarddiskVolumeN, each without a trailing backslash
+	// (CreateFileW, OPEN_EXISTING, shared for reading and writing). Access 0 is enough for control codes that need no
+	// access right; see win32.GENERIC_READ and win32.GENERIC_WRITE.
 	OpenDevice(path string, access uint32) (Handle, error)
 
 	// ReenumerateDevices makes Windows look for devices that came or went, and returns when Windows is done

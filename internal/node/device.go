@@ -102,12 +102,14 @@ func (d *disk) grow(partition uint32, bytes int64) error {
 	return err
 }
 
+func (d *disk) property(id uint32) ([]byte, error) { return property(d, id) }
+
 // property reads a variable-sized descriptor of the storage property query.
-func (d *disk) property(id uint32) ([]byte, error) {
+func property(h kernel.Handle, id uint32) ([]byte, error) {
 	request := win32.StoragePropertyQuery{PropertyID: id, QueryType: win32.PropertyStandardQuery}.Bytes()
 	for size := 4096; ; {
 		buffer := make([]byte, size)
-		n, err := d.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, request, buffer)
+		n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, request, buffer)
 		if err != nil && !hasCode(err, win32.ERROR_MORE_DATA, win32.ERROR_INSUFFICIENT_BUFFER) {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ func (d *Disks) GetDiskReadOnly(ctx context.Context, number uint32) (readOnly bo
 }
 
 // SetDiskReadOnly makes a disk read-only or writable, and does not bring it online. A disk that is so already is left
-// alone. The disk that Windows runs from is never made read-only.
+// alone. A disk that Windows needs is not made read-only.
 func (d *Disks) SetDiskReadOnly(ctx context.Context, number uint32, readOnly bool) error {
 	what := on("SetDiskReadOnly", diskObject(number))
 	what.arguments = fmt.Sprintf("readOnly=%t", readOnly)
@@ -44,12 +44,8 @@ func (o *op) setReadOnly(d *disk, readOnly bool) error {
 		return err
 	}
 	if readOnly {
-		system, err := o.isSystemDisk(d.number)
-		if err != nil {
+		if err := o.sparesDisk(d, "made read-only"); err != nil {
 			return err
-		}
-		if system {
-			return errorf(FailedPrecondition, reason.SystemDisk, "Windows runs from disk %d, so it stays writable", d.number)
 		}
 		o.flushDisk(d)
 		if err := d.setAttributes(win32.DISK_ATTRIBUTE_READ_ONLY, win32.DISK_ATTRIBUTE_READ_ONLY); err != nil {

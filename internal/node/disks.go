@@ -6,7 +6,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/klog/v2"
@@ -20,14 +19,6 @@ import (
 // a disk has gone.
 type Disks struct{ node *Node }
 
-// DiskLocation is a disk's SCSI address (IOCTL_SCSI_GET_ADDRESS), each part a bare decimal number.
-type DiskLocation struct {
-	Adapter string // port number
-	Bus     string // path id
-	Target  string
-	LUNID   string
-}
-
 // DiskIDs identify a disk wherever it is attached.
 type DiskIDs struct {
 	// Page83 is the first device identifier of SCSI vital product data page 83: ASCII verbatim, binary as lower-case
@@ -35,39 +26,6 @@ type DiskIDs struct {
 	Page83 string
 	// SerialNumber is the device's own, without surrounding blanks.
 	SerialNumber string
-}
-
-// ListDiskLocations returns the address of every disk that has one, offline disks included.
-func (d *Disks) ListDiskLocations(ctx context.Context) (map[uint32]DiskLocation, error) {
-	return read(ctx, d.node, on("ListDiskLocations"), func(o *op) (map[uint32]DiskLocation, error) {
-		locations := map[uint32]DiskLocation{}
-		found, err := eachDisk(o, func(_ *op, d *disk) (*DiskLocation, error) {
-			location, err := d.location()
-			if hasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_PARAMETER) {
-				return nil, nil //nolint:nilnil // Storage Spaces and some virtual disks have no address: leave them out rather than guess
-			}
-			return &location, err
-		})
-		for _, disk := range found {
-			if disk.value != nil {
-				locations[disk.number] = *disk.value
-			}
-		}
-		return locations, err
-	})
-}
-
-func (d *disk) location() (DiskLocation, error) {
-	address, err := query(d, win32.IOCTL_SCSI_GET_ADDRESS, 8, win32.ParseSCSIAddress)
-	if err != nil {
-		return DiskLocation{}, err
-	}
-	return DiskLocation{
-		Adapter: strconv.Itoa(int(address.PortNumber)),
-		Bus:     strconv.Itoa(int(address.PathID)),
-		Target:  strconv.Itoa(int(address.TargetID)),
-		LUNID:   strconv.Itoa(int(address.LUN)),
-	}, nil
 }
 
 // ListDiskIDs returns the identifiers of every disk, offline and raw disks included. An identifier that a disk does not
@@ -109,7 +67,8 @@ func (d *disk) storageDevice() (win32.StorageDevice, error) {
 	return win32.ParseStorageDevice(b)
 }
 
-// GetDiskNumberByName returns the number of the disk with a page 83 identifier, the lowest if several disks have it.
+// GetDiskNumberByName returns the number of the disk with a page 83 identifier. It fails if several disks have it, as the
+// paths to one disk without multipath do, and virtual disks whose driver gives all of them the same.
 func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, error) {
 	if name == "" {
 		return 0, errorf(InvalidArgument, reason.EmptyName, "the disk name is empty")
@@ -118,12 +77,19 @@ func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, e
 	if err != nil {
 		return 0, err
 	}
+	var found []uint32
 	for _, number := range slices.Sorted(maps.Keys(ids)) {
 		if ids[number].Page83 == name {
-			return number, nil
+			found = append(found, number)
 		}
 	}
-	return 0, errorf(NotFound, reason.DiskNotFound, "no disk on this node has the page 83 identifier %s", winpath.Quote(name))
+	switch len(found) {
+	case 0:
+		return 0, errorf(NotFound, reason.DiskNotFound, "no disk on this node has the page 83 identifier %s", winpath.Quote(name))
+	case 1:
+		return found[0], nil
+	}
+	return 0, errorf(FailedPrecondition, reason.AmbiguousDisk, "the disks %d have the page 83 identifier %s; none of them is chosen", found, winpath.Quote(name))
 }
 
 // GetDiskStats returns the current size of a disk in bytes, as the device reports it; the disk may be offline.

@@ -26,7 +26,8 @@ func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, e
 }
 
 // SetDiskState brings a disk online, writable and with its volumes present when the call returns, or takes it offline. A
-// disk that is already in the wanted state is left alone. The disk that Windows runs from is never taken offline.
+// disk that is already in the wanted state is left alone. A disk that
+// Windows needs is never taken offline.
 func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) error {
 	what := on("SetDiskState", diskObject(number))
 	what.arguments = fmt.Sprintf("online=%t", online)
@@ -102,12 +103,8 @@ func (d *disk) makeWritable() error {
 }
 
 func (o *op) takeOffline(d *disk) error {
-	system, err := o.isSystemDisk(d.number)
-	if err != nil {
+	if err := o.sparesDisk(d, "taken offline"); err != nil {
 		return err
-	}
-	if system {
-		return errorf(FailedPrecondition, reason.SystemDisk, "Windows runs from disk %d, so it stays online", d.number)
 	}
 	state, err := d.state()
 	if err != nil || !state.online {

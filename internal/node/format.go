@@ -22,18 +22,17 @@ func (v *Volumes) FormatVolume(ctx context.Context, volumeID string) error {
 
 func (o *op) formatVolume(id winpath.VolumeID) error {
 	fileSystem, err := o.fileSystem(id)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	if err := o.sparesVolume(id, "formatted"); err != nil {
+		return err
+	}
+	switch {
 	case fileSystem == "NTFS":
 		return nil
 	case fileSystem != "":
 		return errorf(FailedPrecondition, reason.VolumeNotBlank, "volume %s already holds a %s file system, which is not overwritten", id, fileSystem)
-	}
-	if windows, err := o.belongsToWindows(id); err != nil {
-		return err
-	} else if windows {
-		return errorf(FailedPrecondition, reason.SystemDisk, "Windows boots or runs from volume %s, so it is not formatted", id)
 	}
 	found, err := o.volumeContent(id)
 	if err != nil {

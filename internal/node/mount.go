@@ -4,6 +4,7 @@ package node
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/klog/v2"
 
@@ -49,10 +50,12 @@ func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
 	if err := o.node.notWorkingDir(path, "mounted over"); err != nil {
 		return err
 	}
-	if windows, err := o.belongsToWindows(id); err != nil { // before making a directory for a volume that is not there
+	extents, err := o.lockDisks(id) // before making a directory for a volume that is not there
+	if err != nil {
 		return err
-	} else if windows {
-		return errorf(FailedPrecondition, reason.SystemDisk, "Windows boots or runs from volume %s, so it is not mounted elsewhere", id)
+	}
+	if err := o.sparesExtents(id, extents, "mounted elsewhere"); err != nil {
+		return err
 	}
 	pl, err := o.locate(path, walk{create: true, pin: true})
 	if err != nil {
@@ -81,6 +84,28 @@ func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
 		return fail(err, "mounting volume %s at %s", id, path)
 	}
 	return nil
+}
+
+// lockDisks locks the disks of a volume and returns its extents. Without that, a disk could be taken offline, and its caller
+// told so, while a mount of its volume runs, and a caller that joins the mount later would be told of a volume that is gone.
+func (o *op) lockDisks(id winpath.VolumeID) (extents, error) {
+	before, err := o.volumeExtents(id)
+	if err != nil {
+		return nil, err
+	}
+	var objects []object
+	for _, number := range before.disks() {
+		objects = append(objects, diskObject(number))
+	}
+	if err := o.lock(objects...); err != nil {
+		return nil, err
+	}
+	// Disk numbers are reused when disks go.
+	after, err := o.volumeExtents(id)
+	if err == nil && !slices.Equal(before.disks(), after.disks()) {
+		err = errorf(Unavailable, reason.DiskChanged, "volume %s moved from disks %d to disks %d; try again", id, before.disks(), after.disks())
+	}
+	return after, err
 }
 
 // alreadyMounted decides about a directory that was a mount point or link before this call.

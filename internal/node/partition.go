@@ -34,13 +34,11 @@ func (o *op) partitionDisk(number uint32) error {
 	if err != nil {
 		return fail(err, "reading the partitions of disk %d", number)
 	}
+	if err := o.sparesDisk(d, "partitioned"); err != nil { // also one with partitions: a driver that names it has the wrong disk
+		return err
+	}
 	if layout.HasDataPartition() {
 		return nil
-	}
-	if system, err := o.isSystemDisk(number); err != nil {
-		return err
-	} else if system {
-		return errorf(FailedPrecondition, reason.SystemDisk, "Windows runs from disk %d, so it is not partitioned", number)
 	}
 	if err := d.mayBePartitioned(layout); err != nil {
 		return err

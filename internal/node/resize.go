@@ -66,6 +66,9 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	} else if again.DiskNumber != extent.DiskNumber {
 		return errorf(Unavailable, reason.DiskChanged, "volume %s moved from disk %d to disk %d; try again", id, extent.DiskNumber, again.DiskNumber)
 	}
+	if err := o.sparesVolume(id, "resized"); err != nil {
+		return err
+	}
 	fileSystem, err := o.extensible(id)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ package node
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -51,46 +50,4 @@ func (o *op) systemVolume() (winpath.VolumeID, error) {
 	}
 	o.node.system.set(id)
 	return id, nil
-}
-
-// isSystemDisk reports whether Windows runs from the disk.
-func (o *op) isSystemDisk(number uint32) (bool, error) {
-	id, err := o.systemVolume()
-	if err != nil {
-		return false, err
-	}
-	extents, err := o.volumeExtents(id)
-	if err != nil {
-		return false, err
-	}
-	return slices.Contains(extents.disks(), number), nil
-}
-
-// belongsToWindows reports whether Windows runs from a volume or boots from it. Windows boots from those volumes of the
-// system disk that are not on basic data partitions, above all that of the EFI system partition.
-func (o *op) belongsToWindows(id winpath.VolumeID) (bool, error) {
-	extents, err := o.volumeExtents(id)
-	if err != nil {
-		return false, err
-	}
-	if system, err := o.systemVolume(); err != nil || system == id {
-		return err == nil, err
-	}
-	for _, extent := range extents {
-		if system, err := o.isSystemDisk(extent.DiskNumber); err != nil {
-			return false, err
-		} else if !system {
-			continue
-		}
-		d, err := o.openDisk(extent.DiskNumber, 0)
-		if err != nil {
-			return false, err
-		}
-		_, partition, err := d.partitionAt(extent.StartingOffset)
-		_ = d.Close()
-		if err != nil || !isDataPartition(partition) {
-			return err == nil, err
-		}
-	}
-	return false, nil
 }

@@ -59,12 +59,24 @@ func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
 		return nil, err
 	}
 	defer back()
-	h, err := o.k.OpenDevice(id.Device(), 0)
+	extents, err := o.deviceExtents(id.Device())
 	if missing(err) {
 		return nil, volumeNotFound(id, err)
 	}
 	if err != nil {
-		return nil, fail(err, "opening volume %s", id)
+		return nil, fail(err, "asking for the disks of volume %s", id)
+	}
+	if len(extents) == 0 { // seen under Wine: an empty answer
+		return nil, errorf(Unsupported, reason.NoExtents, "Windows does not report which disk volume %s lies on", id)
+	}
+	return extents, nil
+}
+
+// deviceExtents asks Windows which disks a volume lies on that is named as a device.
+func (o *op) deviceExtents(device string) (extents, error) {
+	h, err := o.k.OpenDevice(device, 0)
+	if err != nil {
+		return nil, err
 	}
 	defer h.Close()
 	buffer := make([]byte, 32)
@@ -78,16 +90,10 @@ func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
 			}
 		}
 		if err != nil {
-			return nil, fail(err, "asking for the disks of volume %s", id)
+			return nil, err
 		}
 		parsed, err := win32.ParseVolumeDiskExtents(buffer[:n])
-		if err != nil {
-			return nil, fail(err, "asking for the disks of volume %s", id)
-		}
-		if len(parsed) == 0 { // seen under Wine: an empty answer
-			return nil, errorf(Unsupported, reason.NoExtents, "Windows does not report which disk volume %s lies on", id)
-		}
-		return extents(parsed), nil
+		return extents(parsed), err
 	}
 }
 

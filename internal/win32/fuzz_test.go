@@ -23,6 +23,7 @@ func FuzzParsers(f *testing.F) {
 		roundTrip(t, in, ParseStorageDeviceNumber)
 		roundTrip(t, in, ParseStoragePropertyQuery)
 		roundTrip(t, in, ParseStorageDevice)
+		roundTrip(t, in, ParseStorageAdapter)
 		roundTrip(t, in, ParseStorageDeviceID)
 		roundTrip(t, in, ParseSCSIAddress)
 		roundTrip(t, in, ParseDiskGeometry)

@@ -103,6 +103,7 @@ var goldenValues = []goldenValue{
 		VendorID: "NVMe    ", ProductID: "Disk 1", ProductRevision: "1.0 ", SerialNumber: " vol01_0. ",
 	}, ParseStorageDevice),
 	is("storage_device_without_strings", StorageDevice{BusType: BusTypeiScsi}, ParseStorageDevice),
+	is("storage_adapter", StorageAdapter{BusType: BusTypeSas}, ParseStorageAdapter),
 	is("storage_device_id", StorageDeviceID{Identifiers: []StorageIdentifier{
 		{StorageIdCodeSetBinary, StorageIdTypeFCPHName, StorageIdAssocPort, []byte("\x60\x02\x24\x80EMU-DISK0001")},
 		{StorageIdCodeSetAscii, StorageIdTypeVendorId, StorageIdAssocDevice, []byte("Google  disk-01")},
@@ -314,6 +315,7 @@ func TestGoldenSizes(t *testing.T) {
 	got := map[string]int{
 		"STORAGE_DEVICE_NUMBER": sizeofStorageDeviceNumber, "STORAGE_PROPERTY_QUERY": sizeofStoragePropertyQuery,
 		"STORAGE_DESCRIPTOR_HEADER": sizeofStorageDescriptorHeader, "STORAGE_DEVICE_DESCRIPTOR": sizeofStorageDevice,
+		"STORAGE_ADAPTER_DESCRIPTOR":   sizeofStorageAdapter,
 		"STORAGE_DEVICE_ID_DESCRIPTOR": sizeofStorageDeviceID, "STORAGE_IDENTIFIER": align(offsetIdentifier+1, 4),
 		"SCSI_ADDRESS": sizeofSCSIAddress, "DISK_GEOMETRY": sizeofDiskGeometry, "DISK_GEOMETRY_EX": sizeofDiskGeometryEx,
 		"GET_LENGTH_INFORMATION": sizeofLengthInformation, "GET_DISK_ATTRIBUTES": SizeofGetDiskAttributes,

@@ -42,6 +42,7 @@ func ParseStorageDeviceNumber(in []byte) (StorageDeviceNumber, error) {
 // Properties and kinds of query for StoragePropertyQuery.
 const (
 	StorageDeviceProperty   = 0 // answered with STORAGE_DEVICE_DESCRIPTOR
+	StorageAdapterProperty  = 1 // answered with STORAGE_ADAPTER_DESCRIPTOR
 	StorageDeviceIdProperty = 2 // answered with STORAGE_DEVICE_ID_DESCRIPTOR
 
 	PropertyStandardQuery = 0
@@ -51,7 +52,7 @@ const (
 // StoragePropertyQuery is STORAGE_PROPERTY_QUERY, the input of IOCTL_STORAGE_QUERY_PROPERTY.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-storage_property_query
 type StoragePropertyQuery struct {
-	PropertyID uint32 // StorageDeviceProperty, StorageDeviceIdProperty
+	PropertyID uint32 // StorageDeviceProperty and so on
 	QueryType  uint32 // PropertyStandardQuery
 }
 

@@ -25,7 +25,7 @@ func diskScenarios() map[string]scenario {
 				got, err := d.listDiskLocations()
 				noError(d.t, err)
 				same(d.t, got, map[uint32]location{
-					0: {"1", "0", "0", "0"}, 1: {"0", "0", "0", "1"}, 2: {"0", "0", "0", "2"}, number: {"3", "1", "2", "12"},
+					0: {"1", "0", "0", ""}, 1: {"0", "0", "0", "1"}, 2: {"0", "0", "0", "2"}, number: {"3", "1", "2", "12"},
 				})
 			},
 			repeat:  func(d *driver) { twice(d, (*driver).listDiskLocations) },

@@ -152,8 +152,8 @@ func emptyRequest(m *method) codes.Code {
 			return codes.InvalidArgument
 		}
 	}
-	if m.operation == "SetDiskState" {
-		return codes.FailedPrecondition // offline, of the system disk
+	if m.operation == "SetDiskState" || m.operation == "PartitionDisk" {
+		return codes.FailedPrecondition // of the system disk, the first of them offline
 	}
 	return codes.OK
 }

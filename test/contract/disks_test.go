@@ -44,7 +44,7 @@ func TestSystemDiskStaysAsItIs(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	wantCode(t, setState(t, n, 0, false), codes.FailedPrecondition)
 	noError(t, setState(t, n, 0, true))
-	noError(t, partition(t, n, 0)) // it has partitions: nothing is done
+	wantCode(t, partition(t, n, 0), codes.FailedPrecondition)
 	system, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 0})
 	noError(t, err)
 	_, err = n.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeId: system.GetVolumeIds()[0], TargetPath: staging})
@@ -137,6 +137,8 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 		"growing refreshes":              func(s *emulated.Switches) { s.GrowPartitionRefreshes = true },
 		"extend wants one sector less":   func(s *emulated.Switches) { s.ExtendOneSectorLess = true },
 		"mount points share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
+		"numbered namespaces":            func(s *emulated.Switches) { s.NVMeLUNsNumbered = true },
+		"the system partition is secret": func(s *emulated.Switches) { s.SystemPartitionUnknown = true },
 		"all of them the other way at once": func(s *emulated.Switches) {
 			*s = emulated.Switches{
 				AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,

@@ -26,7 +26,7 @@ func TestEmptyRequests(t *testing.T) {
 		if len(m.fields) == 0 || m.fields[0].kind == kindDisk {
 			want = codes.OK
 		}
-		if m.name == "SetDiskState" { // the system disk, offline
+		if m.name == "SetDiskState" || m.name == "PartitionDisk" { // the system disk, offline
 			want = codes.FailedPrecondition
 		}
 		_, err := g.call(t.Context(), m, nil)

@@ -33,6 +33,7 @@ func answersOnWine() map[string]string {
 		"smb NewSmbGlobalMapping":    "Unimplemented MSFT_SmbGlobalMapping ERROR_NOT_SUPPORTED",
 		"smb RemoveSmbGlobalMapping": "Unimplemented MSFT_SmbGlobalMapping.Remove ERROR_NOT_SUPPORTED",
 
+		"volume FormatVolume":              "Unimplemented",
 		"volume GetDiskNumberFromVolumeID": "Unimplemented",
 		"volume GetVolumeDiskNumber":       "Unimplemented",
 		"volume GetVolumeIDFromMount":      "NotFound",

@@ -33,6 +33,7 @@ func machineQuestions() []Question {
 		{20, "Is the SMBIOS serial number that of Win32_BIOS?", askBIOS},
 		unasked(21, "Do ContainerAdministrator, ContainerUser and HostProcess containers reach the pipes?", "a cluster with a pod of each kind is needed"),
 		{24, "Do all reads of disks parse, on this architecture?", askReads},
+		{31, "What does Windows tell of the disks that it needs: in the registry, by the bus types of adapters, and by the LUNs of NVMe disks?", askNeeds},
 	}
 	return slices.Concat(all, linkQuestions(), automountQuestions())
 }
@@ -101,6 +102,59 @@ func askDisks(t testing.TB, s Subject) (any, error) {
 	var theirs any
 	err = json.Unmarshal([]byte(text), &theirs)
 	return map[string]any{"control codes": ours, "Get-Disk": theirs}, err
+}
+
+// askNeeds writes down what ListDiskLocations is decided from, beside what Windows' own tools say.
+func askNeeds(t testing.TB, s Subject) (any, error) {
+	answers := map[string]any{}
+	for key, values := range map[string][]string{
+		`SYSTEM\Setup`: {"SystemPartition"},
+		`SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management`: {"ExistingPageFiles", "PagingFiles"},
+		`SYSTEM\CurrentControlSet\Control\CrashControl`:                      {"DedicatedDumpFile", "DumpFile"},
+	} {
+		for _, value := range values {
+			texts, err := s.Kernel.RegistryStrings(key, value)
+			answers[value] = fmt.Sprintf("%q %s", texts, verdict(err))
+			for _, text := range texts {
+				if device, ok := strings.CutPrefix(text, `\Device\`); ok {
+					h, err := s.Kernel.OpenDevice(`\\?\GLOBALROOT\Device\`+device, 0)
+					answers["opening "+text] = verdict(err)
+					if err == nil {
+						_ = h.Close()
+					}
+				}
+			}
+		}
+	}
+	paths, err := s.Kernel.AdapterInterfaces()
+	if err != nil {
+		return answers, err
+	}
+	for _, path := range paths {
+		answers[path] = askAdapter(s, path)
+	}
+	ours, err := readDisks(s)
+	answers["disks"] = ours
+	if err != nil {
+		return answers, err
+	}
+	answers["Get-Disk"], err = PowerShell(t.Context(), "ConvertTo-Json -Compress @(Get-Disk | Select-Object Number,BusType,Location,IsBoot,IsSystem,BootFromDisk,Path)")
+	return answers, err
+}
+
+func askAdapter(s Subject, path string) string {
+	h, err := s.Kernel.OpenDevice(path, 0)
+	if err != nil {
+		return verdict(err)
+	}
+	defer h.Close()
+	out := make([]byte, 1024)
+	n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: win32.StorageAdapterProperty}.Bytes(), out)
+	if err != nil {
+		return verdict(err)
+	}
+	adapter, err := win32.ParseStorageAdapter(out[:n])
+	return fmt.Sprintf("%+v %v", adapter, err)
 }
 
 func askReads(_ testing.TB, s Subject) (any, error) {

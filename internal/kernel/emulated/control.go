@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
 )
 
 // AttachDisk adds a disk, which is visible at once and gets the lowest free number. A clone of an online disk comes online
@@ -40,7 +42,7 @@ func (n *Node) attach(spec DiskSpec) (*disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := n.host.placeImage(n.dir, record); err != nil {
+	if _, err := n.host.placeImage(n.dir, record); err != nil {
 		return nil, err
 	}
 	d, err := n.newDisk(record)
@@ -61,20 +63,20 @@ func (n *Node) attach(spec DiskSpec) (*disk, error) {
 	return d, nil
 }
 
-// placeImage makes the image of a new disk, or moves one here from elsewhere.
-func (h *host) placeImage(dir string, record diskState) error {
+// placeImage makes the image of a new disk, or moves one here from elsewhere. It returns the volume of a disk that it
+// formats.
+func (h *host) placeImage(dir string, record diskState) (guid.GUID, error) {
 	path := imagePath(dir, record.Image)
 	if record.ImagePath != "" {
 		if err := h.rename(record.ImagePath, path); err != nil {
-			return err
+			return guid.GUID{}, err
 		}
-		return h.resize(path, int64(record.SizeBytes))
+		return guid.GUID{}, h.resize(path, int64(record.SizeBytes))
 	}
-	if err := h.createImage(dir, record.Image, int64(record.SizeBytes)); err != nil || !bool(record.Formatted) {
-		return err
+	if err := h.createImage(dir, record.Image, int64(record.SizeBytes)); err != nil || !bool(record.Formatted) && !record.System {
+		return guid.GUID{}, err
 	}
-	_, err := h.createNTFSDisk(dir, record)
-	return err
+	return h.createNTFSDisk(dir, record)
 }
 
 // DetachDisk pulls a disk, whatever is open or mounted, keeps its image and returns its path. The files of its volumes

@@ -25,13 +25,28 @@ func (n *Node) DiskInterfaces() (paths []string, err error) {
 	return paths, err
 }
 
+// AdapterInterfaces implements kernel.Devices.
+func (n *Node) AdapterInterfaces() (paths []string, err error) {
+	err = n.call("CM_Get_Device_Interface_ListW", "", func() error {
+		if err := n.passTime(); err != nil {
+			return err
+		}
+		for _, a := range n.adapters() {
+			paths = append(paths, a.interfacePath())
+		}
+		return nil
+	})
+	return paths, err
+}
+
 // ReenumerateDevices implements kernel.Devices. Disks appear and disappear at once, so there is nothing left to find.
 func (n *Node) ReenumerateDevices() error {
 	return n.call("CM_Reenumerate_DevNode", "", func() error { return n.privileged(loadDriver, win32.ERROR_ACCESS_DENIED) })
 }
 
 // OpenDevice implements kernel.Devices. It opens a disk as \\.\PhysicalDriveN or by its interface path, a volume as
-// \\?\Volume{GUID} and an adapter as \\.\ScsiN:, all in any case.
+// \\?\Volume{GUID}, \\.\C: or \\?\GLOBALROOT\Device\HarddiskVolumeN, and an adapter as \\.\ScsiN: or by its
+// interface path, all in any case.
 func (n *Node) OpenDevice(path string, access uint32) (h kernel.Handle, err error) {
 	err = n.call("CreateFileW", path, func() (err error) {
 		h, err = n.openDevice(path, access)
@@ -52,13 +67,10 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 		}
 		return nil, win32.ERROR_FILE_NOT_FOUND
 	}
-	if adapter, ok := cutNumber(lower, `\\.\scsi`, ":"); ok {
-		for _, d := range n.diskList() {
-			if uint32(d.record.Adapter) == adapter {
-				return &adapterHandle{base}, nil
-			}
+	for _, a := range n.adapters() {
+		if lower == a.interfacePath() || lower == a.portName() {
+			return &adapterHandle{base, a}, nil
 		}
-		return nil, win32.ERROR_FILE_NOT_FOUND
 	}
 	if text, _, ok := strings.Cut(strings.TrimPrefix(lower, interfacePrefix), "&"); ok && strings.HasPrefix(lower, interfacePrefix) {
 		number, _ := cutNumber(text, "", "")
@@ -66,6 +78,9 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 			return &diskHandle{base, d}, nil
 		}
 		return nil, win32.ERROR_FILE_NOT_FOUND
+	}
+	if v, ok := n.volumeAtDevice(lower); ok {
+		return n.openVolume(base, v)
 	}
 	if !strings.HasSuffix(path, `\`) {
 		if id, ok := parseVolumeName(path + `\`); ok {
@@ -200,17 +215,4 @@ func parsed[T any](v T, err error) (T, error) {
 		return v, win32.ERROR_INVALID_PARAMETER
 	}
 	return v, nil
-}
-
-// adapterHandle is an open \\.\ScsiN:.
-type adapterHandle struct{ device }
-
-// DeviceIoControl implements kernel.Handle.
-func (h *adapterHandle) DeviceIoControl(code uint32, _, _ []byte) (int, error) {
-	return h.control(code, func() (int, error) {
-		if code != win32.IOCTL_SCSI_RESCAN_BUS {
-			return 0, win32.ERROR_INVALID_FUNCTION
-		}
-		return 0, nil // disks appear and disappear at once
-	})
 }

@@ -55,9 +55,7 @@ func (d *disk) query(code uint32, in, out []byte) (int, error) {
 	case win32.IOCTL_STORAGE_QUERY_PROPERTY:
 		return d.queryProperty(in, out)
 	case win32.IOCTL_SCSI_GET_ADDRESS:
-		return put(out, win32.SCSIAddress{
-			PortNumber: d.record.Adapter, PathID: d.record.Bus, TargetID: d.record.Target, LUN: d.record.LUN,
-		}.Bytes())
+		return put(out, d.address().Bytes())
 	case win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX:
 		return d.getLayout(out)
 	case win32.IOCTL_DISK_GET_LENGTH_INFO:
@@ -79,6 +77,14 @@ func (d *disk) query(code uint32, in, out []byte) (int, error) {
 		return 0, d.writable()
 	}
 	return 0, win32.ERROR_INVALID_FUNCTION
+}
+
+func (d *disk) address() win32.SCSIAddress {
+	lun := d.record.LUN
+	if d.record.BusType == win32.BusTypeNvme && !d.node.state.Switches.NVMeLUNsNumbered {
+		lun = 0
+	}
+	return win32.SCSIAddress{PortNumber: d.record.Adapter, PathID: d.record.Bus, TargetID: d.record.Target, LUN: lun}
 }
 
 func (d *disk) attributes() (bits uint64) {
@@ -114,6 +120,8 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 			BusType: uint32(d.record.BusType), VendorID: "Emulated", ProductID: "Disk", ProductRevision: "1.0",
 			SerialNumber: d.record.SerialNumber,
 		}.Bytes()
+	case query.PropertyID == win32.StorageAdapterProperty:
+		descriptor = win32.StorageAdapter{BusType: uint8(d.record.BusType)}.Bytes()
 	case query.PropertyID == win32.StorageDeviceIdProperty && len(d.record.Identifiers) > 0:
 		descriptor = win32.StorageDeviceID{Identifiers: d.record.Identifiers}.Bytes()
 	case query.PropertyID == win32.StorageDeviceIdProperty:

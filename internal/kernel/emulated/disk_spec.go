@@ -29,6 +29,13 @@ type DiskSpec struct {
 	// Formatted gives a new disk a GPT with one NTFS volume, like a disk that has been in use; not with ImagePath.
 	Formatted Formatted `yaml:"content" json:"-"`
 
+	// Table is the partition table of the system disk or of a formatted one. An MBR has no reserved partition.
+	Table Table `yaml:"table" json:"-"`
+	// Boot gives a formatted disk a partition to start from before the volume: an EFI system partition, or with an MBR
+	// an active one. Windows boots from the first disk of the scenario that has one, else from the system disk.
+	Boot   bool   `yaml:"boot" json:"-"`
+	Letter string `yaml:"letter" json:"-"` // of the volume of a formatted disk of a scenario; empty: none
+
 	// ImagePath is a file with the disk's bytes, such as one that DetachDisk returned. It is moved into the node. Empty:
 	// a blank disk.
 	ImagePath string `yaml:"-" json:"-"`
@@ -85,6 +92,12 @@ func (s *DiskSpec) check() error {
 		return fmt.Errorf("a size of %d bytes is not whole sectors from 4 MiB to 16 TiB", s.SizeBytes)
 	case bool(s.Formatted) && (s.ImagePath != "" || s.SizeBytes < minFormattedBytes):
 		return errors.New("only a new disk of at least 64 MiB can be formatted")
+	case s.Boot && s.SizeBytes < minBootBytes:
+		return errors.New("a disk to boot from needs at least 256 MiB")
+	case len(s.Letter) > 1 || s.Letter != "" && (!bool(s.Formatted) || s.Letter < "D" || s.Letter > "Z"):
+		return fmt.Errorf("the letter %q is not one from D to Z, or the disk is not formatted", s.Letter)
+	case s.Boot && !bool(s.Formatted):
+		return errors.New("a disk to boot from needs content: formatted")
 	case len(s.SerialNumber) > 255 || strings.ContainsFunc(s.SerialNumber, func(c rune) bool { return c < ' ' || c > '~' }):
 		return errors.New("the serial number must be at most 255 printable ASCII characters")
 	}

@@ -57,10 +57,10 @@ func azureDisk(lun int) lookup {
 	}
 }
 
-func ebs(volumeID string) lookup {
-	return byIDs(func(id *diskapi.DiskIDs) bool {
-		return strings.Contains(id.GetSerialNumber(), strings.ReplaceAll(volumeID, "-", ""))
-	})
+func ebs(volumeID string) lookup { return bySerial(strings.ReplaceAll(volumeID, "-", "")) }
+
+func bySerial(part string) lookup {
+	return byIDs(func(id *diskapi.DiskIDs) bool { return strings.Contains(id.GetSerialNumber(), part) })
 }
 
 // gcpNVMe looks for the namespace identifier in the machine's metadata.
@@ -108,7 +108,9 @@ func TestDriversFindTheDisksOfProfiles(t *testing.T) {
 		numbers       [2]uint32
 		serial        string // of the SMBIOS
 	}{
-		"azure": {azureDisk(10), azureDisk(11), azureDisk(12), [2]uint32{2, 3}, "0000-0007-1234-5678-9012-3456-78"},
+		"azure":      {azureDisk(0), azureDisk(1), azureDisk(2), [2]uint32{2, 3}, "0000-0007-1234-5678-9012-3456-78"},
+		"azure-gen1": {azureDisk(0), azureDisk(1), azureDisk(2), [2]uint32{2, 3}, "0000-0011-2233-4455-6677-8899-00"},
+		"azure-nvme": {bySerial("E71D_2F10"), bySerial("FFD2_F0E8"), azureDisk(0), [2]uint32{2, 3}, "0000-0002-8765-4321-0987-6543-21"},
 		"aws-ebs-nvme": {
 			ebs("vol-0123456789abcdef0"), ebs("vol-0123456789abcdef1"), ebs("vol-0123456789abcdef2"),
 			[2]uint32{1, 2}, "ec2e1916-9099-7caf-fd21-012345abcdef",

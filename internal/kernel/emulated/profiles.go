@@ -5,6 +5,7 @@ package emulated
 import (
 	"embed"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +19,7 @@ func Profiles() []string {
 	for _, entry := range entries {
 		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
 	}
+	slices.Sort(names) // files are sorted with their suffix
 	return names
 }
 

@@ -18,6 +18,9 @@ type Scenario struct {
 	Switches     Switches          `yaml:"switches"`
 	SystemDisk   DiskSpec          `yaml:"systemDisk"`  // disk 0; always online and writable
 	Disks        []DiskSpec        `yaml:"disks"`       // disks 1, 2 and so on
+	Adapters     []AdapterSpec     `yaml:"adapters"`    // adapters without a disk
+	PageFiles    []string          `yaml:"pageFiles"`   // Windows paths; the files themselves are not made
+	DumpFile     string            `yaml:"dumpFile"`    // Windows path of a dedicated dump file; empty: none
 	Directories  []string          `yaml:"directories"` // Windows paths on drive C, which exist from the start
 	Services     []ServiceSpec     `yaml:"services"`
 	SMBUsers     []SMBUserSpec     `yaml:"smbUsers"`
@@ -49,6 +52,7 @@ func DefaultScenario() Scenario {
 				}},
 			},
 		},
+		PageFiles:   []string{`C:\pagefile.sys`},
 		Directories: []string{`C:\Windows\System32`, `C:\var\lib\kubelet\plugins`, `C:\var\lib\kubelet\pods`},
 		Services:    defaultServices(),
 		SMBServers:  []SMBServerSpec{{Name: "fs.emulated", Shares: []SMBShareSpec{{Name: "share"}, {Name: "other"}}}},
@@ -90,8 +94,18 @@ func (s *Scenario) Check() error {
 	if err := s.Switches.check(); err != nil {
 		return at(err, "switches")
 	}
-	if d := s.SystemDisk; d.Offline || d.ReadOnly || bool(d.Formatted) {
-		return at(errors.New("offline, readOnly and content cannot be set for the system disk"), "systemDisk")
+	if d := s.SystemDisk; d.Offline || d.ReadOnly || bool(d.Formatted) || d.Boot || d.Letter != "" {
+		return at(errors.New("offline, readOnly, content, boot and letter cannot be set for the system disk"), "systemDisk")
+	}
+	for i, path := range s.PageFiles {
+		if _, err := parseWin32(path); err != nil {
+			return at(fmt.Errorf("%q is not a Windows path", path), "pageFiles", i)
+		}
+	}
+	if s.DumpFile != "" {
+		if _, err := parseWin32(s.DumpFile); err != nil {
+			return at(fmt.Errorf("%q is not a Windows path", s.DumpFile), "dumpFile")
+		}
 	}
 	if _, err := s.disks(); err != nil {
 		return err

@@ -7,11 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/Microsoft/go-winio/pkg/guid"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"slices"
 )
 
 // creatingFile exists from the first change of an empty directory until node.json exists. If the process dies between
@@ -37,21 +33,16 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 	made := state{
 		Switches: s.Switches, SystemSerial: s.SystemSerial, Services: serviceStates(s.Services),
 		SMB: newSMBState(s.SMBServers, s.SMBUsers), ISCSI: newISCSIState(s.ISCSI),
+		Adapters: s.Adapters, PageFiles: s.PageFiles, DumpFile: s.DumpFile,
 	}
 	var err error
 	if made.Disks, err = s.disks(); err != nil {
 		return state{}, err
 	}
-	for _, record := range made.Disks {
-		if err := h.placeImage(dir, record); err != nil {
-			return state{}, fmt.Errorf("disk %d: %w", record.Number, err)
-		}
+	if err := h.placeImages(dir, &made); err != nil {
+		return state{}, err
 	}
-	c, err := h.createNTFSDisk(dir, made.Disks[0])
-	if err != nil {
-		return state{}, fmt.Errorf("disk 0: %w", err)
-	}
-	made.Letters = []letterState{{Letter: "C", Volume: c}}
+	c := made.Letters[0].Volume
 	for _, path := range s.Directories {
 		p, err := directoryOnC(path)
 		if err != nil {
@@ -68,53 +59,23 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 	return made, h.saveState(dir, made)
 }
 
-// extent is the place of a new partition, in bytes.
-type extent struct {
-	kind     guid.GUID
-	name     string
-	from, to uint64
-}
-
-// minFormattedBytes leaves room for a volume after the reserved partition.
-const minFormattedBytes = 64 << 20
-
-// createNTFSDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them: the reserved
-// partitions and, after them, a basic data partition with a boot sector. It returns that partition's volume.
-func (h *host) createNTFSDisk(dir string, record diskState) (guid.GUID, error) {
-	const mib = 1 << 20
-	reserved := []extent{{win32.PartitionMSR, msrName, mib, 16 * mib}}
-	if record.System {
-		reserved = []extent{
-			{win32.PartitionEFISystem, "EFI system partition", mib, 101 * mib}, {win32.PartitionMSR, msrName, 101 * mib, 117 * mib},
+// placeImages makes the images of the disks, and gives the volumes their letters.
+func (h *host) placeImages(dir string, made *state) error {
+	for _, record := range made.Disks {
+		id, err := h.placeImage(dir, record)
+		if err != nil {
+			return fmt.Errorf("disk %d: %w", record.Number, err)
+		}
+		letter := record.Letter
+		if record.System {
+			letter, made.BootImage = "C", record.Image
+		}
+		if letter != "" {
+			made.Letters = append(made.Letters, letterState{Letter: letter, Volume: id})
 		}
 	}
-	im, err := h.openImage(dir, record.Image)
-	if err != nil {
-		return guid.GUID{}, err
+	if i := slices.IndexFunc(made.Disks, func(d diskState) bool { return d.Boot }); i >= 0 {
+		made.BootImage = made.Disks[i].Image
 	}
-	defer im.file.Close()
-	sector := uint64(record.SectorSize)
-	t, err := gpt.New(newGUID(), int(sector), im.size)
-	if err != nil {
-		return guid.GUID{}, err
-	}
-	add := func(p extent, attributes uint64) {
-		t.Partitions = append(t.Partitions, gpt.Partition{
-			Slot: len(t.Partitions), Type: p.kind, ID: newGUID(), Name: p.name, Attributes: attributes,
-			First: p.from / sector, Last: p.to/sector - 1,
-		})
-	}
-	from := uint64(mib)
-	for _, p := range reserved {
-		add(p, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER)
-		from = p.to
-	}
-	add(extent{win32.PartitionBasicData, "Basic data partition", from, (t.LastUsable + 1) * sector / mib * mib}, 0)
-	if err := t.Check(); err != nil {
-		return guid.GUID{}, err
-	}
-	last := t.Partitions[len(t.Partitions)-1]
-	v := volume{offset: int64(last.First * sector)}
-	blocks := append(t.Encode(), v.bootBlocks(newNTFS(record.SectorSize, last.Sectors(), newSerial()))...)
-	return last.ID, im.commit(change{blocks: blocks})
+	return nil
 }

@@ -34,6 +34,8 @@ switches:
   mountPointCallsShareDelete: true
   mountManagerNotices: true
   mappingsOutliveReboot: false
+  nvmeLUNsNumbered: true
+  systemPartitionUnknown: true
 systemDisk:
   size: 32 GiB
   serial: s0
@@ -60,6 +62,14 @@ disks:
     offline: true
     readOnly: true
     content: formatted
+  - size: 256MiB
+    content: formatted
+    table: mbr
+    boot: true
+    letter: E
+adapters: [{adapter: 9, busType: sas}]
+pageFiles: ['E:\pagefile.sys']
+dumpFile: 'E:\dump.sys'
 directories: ['C:\a\b', '\c']
 services:
   - name: a
@@ -101,6 +111,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,
 			MSR: MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
+			NVMeLUNsNumbered: true, SystemPartitionUnknown: true,
 		},
 		SystemDisk: DiskSpec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Adapter: 1, Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,
@@ -118,7 +129,11 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 					{CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId, Identifier: []byte("Google  disk")},
 				},
 			},
+			{SizeBytes: 256 << 20, LUNAuto: true, Formatted: true, Table: tableMBR, Boot: true, Letter: "E"},
 		},
+		Adapters:    []AdapterSpec{{9, win32.BusTypeSas}},
+		PageFiles:   []string{`E:\pagefile.sys`},
+		DumpFile:    `E:\dump.sys`,
 		Directories: append(DefaultScenario().Directories, `C:\a\b`, `\c`),
 		Services: []ServiceSpec{
 			{
@@ -209,7 +224,7 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 		{"address twice", "disks:\n- {size: 1GiB, lun: 1}\n- {size: 1GiB, lun: 1}\n", `f:3: disks[1]: invalid disk: adapter 0, bus 0, target 0, LUN 1 is taken`},
 		{"address of the system disk", "systemDisk: {adapter: 0}\ndisks:\n- {size: 1GiB, lun: 0}\n", `f:3: disks[0]: invalid disk: adapter 0, bus 0, target 0, LUN 0 is taken`},
 		{"too small for a volume", "disks:\n- {size: 32MiB, content: formatted}\n", `f:2: disks[0]: invalid disk: only a new disk of at least 64 MiB can be formatted`},
-		{"system disk offline", "systemDisk: {offline: true}", `f:1: systemDisk: offline, readOnly and content cannot be set for the system disk`},
+		{"system disk offline", "systemDisk: {offline: true}", `f:1: systemDisk: offline, readOnly, content, boot and letter cannot be set for the system disk`},
 		{"identifier without content", disk("identifiers: [{type: naa}]"), `f:3: an identifier needs exactly one of ascii, utf8 and hex`},
 		{"identifier with two", disk("identifiers: [{type: naa, hex: aa, ascii: a}]"), `f:3: an identifier needs exactly one of ascii, utf8 and hex`},
 		{"odd hexadecimal", disk("identifiers: [{type: naa, hex: abc}]"), `f:3: hex must be pairs of hexadecimal digits`},
@@ -277,7 +292,7 @@ func TestLoadScenarioReadsFilesAndProfiles(t *testing.T) {
 	if _, err := LoadScenario(file + ".yaml"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: got %v", err)
 	}
-	want := []string{"aws-ebs-nvme", "aws-ebs-xen", "azure", "gce-pd-nvme", "gce-pd-scsi", "vsphere"}
+	want := []string{"aws-ebs-nvme", "aws-ebs-xen", "azure", "azure-gen1", "azure-nvme", "gce-pd-nvme", "gce-pd-scsi", "vsphere"}
 	if diff := cmp.Diff(want, Profiles()); diff != "" {
 		t.Errorf("profiles (-want +got):\n%s", diff)
 	}
@@ -323,7 +338,7 @@ func TestScenarioKeysAreDocumented(t *testing.T) {
 	want := map[string][]string{}
 	for title, goType := range map[string]string{
 		"The file": "Scenario", "switches": "Switches", "systemDisk, disks[]": "DiskSpec", "identifiers[], of disks and logical units": "identifierFile",
-		"services[]": "serviceFile", "smbUsers[]": "SMBUserSpec", "smbServers[]": "SMBServerSpec", "smbServers[].shares[]": "SMBShareSpec",
+		"adapters[]": "AdapterSpec", "services[]": "serviceFile", "smbUsers[]": "SMBUserSpec", "smbServers[]": "SMBServerSpec", "smbServers[].shares[]": "SMBShareSpec",
 		"iscsiPortals[]": "ISCSIPortalSpec", "iscsiPortals[].targets[]": "ISCSITargetSpec", "iscsiPortals[].targets[].luns[]": "ISCSILUNSpec",
 	} {
 		want[title] = known["emulated."+goType]

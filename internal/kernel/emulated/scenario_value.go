@@ -104,6 +104,21 @@ func (f *Formatted) UnmarshalYAML(n *yaml.Node) error {
 	return err
 }
 
+// Table is the partition table of a disk that is made with partitions: gpt or mbr.
+type Table uint8
+
+const (
+	tableGPT Table = iota
+	tableMBR
+)
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (t *Table) UnmarshalYAML(n *yaml.Node) error {
+	i, err := wordOf(n, "table", n.Value, []string{"gpt", "mbr"})
+	*t = Table(max(i, 0)) // an index
+	return err
+}
+
 // serviceFile is a service in a file, where the start type is a name.
 type serviceFile struct {
 	Rest  plainService `yaml:",inline"`

@@ -32,6 +32,11 @@ type state struct {
 	SMB          smbState      `json:"smb"`
 	ISCSI        iscsiState    `json:"iscsi"`
 	Clock        clockState    `json:"clock,omitzero"`
+
+	Adapters  []AdapterSpec `json:"adapters,omitempty"`
+	PageFiles []string      `json:"pageFiles,omitempty"`
+	DumpFile  string        `json:"dumpFile,omitempty"`
+	BootImage string        `json:"bootImage,omitempty"` // of the disk that Windows boots from
 }
 
 // letterState is a drive letter of the mount manager.

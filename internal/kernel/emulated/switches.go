@@ -40,6 +40,14 @@ type Switches struct {
 	// IOCTL_DISK_UPDATE_DRIVE_SIZE followed by IOCTL_DISK_UPDATE_PROPERTIES, after which UsableLength shows it?
 	GrowPartitionRefreshes bool `yaml:"growPartitionRefreshes" json:"growPartitionRefreshes"`
 
+	// NVMeLUNsNumbered: does IOCTL_SCSI_GET_ADDRESS give an NVMe namespace a LUN that is made of its identifier, or
+	// LUN 0, like all others?
+	NVMeLUNsNumbered bool `yaml:"nvmeLUNsNumbered" json:"nvmeLUNsNumbered"`
+
+	// SystemPartitionUnknown: is HKLM\SYSTEM\Setup\SystemPartition missing, which names the partition that Windows
+	// boots from?
+	SystemPartitionUnknown bool `yaml:"systemPartitionUnknown" json:"systemPartitionUnknown"`
+
 	// ExtendOneSectorLess: does FSCTL_EXTEND_VOLUME take all sectors of the partition, or one less, because the last
 	// holds the backup boot sector?
 	ExtendOneSectorLess bool `yaml:"extendOneSectorLess" json:"extendOneSectorLess"`

@@ -36,6 +36,8 @@ func switchTexts() []Switch {
 		{"msr", "", "immediate, delayed, never", "When the Microsoft reserved partition comes after a GPT is made."},
 		{"msrAfterReads", "", "1 or more", "With `delayed`: at which later reading of the layout."},
 		{"growPartitionRefreshes", "", boolean, "`IOCTL_DISK_GROW_PARTITION` moves the backup header of a grown disk."},
+		{"nvmeLUNsNumbered", "", boolean, "NVMe namespaces have LUNs that are made of their identifiers, not LUN 0."},
+		{"systemPartitionUnknown", "", boolean, "The registry does not name the partition that Windows boots from."},
 		{"extendOneSectorLess", "", boolean, "`FSCTL_EXTEND_VOLUME` wants one sector less than the partition has."},
 		{"lacksPrivileges", "", "none, or privileges separated by commas", "Privileges that the agent's account does not have."},
 		{"mountPointCallsShareDelete", "", boolean, "`SetVolumeMountPointW` and `DeleteVolumeMountPointW` bear others that have the directory open with `DELETE`."},

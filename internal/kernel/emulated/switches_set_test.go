@@ -33,6 +33,7 @@ func TestSetSwitch(t *testing.T) {
 		"msr": "immediate", "msrAfterReads": "3", "growPartitionRefreshes": "false", "extendOneSectorLess": "false",
 		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
 		"mappingsOutliveReboot": "true",
+		"nvmeLUNsNumbered":      "false", "systemPartitionUnknown": "false",
 	}
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Fatal(d)
@@ -42,6 +43,7 @@ func TestSetSwitch(t *testing.T) {
 		"msr": "delayed", "msrAfterReads": "7", "growPartitionRefreshes": "true", "extendOneSectorLess": "true",
 		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
 		"mappingsOutliveReboot": "false",
+		"nvmeLUNsNumbered":      "true", "systemPartitionUnknown": "true",
 	} {
 		must(t, n.SetSwitch(name, answer))
 		want[name] = answer

@@ -23,11 +23,28 @@ func diskInterface() *windows.GUID {
 	}
 }
 
+// adapterInterface is GUID_DEVINTERFACE_STORAGEPORT.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/install/guid-devinterface-storageport
+func adapterInterface() *windows.GUID {
+	return &windows.GUID{
+		Data1: 0x2ACCFE60, Data2: 0xC130, Data3: 0x11D2,
+		Data4: [8]byte{0xB0, 0x82, 0x00, 0xA0, 0xC9, 0x1E, 0xFB, 0x8B},
+	}
+}
+
 // DiskInterfaces calls CM_Get_Device_Interface_ListW for the disks that are present.
 //
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_get_device_interface_listw
-func (Kernel) DiskInterfaces() ([]string, error) {
-	paths, err := windows.CM_Get_Device_Interface_List("", diskInterface(), windows.CM_GET_DEVICE_INTERFACE_LIST_PRESENT)
+func (Kernel) DiskInterfaces() ([]string, error) { return deviceInterfaces(diskInterface()) }
+
+// AdapterInterfaces calls CM_Get_Device_Interface_ListW for the storage adapters that are present.
+//
+// https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_get_device_interface_listw
+func (Kernel) AdapterInterfaces() ([]string, error) { return deviceInterfaces(adapterInterface()) }
+
+func deviceInterfaces(class *windows.GUID) ([]string, error) {
+	paths, err := windows.CM_Get_Device_Interface_List("", class, windows.CM_GET_DEVICE_INTERFACE_LIST_PRESENT)
 	if errors.Is(err, windows.ERROR_NO_SUCH_DEVICE_INTERFACE) { // the wrapper's error for an empty list
 		return nil, nil
 	}

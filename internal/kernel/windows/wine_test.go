@@ -59,6 +59,14 @@ func TestWineGaps(t *testing.T) {
 			func() (string, error) { paths, err := k.DiskInterfaces(); return fmt.Sprint(len(paths), " disks"), err },
 			"1 disk or more", "ERROR_GEN_FAILURE",
 		},
+		{
+			"list adapter interfaces",
+			func() (string, error) {
+				paths, err := k.AdapterInterfaces()
+				return fmt.Sprint(len(paths), " adapters"), err
+			},
+			"1 adapter or more", "ERROR_GEN_FAILURE",
+		},
 		{"reenumerate devices", func() (string, error) { return only(k.ReenumerateDevices()) }, "success", "ERROR_GEN_FAILURE"},
 		{"SCSI address", control(disk, win32.IOCTL_SCSI_GET_ADDRESS, nil), "8 bytes", "ERROR_NOT_SUPPORTED"},
 		{

@@ -80,7 +80,7 @@ type DiskClient interface {
 	// and returns only when its volumes can be listed. Taking it offline needs no
 	// volume to be mounted, and does not wait for open files.
 	//
-	// The disk that Windows runs from can't be taken offline:
+	// A disk that Windows needs can't be taken offline:
 	// FAILED_PRECONDITION.
 	SetDiskState(ctx context.Context, in *SetDiskStateRequest, opts ...grpc.CallOption) (*SetDiskStateResponse, error)
 	// GetDiskState says whether a disk is online.
@@ -215,7 +215,7 @@ type DiskServer interface {
 	// and returns only when its volumes can be listed. Taking it offline needs no
 	// volume to be mounted, and does not wait for open files.
 	//
-	// The disk that Windows runs from can't be taken offline:
+	// A disk that Windows needs can't be taken offline:
 	// FAILED_PRECONDITION.
 	SetDiskState(context.Context, *SetDiskStateRequest) (*SetDiskStateResponse, error)
 	// GetDiskState says whether a disk is online.

@@ -71,7 +71,9 @@ type DiskLocation struct {
 	// Number of the target on the bus.
 	Target string `protobuf:"bytes,3,opt,name=Target,proto3" json:"Target,omitempty"`
 	// Logical unit number on the target, such as 0 or 12. Cloud providers attach
-	// a disk at a LUN that the driver knows.
+	// a disk at a LUN that the driver knows. Empty if the disk has none, such as
+	// an NVMe disk, if Windows needs the disk, or if it lies beside the system
+	// disk of a machine that has another adapter for data disks.
 	LUNID         string `protobuf:"bytes,4,opt,name=LUNID,proto3" json:"LUNID,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -64,9 +64,9 @@ type DiskClient interface {
 	// Same as v1.Disk.Rescan.
 	Rescan(ctx context.Context, in *RescanRequest, opts ...grpc.CallOption) (*RescanResponse, error)
 	// GetDiskNumberByName finds the disk whose SCSI vital product data page 0x83
-	// identifier is exactly the given name, case included; of several it gives
-	// the lowest number. An empty name is INVALID_ARGUMENT, and a name that no
-	// disk has is NOT_FOUND.
+	// identifier is exactly the given name, case included; if several have it, the
+	// call fails with FAILED_PRECONDITION. An empty name is INVALID_ARGUMENT, and a
+	// name that no disk has is NOT_FOUND.
 	//
 	// No later version has it: callers compare the page83 identifiers of
 	// v1.Disk.ListDiskIDs themselves.
@@ -158,9 +158,9 @@ type DiskServer interface {
 	// Same as v1.Disk.Rescan.
 	Rescan(context.Context, *RescanRequest) (*RescanResponse, error)
 	// GetDiskNumberByName finds the disk whose SCSI vital product data page 0x83
-	// identifier is exactly the given name, case included; of several it gives
-	// the lowest number. An empty name is INVALID_ARGUMENT, and a name that no
-	// disk has is NOT_FOUND.
+	// identifier is exactly the given name, case included; if several have it, the
+	// call fails with FAILED_PRECONDITION. An empty name is INVALID_ARGUMENT, and a
+	// name that no disk has is NOT_FOUND.
 	//
 	// No later version has it: callers compare the page83 identifiers of
 	// v1.Disk.ListDiskIDs themselves.

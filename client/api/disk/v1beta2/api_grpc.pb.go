@@ -82,7 +82,7 @@ type DiskClient interface {
 	// SetAttachState brings a disk online or takes it offline; if it is in that
 	// state already, nothing is done. Bringing it online also makes it writable,
 	// and returns only when its volumes can be listed. Taking it offline does not
-	// wait for open files; the disk that Windows runs from is
+	// wait for open files; a disk that Windows needs is
 	// FAILED_PRECONDITION.
 	//
 	// Same as v1.Disk.SetDiskState; here the disk is named by a string.
@@ -223,7 +223,7 @@ type DiskServer interface {
 	// SetAttachState brings a disk online or takes it offline; if it is in that
 	// state already, nothing is done. Bringing it online also makes it writable,
 	// and returns only when its volumes can be listed. Taking it offline does not
-	// wait for open files; the disk that Windows runs from is
+	// wait for open files; a disk that Windows needs is
 	// FAILED_PRECONDITION.
 	//
 	// Same as v1.Disk.SetDiskState; here the disk is named by a string.

@@ -79,7 +79,7 @@ type DiskClient interface {
 	// SetDiskState brings a disk online or takes it offline; if it is in that
 	// state already, nothing is done. Bringing it online also makes it writable,
 	// and returns only when its volumes can be listed. Taking it offline does not
-	// wait for open files; the disk that Windows runs from is
+	// wait for open files; a disk that Windows needs is
 	// FAILED_PRECONDITION.
 	//
 	// Same as v1.Disk.SetDiskState.
@@ -217,7 +217,7 @@ type DiskServer interface {
 	// SetDiskState brings a disk online or takes it offline; if it is in that
 	// state already, nothing is done. Bringing it online also makes it writable,
 	// and returns only when its volumes can be listed. Taking it offline does not
-	// wait for open files; the disk that Windows runs from is
+	// wait for open files; a disk that Windows needs is
 	// FAILED_PRECONDITION.
 	//
 	// Same as v1.Disk.SetDiskState.

@@ -99,7 +99,7 @@ func (w *Client) GetDiskStats(context context.Context, request *v1.GetDiskStatsR
 // and returns only when its volumes can be listed. Taking it offline needs no
 // volume to be mounted, and does not wait for open files.
 //
-// The disk that Windows runs from can't be taken offline:
+// A disk that Windows needs can't be taken offline:
 // FAILED_PRECONDITION.
 func (w *Client) SetDiskState(context context.Context, request *v1.SetDiskStateRequest, opts ...grpc.CallOption) (*v1.SetDiskStateResponse, error) {
 	return w.stub.SetDiskState(context, request, opts...)

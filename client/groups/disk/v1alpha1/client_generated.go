@@ -81,9 +81,9 @@ func (w *Client) Rescan(context context.Context, request *v1alpha1.RescanRequest
 }
 
 // GetDiskNumberByName finds the disk whose SCSI vital product data page 0x83
-// identifier is exactly the given name, case included; of several it gives
-// the lowest number. An empty name is INVALID_ARGUMENT, and a name that no
-// disk has is NOT_FOUND.
+// identifier is exactly the given name, case included; if several have it, the
+// call fails with FAILED_PRECONDITION. An empty name is INVALID_ARGUMENT, and a
+// name that no disk has is NOT_FOUND.
 //
 // No later version has it: callers compare the page83 identifiers of
 // v1.Disk.ListDiskIDs themselves.

@@ -233,6 +233,10 @@ const STORAGE_DEVICE_DESCRIPTOR golden_storage_device_without_strings = {
     .Version = sizeof(STORAGE_DEVICE_DESCRIPTOR), .Size = sizeof(STORAGE_DEVICE_DESCRIPTOR), .BusType = BusTypeiScsi,
 };
 
+const STORAGE_ADAPTER_DESCRIPTOR golden_storage_adapter = {
+    .Version = sizeof(STORAGE_ADAPTER_DESCRIPTOR), .Size = sizeof(STORAGE_ADAPTER_DESCRIPTOR), .BusType = BusTypeSas,
+};
+
 const DOC_STORAGE_DEVICE_ID_DESCRIPTOR golden_storage_device_id = {
     .Version = sizeof(STORAGE_DEVICE_ID_DESCRIPTOR),
     .Size = sizeof(DOC_STORAGE_DEVICE_ID_DESCRIPTOR),

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+// StorageAdapter is STORAGE_ADAPTER_DESCRIPTOR: what a storage adapter tells about itself, as far as it is used here.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-storage_adapter_descriptor
+type StorageAdapter struct {
+	BusType uint8 // BusTypeScsi and so on
+}
+
+const (
+	sizeofStorageAdapter = 32
+	leastStorageAdapter  = 25 // old drivers leave out the end
+)
+
+// Bytes encodes a STORAGE_ADAPTER_DESCRIPTOR, 32 bytes.
+func (a StorageAdapter) Bytes() []byte {
+	b := make(buffer, sizeofStorageAdapter)
+	b.putU32(0, sizeofStorageAdapter) // Version
+	b.putU32(4, sizeofStorageAdapter) // Size
+	b[24] = a.BusType                 // BusType
+	return b
+}
+
+// ParseStorageAdapter decodes the answer to StorageAdapterProperty.
+func ParseStorageAdapter(in []byte) (StorageAdapter, error) {
+	b, err := descriptor("STORAGE_ADAPTER_DESCRIPTOR", in, leastStorageAdapter)
+	if err != nil {
+		return StorageAdapter{}, err
+	}
+	return StorageAdapter{BusType: b[24]}, nil
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	olddisk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1alpha1"
+	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	olddiskclient "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+const (
+	tableGPT = 0
+	tableMBR = 1
+)
+
+// startChanged starts a node whose disks 1 and 2 are changed: both are formatted.
+func startChanged(t *testing.T, change func(*emulated.Scenario)) *testnode.Node {
+	t.Helper()
+	s := emulated.DefaultScenario()
+	s.Disks = []emulated.DiskSpec{
+		{SizeBytes: 1 << 30, LUN: 1, Formatted: true, SerialNumber: "one"}, {SizeBytes: 1 << 30, LUN: 2, Formatted: true, SerialNumber: "two"},
+	}
+	change(&s)
+	return testnode.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})
+}
+
+func volumesOf(t *testing.T, n *testnode.Node, number uint32) []string {
+	t.Helper()
+	reply, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
+	noError(t, err)
+	return reply.GetVolumeIds()
+}
+
+// changes returns the results of the calls that change a volume or make it reachable.
+func changes(t *testing.T, n *testnode.Node, id string) map[string]error {
+	t.Helper()
+	results := map[string]error{}
+	_, results["FormatVolume"] = n.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeId: id})
+	_, results["ResizeVolume"] = n.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeId: id})
+	results["MountVolume"] = mount(t, n, id, staging)
+	return results
+}
+
+func wantSpared(t *testing.T, n *testnode.Node, id string) {
+	t.Helper()
+	for call, err := range changes(t, n, id) {
+		t.Log(call, err)
+		wantReason(t, err, codes.FailedPrecondition, "SYSTEM_DISK")
+	}
+	if exists(t, n, staging) {
+		t.Error("a refused mount left its directory behind")
+	}
+}
+
+// TestDisksThatWindowsNeeds: whoever names such a disk or a volume on it is refused, and finds no LUN.
+func TestDisksThatWindowsNeeds(t *testing.T) {
+	for name, test := range map[string]struct {
+		number uint32
+		change func(*emulated.Scenario)
+	}{
+		"it runs Windows":              {0, func(*emulated.Scenario) {}},
+		"it runs Windows, with an MBR": {0, func(s *emulated.Scenario) { s.SystemDisk.Table = tableMBR }},
+		"it has a page file": {1, func(s *emulated.Scenario) {
+			s.Disks[0].Letter, s.PageFiles = "E", []string{`C:\pagefile.sys`, `E:\pagefile.sys`}
+		}},
+		"it has a dedicated dump file":       {1, func(s *emulated.Scenario) { s.Disks[0].Letter, s.DumpFile = "E", `e:\dedicated.sys` }},
+		"Windows boots from it":              {1, func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Adapter = true, 1 }},
+		"Windows boots from it, with an MBR": {1, func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Table, s.Disks[0].Adapter = true, tableMBR, 1 }},
+		"Windows may boot from it": {1, func(s *emulated.Scenario) {
+			s.Disks[0].Boot, s.Disks[0].Table, s.Switches.SystemPartitionUnknown = true, tableMBR, true
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := startChanged(t, test.change)
+			for _, id := range volumesOf(t, n, test.number) {
+				wantSpared(t, n, id)
+			}
+			wantReason(t, partition(t, n, test.number), codes.FailedPrecondition, "SYSTEM_DISK")
+			wantReason(t, setState(t, n, test.number, false), codes.FailedPrecondition, "SYSTEM_DISK")
+			noError(t, setState(t, n, test.number, true))
+			wantLUN(t, n, test.number, "")
+			// The other disk is nothing special.
+			noError(t, mount(t, n, volumesOf(t, n, 2)[0], staging))
+			noError(t, unmount(t, n, volumesOf(t, n, 2)[0], staging))
+			wantLUN(t, n, 2, "2")
+			noError(t, setState(t, n, 2, false))
+		})
+	}
+}
+
+func wantLUN(t *testing.T, n *testnode.Node, number uint32, want string) {
+	t.Helper()
+	reply, err := n.Disk.ListDiskLocations(t.Context(), &disk.ListDiskLocationsRequest{})
+	noError(t, err)
+	location, ok := reply.GetDiskLocations()[number]
+	if got := location.GetLUNID(); !ok || got != want {
+		t.Errorf("disk %d has LUN %q (listed: %t), want %q", number, got, ok, want)
+	}
+}
+
+// TestRecoveryPartition: Windows does not say where its recovery environment is, but the partition has a type.
+func TestRecoveryPartition(t *testing.T) {
+	for name, isRecovery := range map[string]func(*win32.Partition){
+		"GPT": func(p *win32.Partition) { p.Type = win32.PartitionRecovery },
+		"MBR": func(p *win32.Partition) { p.MBRType = 0x27 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := startChanged(t, func(s *emulated.Scenario) {
+				s.Disks[0].Boot = true
+				if name == "MBR" {
+					s.Disks[0].Table = tableMBR
+				}
+			})
+			driveLayout(t, n, 1, func(l *win32.DriveLayout) { isRecovery(&l.Partitions[0]); l.Partitions[0].Rewrite = true })
+			wantReason(t, setState(t, n, 1, false), codes.FailedPrecondition, "SYSTEM_DISK")
+			wantLUN(t, n, 1, "")
+			wantSpared(t, n, volumesOf(t, n, 1)[0])
+		})
+	}
+}
+
+// TestVolumesThatMachinesStartFrom: a disk from which another machine starts may be used for its data.
+func TestVolumesThatMachinesStartFrom(t *testing.T) {
+	for name, table := range map[string]emulated.Table{"EFI system partition": tableGPT, "active partition": tableMBR} {
+		t.Run(name, func(t *testing.T) {
+			n := testnode.Start(t, testnode.Options{})
+			number := attach(t, n, emulated.DiskSpec{Formatted: true, Boot: true, Table: table})
+			ids := volumesOf(t, n, number)
+			start, data := ids[0], ids[1]
+			if table == tableGPT { // data partitions come first
+				start, data = data, start
+			}
+			wantSpared(t, n, start)
+			noError(t, mount(t, n, data, staging))
+			noError(t, unmount(t, n, data, staging))
+			wantLUN(t, n, number, "0")
+			noError(t, setState(t, n, number, false))
+		})
+	}
+}
+
+// TestLUNsByBusAndAdapter: which disks have a LUN, and on which adapters.
+func TestLUNsByBusAndAdapter(t *testing.T) {
+	on := func(adapter uint8, busType emulated.BusType) emulated.DiskSpec {
+		return emulated.DiskSpec{SizeBytes: 1 << 30, Adapter: adapter, BusType: busType, LUN: 5}
+	}
+	for name, test := range map[string]struct {
+		system, data emulated.DiskSpec
+		adapters     []emulated.AdapterSpec
+		want         string
+	}{
+		"SCSI":                            {on(0, win32.BusTypeScsi), on(1, win32.BusTypeScsi), nil, "5"},
+		"Fibre Channel":                   {on(0, win32.BusTypeSata), on(1, win32.BusTypeFibre), nil, "5"},
+		"RAID":                            {on(0, win32.BusTypeSata), on(1, win32.BusTypeRAID), nil, "5"},
+		"iSCSI":                           {on(0, win32.BusTypeSata), on(1, win32.BusTypeiScsi), nil, "5"},
+		"SAS":                             {on(0, win32.BusTypeSata), on(1, win32.BusTypeSas), nil, "5"},
+		"NVMe":                            {on(0, win32.BusTypeSata), on(1, win32.BusTypeNvme), nil, ""},
+		"ATA":                             {on(0, win32.BusTypeScsi), on(1, win32.BusTypeAta), nil, ""},
+		"SATA":                            {on(0, win32.BusTypeScsi), on(1, win32.BusTypeSata), nil, ""},
+		"USB":                             {on(0, win32.BusTypeScsi), on(1, win32.BusTypeUsb), nil, ""},
+		"virtual hard disk in a file":     {on(0, win32.BusTypeScsi), on(1, win32.BusTypeFileBackedVirtual), nil, ""},
+		"Storage Spaces":                  {on(0, win32.BusTypeScsi), on(1, win32.BusTypeSpaces), nil, ""},
+		"beside the system disk":          {on(0, win32.BusTypeSas), withLUN(on(0, win32.BusTypeSas), 6), nil, "6"},
+		"beside it, another adapter":      {on(0, win32.BusTypeSas), withLUN(on(0, win32.BusTypeSas), 6), []emulated.AdapterSpec{{Number: 1, BusType: win32.BusTypeSas}}, ""},
+		"beside it, another kind besides": {on(0, win32.BusTypeSas), withLUN(on(0, win32.BusTypeSas), 6), []emulated.AdapterSpec{{Number: 1, BusType: win32.BusTypeSata}}, "6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := startChanged(t, func(s *emulated.Scenario) {
+				s.SystemDisk, s.Disks, s.Adapters = test.system, []emulated.DiskSpec{test.data}, test.adapters
+			})
+			wantLUN(t, n, 1, test.want)
+			wantLUN(t, n, 0, "")
+		})
+	}
+}
+
+func withLUN(spec emulated.DiskSpec, lun uint8) emulated.DiskSpec {
+	spec.LUN = lun
+	return spec
+}
+
+// TestLocationsWithoutAnAnswer: without the address of the system disk, nobody knows which disks lie beside it, and an
+// adapter that does not answer may be another one of the kind.
+func TestLocationsWithoutAnAnswer(t *testing.T) {
+	n := startChanged(t, func(s *emulated.Scenario) {
+		s.Disks = s.Disks[:1]
+		s.Disks[0].Adapter = 1
+		s.Adapters = []emulated.AdapterSpec{{Number: 7, BusType: win32.BusTypeSata}}
+	})
+	wantLUN(t, n, 1, "1")
+	n.Faults.Add(testnode.Fault{Function: "OpenDevice", Object: "dev_adapter#7#", Times: 1, Error: win32.ERROR_GEN_FAILURE})
+	wantLUN(t, n, 1, "")
+	for _, fault := range []testnode.Fault{
+		{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, Object: "prod_disk#0&", Error: win32.ERROR_IO_DEVICE},
+		{Function: "AdapterInterfaces", Error: win32.ERROR_IO_DEVICE},
+		{Function: "RegistryStrings", Error: win32.ERROR_IO_DEVICE},
+		{Function: "OpenDevice", Object: `\\.\C:`, Error: win32.ERROR_IO_DEVICE},
+	} {
+		fault.Times = 1
+		n.Faults.Add(fault)
+		_, err := n.Disk.ListDiskLocations(t.Context(), &disk.ListDiskLocationsRequest{})
+		wantCode(t, err, codes.Unavailable)
+	}
+	wantLUN(t, n, 1, "1")
+}
+
+// TestTwoDisksWithOneName: a driver that asks for a disk by name gets one only if it is the only one.
+func TestTwoDisksWithOneName(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	client, err := olddiskclient.NewClientWithPipePath(n.Socket("disk", "v1alpha1"))
+	noError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	ask := func() (string, error) {
+		reply, err := client.GetDiskNumberByName(t.Context(), &olddisk.GetDiskNumberByNameRequest{DiskName: "EMULATED  disk-2"})
+		return reply.GetDiskNumber(), err
+	}
+	if got, err := ask(); err != nil || got != "2" {
+		t.Fatalf("got %q, %v, want disk 2", got, err)
+	}
+	same := emulated.DefaultScenario().Disks[1].Identifiers
+	twin := attach(t, n, emulated.DiskSpec{Identifiers: slices.Clone(same)})
+	_, err = ask()
+	wantReason(t, err, codes.FailedPrecondition, "AMBIGUOUS_DISK")
+	_, err = n.Emulated.DetachDisk(twin)
+	noError(t, err)
+	if got, err := ask(); err != nil || got != "2" {
+		t.Errorf("got %q, %v, want disk 2", got, err)
+	}
+}
+
+// TestMountHoldsItsDisk: no caller is told that a disk is offline while a mount of its volume runs. A caller that joins the
+// mount later would be told that the volume is mounted, after the disk has gone.
+func TestMountHoldsItsDisk(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	id := formatted(t, n, 1)
+	reached, release := n.Faults.Hang("SetVolumeMountPoint")
+	mounts := make(chan error, 1)
+	go func() { mounts <- mount(t, n, id, staging) }()
+	<-reached
+	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := n.Disk.SetDiskState(soon, &disk.SetDiskStateRequest{DiskNumber: 1})
+	if err == nil {
+		t.Error("the disk is offline while its volume is being mounted")
+	}
+	release()
+	noError(t, <-mounts)
+	noError(t, setState(t, n, 1, false)) // now it may
+	if err := mount(t, n, id, fmt.Sprint(staging, "2")); err == nil {
+		t.Error("a volume without its disk was mounted")
+	}
+}
