@@ -81,7 +81,7 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 		AttributesVersion: 16, CreateDiskClears: true, ZeroedDiskIsMBR: true, MSR: emulated.MSRDelayed, MSRAfterReads: 3,
 		GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
 		MountPointCallsShareDelete: true, MountManagerNotices: true,
-		GrowPartitionRefreshes: true, ExtendOneSectorLess: true, NVMeLUNsNumbered: true, SystemPartitionUnknown: true,
+		NVMeLUNsNumbered: true, SystemPartitionUnknown: true,
 	}
 	for name, test := range map[string]struct {
 		switches emulated.Switches
