@@ -33,7 +33,7 @@ func askGrown(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	volume, p, err := formatted(s, d)
+	_, p, err := formatted(s, d)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,8 @@ func askGrown(t testing.TB, s Subject) (any, error) {
 	}
 	answer.GrowAfter = time.Since(start).Round(time.Millisecond).String()
 
-	if volume, err = volumeAt(s, d, p.StartingOffset); err != nil {
+	volume, err := volumeAt(s, d, p.StartingOffset) // again: growing may have pulled it
+	if err != nil {
 		return answer, err
 	}
 	v, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
