@@ -26,13 +26,12 @@ build: ## build the commands into bin/, for GOOS and GOARCH (VERSION=vX.Y.Z: the
 
 .PHONY: test
 test: setup-test build ## vet, and all tests with the race detector; the long ones are sampled
-	@export GOWORK=off CSI_PROXY_BIN=$(CURDIR)/bin; \
-		for module in $(MODULES); do (cd $$module && go test -race -vet=all -timeout 20m ./...); done
+	CSI_PROXY_BIN=$(CURDIR)/bin go test -race -trimpath -vet=all -timeout 20m $(MODULES:%=./%/...)
 
 .PHONY: test-long
 test-long: setup-test build ## what `make test` samples, in full: disturbed calls, interrupted sequences, 200 kills, races, loads; kernel faults in whole drivers' sequences stay sampled
-	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -count=1 -timeout 40m ./test/bench ./test/conformance ./test/contract ./test/hostile ./test/reliability
-	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -count=1 -timeout 40m -run Interrupted ./test/sequences
+	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m ./internal/kernel/emulated ./test/bench ./test/conformance ./test/contract ./test/hostile ./test/reliability
+	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m -run Interrupted ./test/sequences
 
 .PHONY: lint
 lint: ## golangci-lint for Linux and Windows, buf lint, buf breaking, shell syntax

@@ -5,6 +5,7 @@ package inprocess
 import (
 	"context"
 
+	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
@@ -28,8 +29,9 @@ type Options struct {
 
 // A Node is the machine that the process runs on.
 type Node struct {
-	node   *node.Node
-	client *csiproxy.Client
+	node     *node.Node
+	client   *csiproxy.Client
+	readOnly grpc.ClientConnInterface // of readOnlyEndpoint
 }
 
 // Open opens the machine's storage for calls. The process must run on the host as SYSTEM or an administrator, as a
@@ -52,7 +54,12 @@ func open(k kernel.Kernel, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Node{node: n, client: csiproxy.Over(server.NewLocal(apis.All(n), server.Options{Logger: o.Logger}))}, nil
+	if o.Logger.GetSink() == nil {
+		o.Logger = klog.Background()
+	}
+	n.EnablePrivileges(klog.NewContext(context.Background(), o.Logger))
+	local := server.NewLocal(append(apis.All(n), readOnlyEndpoint(n.Disks)), server.Options{Logger: o.Logger})
+	return &Node{node: n, client: csiproxy.Over(local), readOnly: csiproxy.Typed(local, "disk")}, nil
 }
 
 // Client returns the client of the node. Its Close does nothing; Close of the Node waits for the operations of its calls.

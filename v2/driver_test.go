@@ -287,3 +287,42 @@ func TestSystem(t *testing.T) {
 		t.Errorf("the service is %+v, want %+v", got, stopped)
 	}
 }
+
+// TestReadOnlyOverAClient: the API makes a disk writable with its state; for anything else it has no call, which the error
+// says.
+func TestReadOnlyOverAClient(t *testing.T) {
+	n := csiproxytest.Start(t, csiproxytest.Options{})
+	d, ctx := newDriver(t, n.Client()), t.Context()
+	n.SetDiskReadOnly(1, true)
+	_, err := d.disk.SetDiskReadOnly(ctx, &disk.SetDiskReadOnlyRequest{DiskNumber: 1})
+	must(t, "making disk 1 writable", err)
+	for _, found := range n.Tree().GetDisks() {
+		if found.GetNumber() == 1 && (found.GetReadOnly() || !found.GetOnline()) {
+			t.Errorf("disk 1 is %v", found)
+		}
+	}
+	for _, request := range []disk.SetDiskReadOnlyRequest{{DiskNumber: 1, IsReadOnly: true}, {DiskNumber: 2}} {
+		if _, err := d.disk.SetDiskReadOnly(ctx, &request); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%+v: %v, want ErrUnsupported", request, err)
+		}
+	}
+	if _, err := d.disk.GetDiskReadOnly(ctx, &disk.GetDiskReadOnlyRequest{DiskNumber: 1}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("GetDiskReadOnly: %v, want ErrUnsupported", err)
+	}
+}
+
+// TestServiceInfoInWords: a HostAPI has the words of WMI, and the group the numbers.
+func TestServiceInfoInWords(t *testing.T) {
+	n := csiproxytest.Start(t, csiproxytest.Options{})
+	info, err := systemapi.Over(n.Client()).GetService("Spooler")
+	must(t, "asking for a service", err)
+	if info.StartType != "Manual" || info.Status != "Stopped" {
+		t.Errorf("the HostAPI says %+v", info)
+	}
+	r, err := newDriver(t, n.Client()).system.GetService(t.Context(), &system.GetServiceRequest{Name: "Spooler"})
+	must(t, "asking for a service", err)
+	var start system.Startype = r.StartType // the name of v2.0.0-alpha.1
+	if start != system.START_TYPE_MANUAL || r.Status != system.SERVICE_STATUS_STOPPED {
+		t.Errorf("the group says %+v", r)
+	}
+}

@@ -178,6 +178,7 @@ func TestInProcess(t *testing.T) {
 	t.Cleanup(func() { _ = k.Close() })
 	n, err := node.New(k, node.Config{WorkingDirs: []string{node.KubeletDir}, RequirePrivacy: true})
 	must(t, "opening the node", err)
+	n.EnablePrivileges(t.Context())
 	d := newDriver(t, csiproxy.Over(server.NewLocal(apis.All(n), server.Options{})))
 	id := stage(t, d, 1)
 	if again := stage(t, d, 1); again != id {

@@ -135,6 +135,11 @@ type direct struct {
 	connection grpc.ClientConnInterface
 }
 
+// Typed returns a connection whose errors are those of a Client, for calls that a Client does not have.
+func Typed(connection grpc.ClientConnInterface, group string) grpc.ClientConnInterface {
+	return direct{group, connection}
+}
+
 func (d direct) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
 	return typedPath(d.connection.Invoke(ctx, method, request, response, opts...), d.group, method)
 }

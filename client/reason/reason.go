@@ -18,8 +18,8 @@ const (
 	InvalidArgument = "INVALID_ARGUMENT"
 	// MalformedRequest: the bytes of the request are not a message of the method.
 	MalformedRequest = "MALFORMED_REQUEST"
-	// NotAnswering: Windows has not answered several earlier calls that ask the same disk, volume, share or path. No more are
-	// started until one of them ends.
+	// NotAnswering: Windows has not answered several earlier calls that ask the same disk, volume, share or path, or that map
+	// shares or format volumes. No more are started until one of them ends.
 	NotAnswering = "NOT_ANSWERING"
 	// Panic: a defect of the agent ended the call. The agent's log has the details.
 	Panic = "PANIC"

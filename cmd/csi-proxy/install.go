@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
@@ -154,6 +155,7 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	}
 	c.warn(append([]string{program, filepath.Dir(program), i.ready}, i.logs...)...)
 	c.warnOfLinks(append([]string{i.ready}, i.logs...)...)
+	c.warnOfPrivileges(before.Privileges)
 	running := before.State == winservice.Running && len(changes.Updated) > 0
 	if running && !i.start {
 		c.print("it goes on running with its old settings; csi-proxy service install -start, or a stop and a start, applies the new ones")
@@ -182,6 +184,21 @@ func (c serviceCommand) warn(paths ...string) {
 		case len(who) > 0:
 			c.print("warning: %s can be changed by %s, and the service runs as SYSTEM: let only administrators change it", path, strings.Join(who, ", "))
 		}
+	}
+}
+
+// warnOfPrivileges names the privileges that the service needs and lacks if somebody has limited it to others. Otherwise
+// LocalSystem has them all.
+func (c serviceCommand) warnOfPrivileges(limit []string) {
+	allowed := slices.Clone(limit)
+	for _, p := range node.Privileges() {
+		if len(limit) > 0 && !slices.ContainsFunc(limit, func(name string) bool { return strings.EqualFold(name, p.Name) }) {
+			c.print("warning: %s is limited to certain privileges, and lacks %s for %s", serviceName, p.Name, p.NeededFor)
+			allowed = append(allowed, p.Name)
+		}
+	}
+	if len(allowed) > len(limit) {
+		c.print("warning: to allow them: sc privs %s %s", serviceName, strings.Join(allowed, "/"))
 	}
 }
 

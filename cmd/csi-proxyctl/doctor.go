@@ -19,8 +19,8 @@ func doctorCommand(a *connection) *cobra.Command {
 		Short: "Say what is wrong with this node, and what to do",
 		Long: `Say what is wrong with this node, and what to do.
 
-It looks at the agent's endpoints and their versions, services, disks, volumes, mount points and links, SMB mappings, iSCSI
-sessions, and operations that hang, and changes nothing. If the agent has no admin endpoint, it uses what the storage
+It looks at the agent's endpoints and their versions, services, the agent's privileges, disks, volumes, mount points and
+links, SMB mappings, iSCSI sessions, and operations that hang, and changes nothing. If the agent has no admin endpoint, it uses what the storage
 API shows, and lists what is missing. The exit code is 0 if nothing is worse than a note, else 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

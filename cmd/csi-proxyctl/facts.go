@@ -72,7 +72,7 @@ func (x *examination) inspect(ctx context.Context) (missing []string) {
 		r, err = client.Inspect(ctx, &admin.InspectRequest{})
 		return err
 	})
-	const what = "mount points and links that lead nowhere, SMB mappings, iSCSI sessions, operations that hang"
+	const what = "mount points and links that lead nowhere, SMB mappings, iSCSI sessions, privileges, operations that hang"
 	if withoutAdmin(err) {
 		return []string{what + ": " + noAdmin(err)}
 	}

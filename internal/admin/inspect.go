@@ -26,6 +26,9 @@ func inspect(ctx context.Context, a Agent) (*api.InspectResponse, error) {
 	for _, o := range n.Running() {
 		response.Operations = append(response.Operations, &api.Operation{Name: o.Name, Age: durationpb.New(o.Age), Waiting: o.Waiting})
 	}
+	for _, p := range n.MissingPrivileges() {
+		response.MissingPrivileges = append(response.MissingPrivileges, &api.Privilege{Name: p.Name, UserRight: p.UserRight, NeededFor: p.NeededFor})
+	}
 	look := func(what string, part func(context.Context) error) {
 		limited, cancel := context.WithTimeout(ctx, inspectPatience)
 		defer cancel()

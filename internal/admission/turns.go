@@ -127,6 +127,9 @@ func (c *Client) slot() *Slot {
 // Hold adds a hold on the slot.
 func (s *Slot) Hold() { s.holds.Add(1) }
 
+// Client returns the client as a value to compare: it stays the same while the client has a slot.
+func (s *Slot) Client() any { return s.client }
+
 // Release gives up one hold, and with the last one the slot.
 func (s *Slot) Release() {
 	if s.holds.Add(-1) == 0 {

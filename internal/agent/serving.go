@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
+	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
@@ -28,6 +29,7 @@ func (a *Agent) serve() error {
 	if err != nil {
 		return err
 	}
+	n.EnablePrivileges(klog.NewContext(context.Background(), a.config.Logger))
 	all := apis.All(n)
 	selected := a.config.APIs.Apply(all)
 	o := server.Options{

@@ -29,6 +29,8 @@ func Functions() []string {
 		"SystemFirmwareTable",
 		// Registry
 		"RegistryStrings",
+		// Privileges
+		"EnablePrivilege",
 		// SMB
 		"SMBGlobalMappings", "CreateSMBGlobalMapping", "RemoveSMBGlobalMapping",
 	}

@@ -2,6 +2,12 @@
 
 package kernel
 
+// How many calls of a kind Windows' providers are given at the same time. Each keeps a thread until it is over.
+const (
+	MostMaps    = 16 // CreateSMBGlobalMapping
+	MostFormats = 8  // FormatVolume
+)
+
 // Kernel is one Windows node as its storage administration sees it. Every method fails with *Error, which carries
 // the Win32 code. Methods are safe for concurrent use. None takes a context: a synchronous Win32 call cannot be
 // abandoned safely, so a caller with a deadline waits for the call on another goroutine.
@@ -13,6 +19,7 @@ type Kernel interface {
 	Services
 	Firmware
 	Registry
+	Privileges
 	SMB
 }
 

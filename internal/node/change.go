@@ -69,6 +69,9 @@ func (n *Node) fly(ctx context.Context, what operation, finally func(), f func(o
 	}
 	entry, held := n.begin(ctx, what)
 	o := n.newOp(ctx, what, entry)
+	if held != nil {
+		o.client = held.Client()
+	}
 	fl := &flight{done: make(chan struct{}), waiting: 1}
 	o.ctx, fl.cancel = context.WithCancel(o.ctx)
 	if key != "" {

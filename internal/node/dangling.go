@@ -172,6 +172,16 @@ func (s *danglingSearch) leadsNowhere(at stat, path winpath.Path) (*Dangling, er
 	return nil, nil //nolint:nilnil // it leads somewhere, or is relative: kubelet makes relative links for its own use
 }
 
+// isGhost reports whether nothing is mounted at a path that the mount manager lists. It goes on listing mount points that
+// were removed behind its back. A drive letter is the mount manager's own.
+func (o *op) isGhost(path string) bool {
+	if isDriveRoot(path) {
+		return false
+	}
+	_, err := o.k.VolumeNameForMountPoint(path)
+	return missing(err) || hasCode(err, win32.ERROR_NOT_A_REPARSE_POINT, win32.ERROR_INVALID_PARAMETER)
+}
+
 // endsNowhere reports whether following a link to a path of this node ends where nothing exists. It is false where the
 // path policy forbids following.
 func (o *op) endsNowhere(s stat, at winpath.Path) bool {

@@ -14,8 +14,9 @@ func (pl *place) makeDirectory(o *op) (*leaf, error) {
 	if pl.name == "" {
 		return pl.open(o, 0)
 	}
+	access, share := pl.held(openDirectory)
 	l, err := pl.openHow(o, kernel.OpenHow{
-		Access: openDirectory, Share: shareAll,
+		Access: access, Share: share,
 		Disposition: win32.FILE_OPEN_IF, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})
 	if hasCode(err, win32.ERROR_DIRECTORY, win32.ERROR_ALREADY_EXISTS) {

@@ -107,7 +107,9 @@ func (o *op) mkdir(path winpath.Path) error {
 	if err != nil {
 		return err
 	}
-	if l.reparse != nil && !o.targetExists(l.stat, path) {
+	found := l.stat
+	pl.close() // a visit to a share ends before the next one begins
+	if found.reparse != nil && !o.targetExists(found, path) {
 		return errorf(FailedPrecondition, reason.LinkRefused, "%s is a link that does not lead to a directory here; remove it with Rmdir", path)
 	}
 	return nil

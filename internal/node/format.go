@@ -42,7 +42,7 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 		return errorf(FailedPrecondition, reason.VolumeNotBlank,
 			"volume %s is not blank: it holds %s; it is left as it is, so that nothing is lost. Clear the volume if its content is not needed", id, found)
 	}
-	if err := o.k.FormatVolume(id.String(), "NTFS"); err != nil {
+	if err := o.format(id); err != nil {
 		return fail(err, "formatting volume %s", id)
 	}
 	return nil

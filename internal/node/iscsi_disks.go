@@ -167,7 +167,7 @@ func (o *op) settleDisks(name targetName) error {
 	}
 	for _, v := range volumes {
 		paths, err := o.k.VolumePathNames(v.id.String())
-		paths = slices.DeleteFunc(paths, isDriveRoot)
+		paths = slices.DeleteFunc(paths, func(path string) bool { return isDriveRoot(path) || o.isGhost(path) })
 		switch {
 		case err != nil && !o.volumePresent(v.id):
 		case err != nil:

@@ -41,7 +41,7 @@ func (o *op) makeLink(link directoryLink) error {
 	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: link.substitute, PrintName: link.print}
 	if _, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil); err != nil {
 		_ = made.remove() // leave nothing half-done; a failure here leaves an empty directory
-		return fail(err, "making the link %s", link.at)
+		return failedLink(link, err)
 	}
 	return nil
 }
@@ -56,7 +56,18 @@ func (o *op) linkPossible(link directoryLink) error {
 	if err := sameLink(o, pl, link); !missing(err) {
 		return err
 	}
+	if o.node.lacks(createSymbolicLink) {
+		return failedLink(link, win32.ERROR_PRIVILEGE_NOT_HELD)
+	}
 	return nil
+}
+
+// failedLink explains why Windows refuses to make a directory a link.
+func failedLink(link directoryLink, err error) error {
+	if hasCode(err, win32.ERROR_PRIVILEGE_NOT_HELD) {
+		return fail(err, "making the link %s: the agent's account needs the user right \"Create symbolic links\"", link.at)
+	}
+	return fail(err, "making the link %s", link.at)
 }
 
 func (o *op) locateLinkPlace(link directoryLink) (*place, error) {

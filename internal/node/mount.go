@@ -216,19 +216,36 @@ func (o *op) flushBeforeUnmount(id winpath.VolumeID) error {
 	return err
 }
 
-// removeMountPoint turns a mount point back into a plain directory; its place is pinned. If the mount manager does not
-// know the volume because it has gone, the reparse point is deleted directly.
+// removeMountPoint turns a mount point back into a plain directory. Its place is pinned, and its handle cannot delete it.
+//
+// If the volume has gone, or does not answer, the mount manager may refuse; then the reparse point is deleted directly,
+// because a mount point that can never be removed would block the pod for ever. The same holds for one that Windows does not
+// take for a mount point, which a workload made. Otherwise that is not done: the mount manager would go on listing the path.
 func (o *op) removeMountPoint(l *leaf, path string) error {
 	text, err := mountPointText(l)
 	if err == nil {
-		err = o.k.DeleteVolumeMountPoint(text)
+		err = o.whileShared(func() error { return o.k.DeleteVolumeMountPoint(text) })
 	}
 	if err == nil {
 		return nil
+	}
+	// Windows deletes the reparse point first and tells the mount manager then.
+	if now, lookErr := lookAt(l.Handle); lookErr == nil && now.reparse == nil {
+		klog.FromContext(o.ctx).Info("A mount point was removed, and the mount manager may still list it", "path", path, "err", err)
+		return nil
+	}
+	if id, ok := l.mountedVolume(); ok && !hasCode(err, win32.ERROR_INVALID_PARAMETER) && o.volumeAnswers(id) {
+		return fail(err, "removing the mount point %s", path)
 	}
 	if _, direct := l.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(l.reparse.Tag), nil); direct != nil {
 		return fail(err, "removing the mount point %s", path)
 	}
 	klog.FromContext(o.ctx).Info("A mount point was removed without the mount manager", "path", path, "err", err)
 	return nil
+}
+
+// volumeAnswers reports whether a volume is present and answers a query of its file system.
+func (o *op) volumeAnswers(id winpath.VolumeID) bool {
+	_, err := o.k.VolumeInformation(id.String())
+	return err == nil || hasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME)
 }

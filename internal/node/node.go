@@ -31,7 +31,11 @@ type Config struct {
 }
 
 // Held is something that a call keeps while the operation that it began is running.
-type Held interface{ Release() }
+type Held interface {
+	Release()
+	// Client returns a value that is equal for all calls of one client, and for no others.
+	Client() any
+}
 
 // Node is the storage administration of one Windows node. Its methods are safe for concurrent use.
 type Node struct {
@@ -49,8 +53,11 @@ type Node struct {
 	dirs           winpath.WorkingDirs
 	requirePrivacy bool
 
-	locks keyedLocks
-	busy  sync.WaitGroup // the goroutines of operations
+	locks   keyedLocks
+	visits  visits
+	maps    few // calls that map shares
+	formats few
+	busy    sync.WaitGroup // the goroutines of operations
 
 	mu      sync.Mutex
 	flights map[string]*flight // running changes that may be joined, by key
@@ -58,9 +65,12 @@ type Node struct {
 	tasks          running.Set[task]
 	abandonedReads atomic.Int64 // how many of the tasks are reads whose callers have given up
 
+	missing []Privilege // set by EnablePrivileges
+
 	seal   seal // of credentials that distinguish calls
 	system systemVolumeCache
 	hints  volumeHints
+	mapped mappedWith
 	logins logins
 }
 

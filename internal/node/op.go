@@ -23,6 +23,7 @@ type op struct {
 	deadline time.Time // of the first caller; zero: none
 	unlocks  []func()
 
+	client    any // of the first caller; nil: not known
 	operation operation
 	entry     *running.Entry[task]
 	reads     bool // it changes nothing

@@ -75,7 +75,7 @@ func (o *op) locateWithin(path winpath.Path, w walk, links *int) (*place, error)
 	if err != nil {
 		return nil, outside(err)
 	}
-	pl := &place{path: path}
+	pl := &place{path: path, pinned: w.pin}
 	if err := o.enterRoot(pl, root, w); err != nil {
 		return nil, err
 	}

@@ -3,20 +3,24 @@
 package node
 
 import (
+	"io"
+	"slices"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // place is where a path leads: a name in an open directory. It owns every handle opened on the way and at the place
-// itself, also those opened through it later; close closes them, once.
+// itself, also those opened through it later, and the visit to a share; close gives them up, once.
 type place struct {
-	path     winpath.Path    // as requested
-	dir      kernel.Handle   // the directory that holds the last component; for a working directory, that directory itself
-	name     string          // the last component; "" for a working directory itself
-	inVolume bool            // dir lies in a mounted volume or share, where workloads write
-	inShare  bool            // dir lies on a share
-	opened   []kernel.Handle // in the order of opening
+	path     winpath.Path  // as requested
+	dir      kernel.Handle // the directory that holds the last component; for a working directory, that directory itself
+	name     string        // the last component; "" for a working directory itself
+	inVolume bool          // dir lies in a mounted volume or share, where workloads write
+	inShare  bool          // dir lies on a share
+	pinned   bool          // what is opened at the place is held there too, as walk.pin holds the way
+	opened   []io.Closer   // in the order of opening
 }
 
 func (pl *place) close() {
@@ -32,20 +36,57 @@ func (pl *place) own(h kernel.Handle) kernel.Handle {
 	return h
 }
 
+// release closes a handle of the place before the others.
+func (pl *place) release(h kernel.Handle) {
+	pl.opened = slices.DeleteFunc(pl.opened, func(other io.Closer) bool { return other == h })
+	_ = h.Close()
+}
+
+// visit begins a visit to a share: until the place is closed, or at the latest the operation is over, the share's mapping
+// is not removed.
+func (pl *place) visit(o *op, share string) error {
+	leave, err := o.node.visits.enter(o.ctx, share)
+	if err != nil {
+		return abandoned(o.ctx, o.operation.String())
+	}
+	o.unlocks = append(o.unlocks, leave) // a panic leaves places open
+	pl.opened = append(pl.opened, ending(leave))
+	return nil
+}
+
+// ending is a function as an io.Closer.
+type ending func()
+
+// Close calls the function.
+func (f ending) Close() error { f(); return nil }
+
 // child returns the place of one entry of an open directory. It closes what is opened there, not the directory.
 func child(directory kernel.Handle, name string) *place { return &place{dir: directory, name: name} }
 
 const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
 
-// open opens the object at the place, never what it leads to, with further access rights.
+// open opens the object at the place, never what it leads to, with further access rights. At a pinned place it cannot be
+// renamed or removed meanwhile.
 func (pl *place) open(o *op, access uint32) (*leaf, error) {
 	if pl.name == "" {
 		return lookAt(pl.dir)
 	}
+	access, share := pl.held(access)
 	return pl.openHow(o, kernel.OpenHow{
-		Access: access | win32.FILE_READ_ATTRIBUTES, Share: shareAll,
+		Access: access | win32.FILE_READ_ATTRIBUTES, Share: share,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
 	})
+}
+
+// held adds what makes Windows hold the object of a pinned place, unless the handle is to delete it. A handle with rights
+// to attributes only would take no part in sharing, and hold nothing.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/nf-wdm-iocheckshareaccess
+func (pl *place) held(access uint32) (withReading, share uint32) {
+	if !pl.pinned || access&win32.DELETE != 0 {
+		return access, shareAll
+	}
+	return access | win32.FILE_LIST_DIRECTORY, shareAll &^ win32.FILE_SHARE_DELETE
 }
 
 // openHow opens or makes the object at the place; how must contain FILE_OPEN_REPARSE_POINT.

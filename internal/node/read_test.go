@@ -136,6 +136,7 @@ type holder struct{ held atomic.Int32 }
 
 func (h *holder) hold(context.Context) Held { h.held.Add(1); return h }
 func (h *holder) Release()                  { h.held.Add(-1) }
+func (h *holder) Client() any               { return h }
 
 func TestWhatACallHoldsIsKeptUntilItsOperationEnds(t *testing.T) {
 	for name, start := range map[string]func(ctx context.Context, n *Node, f func(*op) (int, error)) (int, error){

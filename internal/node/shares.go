@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -14,7 +15,8 @@ import (
 // Windows decides which shares paths may lead to: those in its list of global mappings, and no others. The list outlives
 // the agent, as the links do, and every process on the node can reach the shares in it, so following a link there grants
 // no new access. A share that is not in the list is not even contacted: that would send the node's own credentials to a
-// server of somebody else's choice.
+// server of somebody else's choice. So that this holds until the last file on the share is closed, a walk visits the share:
+// see visits. What other programs remove meanwhile, nobody can prevent.
 
 // shareKey returns the same text for all spellings of a share, in the form in which shares are mapped: \\server\share in
 // lower case.
@@ -58,6 +60,15 @@ func mappingKey(m kernel.SMBGlobalMapping) string {
 // enterShare continues the walk from a link to a mapped share. Workloads write there, as in a mounted volume.
 func (o *op) enterShare(pl *place, name string, target winpath.Target, w walk) error {
 	key := shareKey(target.Server, target.Share)
+	if why := noFileShare(target.Server, target.Share); why != "" {
+		return refusedLink(pl.path, name, "it leads to "+key+": "+why)
+	}
+	if _, err := o.reach(shareObject(key)); err != nil { // from here on, the server answers, or the removal of its mapping
+		return err
+	}
+	if err := pl.visit(o, key); err != nil {
+		return err
+	}
 	mapping, err := o.mapping(key)
 	if err != nil {
 		return err
@@ -65,21 +76,40 @@ func (o *op) enterShare(pl *place, name string, target winpath.Target, w walk) e
 	if mapping == nil {
 		return refusedLink(pl.path, name, "it leads to the share "+key+", which is not mapped")
 	}
-	if _, err := o.reach(shareObject(key)); err != nil { // from here on, the server answers
-		return err
-	}
+	w.create = false // a caller may not make the link's own target
+	rest := target.Rest
 	root, err := o.k.OpenFile(nil, shareRoot(key), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+	if denied(err) && len(rest) > 0 {
+		root, err = o.openBelowRoot(key, rest[0], w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
+		rest = rest[1:]
+	}
 	if err != nil {
 		return fail(err, "entering the share %s on the way to %s", key, pl.path)
 	}
 	pl.dir, pl.inVolume, pl.inShare = pl.own(root), true, true
-	w.create = false // a caller may not make the link's own target
-	for _, below := range target.Rest {
+	for _, below := range rest {
 		if _, err := o.enter(pl, below, w); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// openBelowRoot opens a directory in the root of a share whose root itself denies access. It fails for a link.
+func (o *op) openBelowRoot(key, name string, how kernel.OpenHow) (kernel.Handle, error) {
+	h, err := o.k.OpenFile(nil, shareRoot(key)+name, how)
+	if err != nil {
+		return nil, err
+	}
+	l, err := lookAt(h)
+	if err == nil && l.reparse != nil {
+		err = errorf(FailedPrecondition, reason.LinkRefused, "%s is a link on the share %s, where workloads write", name, key)
+	}
+	if err != nil {
+		_ = h.Close()
+		return nil, err
+	}
+	return h, nil
 }
 
 // shareAnswers reports whether the target of a link to a share exists. It waits for the server no longer than answerTime;

@@ -22,13 +22,17 @@ type Secret = kernel.Secret
 type SMB struct{ node *Node }
 
 // NewSMBGlobalMapping maps the share of remotePath, \\server\share or \\server\share\dir, for the whole node. Then,
-// unless localPath is empty, it makes a directory link there to remotePath. Nothing is mapped if the link is not possible.
+// unless localPath is empty, it makes a directory link there to remotePath. Nothing is mapped if the link is not possible,
+// or if the path does not name a share of a file server.
 //
-// A mapping that works is left as it is, whatever the credentials, because pods may use it. One that does not work, or
-// that the server refuses, is replaced with these credentials. The password is wiped when it is no longer needed, also on
-// failure.
+// A mapping that works is left as it is, whatever the credentials, because pods may use it. One whose credentials the
+// server refuses, or that has lost them, is replaced with these. The password is wiped when it is no longer needed, also
+// on failure.
 func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, userName string, password Secret) error {
 	share, err := parseRemote(remotePath)
+	if why := noFileShare(share.Server, share.Share); err == nil && why != "" {
+		err = invalidRemote(remotePath, "%s", why)
+	}
 	if err == nil {
 		err = checkCredentials(userName, password)
 	}
@@ -61,8 +65,9 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, us
 	})
 }
 
-// RemoveSMBGlobalMapping unmaps the share of remotePath, even if files there are open. It is success if there is no such
-// mapping. It does not ask the server. Links to the share stay.
+// RemoveSMBGlobalMapping unmaps the share of remotePath, even if other programs have files there open; it waits for the
+// agent's own. It is success if there is no such mapping, whatever the share. It does not ask the server. Links to the share
+// stay.
 func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) error {
 	share, err := parseRemote(remotePath)
 	if err != nil {
@@ -98,29 +103,23 @@ const (
 	maxPassword   = 512 // Windows' own limit is 256
 )
 
-// parseRemote parses a remote path. It refuses names that a server uses for things other than file shares.
+// parseRemote parses a remote path.
 func parseRemote(text string) (winpath.UNC, error) {
-	invalid := func(format string, args ...any) (winpath.UNC, error) {
-		return winpath.UNC{}, errorf(InvalidArgument, reason.InvalidRemotePath, "remote path (%s) is invalid: %s", winpath.Quote(text), fmt.Sprintf(format, args...))
-	}
 	if text == "" {
 		return winpath.UNC{}, errorf(InvalidArgument, reason.InvalidRemotePath, "remote path is empty")
 	}
 	if utf8.RuneCountInString(text) > maxRemotePath {
-		return invalid("it is longer than %d characters", maxRemotePath)
+		return winpath.UNC{}, invalidRemote(text, "it is longer than %d characters", maxRemotePath)
 	}
 	share, err := winpath.ParseUNC(text, winpath.Options{ForwardSlash: true})
 	if err != nil {
-		return invalid("%v", err)
-	}
-	switch strings.ToUpper(share.Share) {
-	case "PIPE", "MAILSLOT", "IPC$":
-		return invalid("%s is not a file share", share.Share)
-	}
-	if strings.Contains(share.Server, "@") { // \\server@SSL\dir is WebDAV
-		return invalid("the server has an @ in its name")
+		return winpath.UNC{}, invalidRemote(text, "%v", err)
 	}
 	return share, nil
+}
+
+func invalidRemote(text, format string, args ...any) error {
+	return errorf(InvalidArgument, reason.InvalidRemotePath, "remote path (%s) is invalid: %s", winpath.Quote(text), fmt.Sprintf(format, args...))
 }
 
 // checkCredentials refuses texts that cannot be a user name or password. Empty ones matter only when a mapping must be

@@ -38,6 +38,7 @@ func smbNode(t *testing.T, around kernel.Interceptor) (*Node, *emulated.Node) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n.EnablePrivileges(t.Context())
 	return n, k
 }
 
@@ -175,6 +176,24 @@ func TestIsSymlinkDoesNotWaitForEver(t *testing.T) {
 		}
 		isLink(true)
 	})
+}
+
+func TestNoFileShare(t *testing.T) {
+	for name, refused := range map[string]bool{
+		`fs\share`: false, `fs\data$`: false, `10.0.0.1\share`: false, `fe80--1s4.ipv6-literal.net\share`: false, `fs.example.com\c`: false,
+		`128.0.0.1\share`: false, `1.2.3.4.5\share`: false, `127.0.0.1.example.com\share`: false, `0x\share`: false, `999.1\share`: false,
+		`fs\C$`: true, `fs\z$`: true, `fs\admin$`: true, `fs\print$`: true, `fs\FAX$`: true, `fs\ipc$`: true, `fs\pipe`: true, `fs\mailslot`: true,
+		`fs@SSL\share`: true, `fs@8080\share`: true, `;WebDavRedirector\fs`: true, `fs;1\share`: true, `fs\DAVWWWROOT`: true,
+		`localhost\share`: true, `LOCALHOST.localdomain\share`: true, `a.localhost\share`: true, `127.0.0.1\share`: true, `127.9.9.9\share`: true,
+		`127.1\share`: true, `2130706433\share`: true, `0x7f.1\share`: true, `0177.0.0.1\share`: true, `0.0.0.0\share`: true, `0\share`: true,
+		`--1.ipv6-literal.net\share`: true, `0-0-0-0-0-0-0-1.ipv6-literal.net\share`: true, `--1s1.ipv6-literal.net\share`: true,
+		`--ffff-127.0.0.1.ipv6-literal.net\share`: true, `--.ipv6-literal.net\share`: true,
+	} {
+		server, share, _ := strings.Cut(name, `\`)
+		if why := noFileShare(server, share); (why != "") != refused {
+			t.Errorf(`\\%s: got %q`, name, why)
+		}
+	}
 }
 
 func FuzzParseRemote(f *testing.F) {

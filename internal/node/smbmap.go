@@ -7,31 +7,26 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// ensureMapped makes sure that the share is mapped: it keeps a mapping that works, else makes one with these credentials.
+// ensureMapped makes sure that the share is mapped: it keeps a mapping that works, else makes one with these credentials,
+// if those can help.
 func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) error {
 	key := shareKey(share.Server, share.Share)
 	for again := false; ; again = true {
-		works, err := o.mappingWorks(key)
+		works, err := o.mappingWorks(share)
 		if works || err != nil {
 			return err
 		}
 		if userName == "" || len(password) == 0 {
 			return errorf(Unauthenticated, reason.InvalidCredentials, "the share %s is not mapped yet and needs a user name and a password", key)
 		}
-		// Windows does not map over a mapping, whatever its state.
-		if err := o.unmap(key); err != nil {
-			return err
-		}
-		err = o.k.CreateSMBGlobalMapping(key, userName, password, o.node.requirePrivacy)
+		err = o.mapAnew(key, userName, password)
 		if err == nil {
+			o.node.mapped.note(key, o.operation.sealed)
 			return nil
 		}
 		if !hasCode(err, win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT) {
@@ -44,49 +39,23 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 	}
 }
 
-// mappingWorks reports whether the share is mapped and answers. A server that cannot be reached is an error, not a broken
-// mapping: mapping again could not succeed either, and pods that wait for the server would lose their mapping for good.
-func (o *op) mappingWorks(key string) (bool, error) {
-	mapping, err := o.mapping(key)
-	if mapping == nil || err != nil {
-		return false, err
-	}
-	h, err := o.k.OpenFile(nil, shareRoot(key), kernel.OpenHow{
-		Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE,
-	})
-	if err == nil {
-		_ = h.Close()
-	}
-	status := mapping.Status
-	if status != win32.SMB_MAPPING_OK { // an idle session is disconnected; opening a file reconnects it
-		if mapping, listErr := o.mapping(key); listErr == nil && mapping != nil {
-			status = mapping.Status
-		}
-	}
-	switch {
-	case err == nil && status == win32.SMB_MAPPING_OK:
-		return true, nil
-	case noServer(err) || status == win32.SMB_MAPPING_OK && unreachable(err):
-		return false, smbError(Unavailable, err, "the share %s is mapped but its server does not answer; the mapping is kept", key)
-	}
-	klog.FromContext(o.ctx).Info("A share is mapped but not usable; it is mapped again", "share", key, "status", win32.SMBMappingStatusName(status), "err", err)
-	return false, nil
-}
-
-// noServer reports whether a code means that the server cannot be reached.
-func noServer(err error) bool {
-	return hasCode(err, win32.ERROR_BAD_NETPATH, win32.ERROR_NETWORK_UNREACHABLE, win32.ERROR_HOST_UNREACHABLE)
-}
-
 // unreachable reports whether a code means that the server does not answer now, for whatever reason.
 func unreachable(err error) bool {
-	return noServer(err) || hasCode(err, win32.ERROR_NETNAME_DELETED, win32.ERROR_UNEXP_NET_ERR, win32.ERROR_NETWORK_BUSY, win32.ERROR_SEM_TIMEOUT)
+	return hasCode(err, win32.ERROR_BAD_NETPATH, win32.ERROR_NETWORK_UNREACHABLE, win32.ERROR_HOST_UNREACHABLE,
+		win32.ERROR_NETNAME_DELETED, win32.ERROR_UNEXP_NET_ERR, win32.ERROR_NETWORK_BUSY, win32.ERROR_SEM_TIMEOUT)
 }
 
-// unmap removes the mapping of the share, if there is one.
+// unmap removes the mapping of the share, if there is one, once no walk is on the share. One that hangs there holds it up:
+// what it opens next would go to the server without the mapping.
 func (o *op) unmap(key string) error {
-	err := o.k.RemoveSMBGlobalMapping(key)
+	letIn, err := o.node.visits.keepOut(o.ctx, key)
+	if err != nil {
+		return abandoned(o.ctx, o.operation.String())
+	}
+	defer letIn()
+	err = o.k.RemoveSMBGlobalMapping(key)
 	if err == nil || hasCode(err, win32.ERROR_NOT_CONNECTED, win32.ERROR_NOT_FOUND) {
+		o.node.mapped.forget(key)
 		return nil
 	}
 	return fail(err, "removing the mapping of %s", key)

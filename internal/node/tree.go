@@ -166,6 +166,7 @@ func (o *op) treeVolume(id winpath.VolumeID) *TreeVolume {
 	if volume.MountPoints, err = o.k.VolumePathNames(id.String()); err != nil {
 		o.skipped("the mount points of a volume are not known", err)
 	}
+	volume.MountPoints = slices.DeleteFunc(volume.MountPoints, o.isGhost)
 	slices.Sort(volume.MountPoints)
 	return volume
 }

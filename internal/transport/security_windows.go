@@ -9,12 +9,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Administrators is the security descriptor that admits SYSTEM and administrators and nobody else. It is protected, so
-// that nothing is inherited. It names no owner, which makes SYSTEM or the Administrators group the owner, and no mandatory
+// Administrators is the security descriptor that admits SYSTEM and administrators and nobody else. SYSTEM may do anything;
+// administrators may do what a client needs, which includes making further instances. It is protected, so that nothing is
+// inherited. It names no owner, which makes SYSTEM or the Administrators group the owner, and no mandatory
 // label, so that processes of low integrity cannot write.
 //
 // https://learn.microsoft.com/windows/win32/secauthz/security-descriptor-string-format
-const Administrators = "D:P(A;;GA;;;SY)(A;;GA;;;BA)"
+const Administrators = "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)"
 
 // currentUser returns Administrators plus the user that this process runs as, for a node that belongs to that user.
 func currentUser() (string, error) {
@@ -22,7 +23,7 @@ func currentUser() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot find out the user of this process: %w", err)
 	}
-	return Administrators + "(A;;GA;;;" + user.User.Sid.String() + ")", nil
+	return Administrators + "(A;;GRGW;;;" + user.User.Sid.String() + ")", nil
 }
 
 // CheckPipeSecurity checks a security descriptor in SDDL. It fails for a text that Windows does not accept, and for one

@@ -97,7 +97,10 @@ const (
 	ERROR_CONNECTION_REFUSED                Errno = 1225
 	ERROR_NETWORK_UNREACHABLE               Errno = 1231
 	ERROR_HOST_UNREACHABLE                  Errno = 1232
+	ERROR_NOT_ALL_ASSIGNED                  Errno = 1300
 	ERROR_NO_LOGON_SERVERS                  Errno = 1311
+	ERROR_NO_SUCH_LOGON_SESSION             Errno = 1312
+	ERROR_NO_SUCH_PRIVILEGE                 Errno = 1313
 	ERROR_PRIVILEGE_NOT_HELD                Errno = 1314
 	ERROR_LOGON_FAILURE                     Errno = 1326
 	ERROR_ACCOUNT_RESTRICTION               Errno = 1327
@@ -226,7 +229,10 @@ var errnoTable = [...]errnoEntry{
 	{ERROR_CONNECTION_REFUSED, "ERROR_CONNECTION_REFUSED", "the remote computer refused the connection"},
 	{ERROR_NETWORK_UNREACHABLE, "ERROR_NETWORK_UNREACHABLE", "the network cannot be reached"},
 	{ERROR_HOST_UNREACHABLE, "ERROR_HOST_UNREACHABLE", "the host cannot be reached"},
+	{ERROR_NOT_ALL_ASSIGNED, "ERROR_NOT_ALL_ASSIGNED", "the process does not have the privilege"},
 	{ERROR_NO_LOGON_SERVERS, "ERROR_NO_LOGON_SERVERS", "no logon server is available"},
+	{ERROR_NO_SUCH_LOGON_SESSION, "ERROR_NO_SUCH_LOGON_SESSION", "there is no such logon session"},
+	{ERROR_NO_SUCH_PRIVILEGE, "ERROR_NO_SUCH_PRIVILEGE", "Windows has no privilege of that name"},
 	{ERROR_PRIVILEGE_NOT_HELD, "ERROR_PRIVILEGE_NOT_HELD", "the process lacks a privilege"},
 	{ERROR_LOGON_FAILURE, "ERROR_LOGON_FAILURE", "the user name or password is wrong"},
 	{ERROR_ACCOUNT_RESTRICTION, "ERROR_ACCOUNT_RESTRICTION", "a restriction of the account prevents the logon"},

@@ -7,14 +7,24 @@ import (
 	"net"
 	"unsafe"
 
-	winio "github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// echoAddress returns a pipe's name.
-func echoAddress(string) string { return `\\.\pipe\csi-proxy-bench-echo` }
+// pipe is the echo's.
+const pipe = "csi-proxy-bench-echo"
 
-func listen(address string) (net.Listener, error) { return winio.ListenPipe(address, nil) }
+func echoAddress(string) string { return `\\.\pipe\` + pipe }
+
+// listen opens the pipe as the agent opens its own, so that the difference between the two is not one of pipes.
+func listen(string) (net.Listener, error) {
+	place, err := transport.Open(transport.Options{OwnUser: true})
+	if err != nil {
+		return nil, err
+	}
+	return place.Listen(pipe, false)
+}
 
 // system names Wine, or the build of Windows.
 func system() string {

@@ -138,6 +138,7 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 		"extend wants one sector less":   func(s *emulated.Switches) { s.ExtendOneSectorLess = true },
 		"numbered namespaces":            func(s *emulated.Switches) { s.NVMeLUNsNumbered = true },
 		"the system partition is secret": func(s *emulated.Switches) { s.SystemPartitionUnknown = true },
+		"mount points share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
 		"all of them the other way at once": func(s *emulated.Switches) {
 			*s = emulated.Switches{
 				AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,

@@ -67,6 +67,7 @@ func TestISCSIServiceStopped(t *testing.T) {
 
 func TestISCSIArguments(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
+	n.Faults.Calls() // forget the start
 	at := func(address string, port uint32) *iscsi.TargetPortal {
 		return &iscsi.TargetPortal{TargetAddress: address, TargetPort: port}
 	}

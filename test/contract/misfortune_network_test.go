@@ -66,10 +66,11 @@ func TestAccountsAndShares(t *testing.T) {
 	wantOutcome(t, "an account that went", mapOneShare(t.Context(), node, "backup", `CORP\alice`, "alice-password"), codes.Unauthenticated)
 }
 
-// Mappings do not survive a reboot; the next try maps again.
+// Mappings do not survive a reboot, or not with their credentials; the next try maps again.
 func TestRebootOfMapping(t *testing.T) {
 	node := csiproxytest.Start(t, csiproxytest.Options{})
-	for range 2 {
+	for _, stay := range []string{"true", "false", "true"} {
+		node.SetSwitch("mappingsOutliveReboot", stay)
 		if err := mapOneShare(t.Context(), node, "share", "csi", "csi-password"); err != nil {
 			t.Fatal(err)
 		}

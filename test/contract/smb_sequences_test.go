@@ -298,6 +298,11 @@ func alike(calls []kernel.Call, call kernel.Call) int {
 func TestShareDriversAfterTrouble(t *testing.T) {
 	trouble := map[string]func(*testing.T, *testnode.Node) (password string){
 		"reboot": func(_ *testing.T, n *testnode.Node) string { n.Reboot(); return smbPassword },
+		"reboot without mappings": func(t *testing.T, n *testnode.Node) string {
+			noError(t, n.Emulated.SetSwitch("mappingsOutliveReboot", "false"))
+			n.Reboot()
+			return smbPassword
+		},
 		"rotation": func(t *testing.T, n *testnode.Node) string {
 			noError(t, n.Emulated.SetSMBPassword("csi", newPassword))
 			return newPassword

@@ -3,9 +3,11 @@
 package contract
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -153,9 +155,18 @@ func TestSMBArguments(t *testing.T) {
 		{"a device", `\\.\PhysicalDrive0`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"dots", share + `\..\other`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"an empty component", share + `\\sub`, "", smbUser, smbPassword, codes.InvalidArgument},
-		{"a pipe", `\\localhost\pipe\csi-proxy-disk-v1`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"pipes", `\\fs.emulated\pipe\csi-proxy-disk-v1`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"the pipes' share", `\\fs.emulated\IPC$`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"WebDAV", `\\fs.emulated@SSL\share`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"WebDAV by the share", `\\fs.emulated\davwwwroot\dir`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"another network provider", `\\;WebDavRedirector\fs.emulated\share`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"the drive of a server", `\\fs.emulated\c$\Windows`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"the Windows of a server", `\\fs.emulated\Admin$`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"this machine", `\\LocalHost\share`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"this machine by its address", `\\127.0.0.1\share`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"this machine by a short address", `\\127.1\share`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"this machine by a number", `\\0x7f000001\share`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"this machine by its IPv6 address", `\\0--1.ipv6-literal.net\share`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"a quotation mark", `\\fs.emulated\share' OR '1'='1\"`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"a control character", share + "\\a\nb", "", smbUser, smbPassword, codes.InvalidArgument},
 		{"a NUL", share + "\x00", "", smbUser, smbPassword, codes.InvalidArgument},
@@ -274,17 +285,90 @@ func TestSMBServerAway(t *testing.T) {
 	wantMapped(t, n)
 }
 
+// After a reboot mappings are gone, or they are there without their credentials: the next stage repairs both.
 func TestSMBReboot(t *testing.T) {
-	n := startMapped(t)
-	n.WriteFile(stagedShare+`\data`, "x")
-	n.Reboot()
-	wantMapped(t, n)
-	if !exists(t, n, stagedShare) || isSymlink(t, n, stagedShare) {
-		t.Error("the link does not dangle after a reboot")
+	for stay, left := range map[bool][]string{false: nil, true: {otherShare, share}} {
+		t.Run(fmt.Sprintf("mappings stay=%t", stay), func(t *testing.T) {
+			n := startMapped(t)
+			noError(t, n.Emulated.SetSwitch("mappingsOutliveReboot", strconv.FormatBool(stay)))
+			noError(t, mapShare(t, n, otherShare, "", smbUser, smbPassword))
+			n.WriteFile(stagedShare+`\data`, "x")
+			n.Reboot()
+			wantMapped(t, n, left...)
+			if !exists(t, n, stagedShare) || isSymlink(t, n, stagedShare) {
+				t.Error("the link does not dangle after a reboot")
+			}
+			noError(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword))
+			if !isSymlink(t, n, stagedShare) || n.ReadFile(stagedShare+`\data`) != "x" {
+				t.Error("the data is gone")
+			}
+			noError(t, mapShare(t, n, otherShare, "", smbUser, smbPassword))
+			wantMapped(t, n, otherShare, share)
+			n.Faults.Calls()
+			noError(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword))
+			if called(n, "RemoveSMBGlobalMapping") {
+				t.Error("a repaired mapping is repaired again")
+			}
+		})
 	}
+}
+
+// A server that is away when the node is up again does not cost it the mapping.
+func TestSMBRebootWithoutServer(t *testing.T) {
+	n := startMapped(t)
+	n.Reboot()
+	noError(t, n.Emulated.StopSMBServer("fs.emulated"))
+	wantCode(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword), codes.Unavailable)
+	wantMapped(t, n, share)
+	noError(t, n.Emulated.StartSMBServer("fs.emulated"))
 	noError(t, mapShare(t, n, share, stagedShare, smbUser, smbPassword))
-	if n.ReadFile(stagedShare+`\data`) != "x" {
-		t.Error("the data is gone")
+	if !isSymlink(t, n, stagedShare) {
+		t.Error("the share does not come back")
+	}
+}
+
+// The root of a share denies access while its folders work. It is staged without a word about the root, and stays mapped.
+func TestSMBClosedRoot(t *testing.T) {
+	s := emulated.DefaultScenario()
+	s.SMBServers[0].Shares = []emulated.SMBShareSpec{{Name: "share", ClosedRoot: true}}
+	s.SMBUsers = append(s.SMBUsers, emulated.SMBUserSpec{Name: "second", Password: smbPassword})
+	n := testnode.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})
+	noError(t, os.MkdirAll(shareFile(n, "share", "pvc-1", "dir"), 0o755))
+	mkdir(t, n, stagedParent)
+	for _, c := range []struct {
+		name, remote, link, user string
+		made                     int // how often the mapping is made
+	}{
+		{"the first time", share + `\pvc-1`, stagedShare, smbUser, 1},
+		{"again", share + `\pvc-1`, stagedShare, smbUser, 0},
+		{"by another account, for a folder that answers", share + `\pvc-1`, stagedShare, "second", 0},
+		{"for a folder that does not exist", share + `\pvc-9`, "", "second", 0},
+		{"the whole share, by the same account", share, "", smbUser, 0},
+		{"the whole share, by another account", share, "", "second", 1},
+		{"the whole share, by that account again", share, "", "second", 0},
+	} {
+		n.Faults.Calls()
+		noError(t, mapShare(t, n, c.remote, c.link, c.user, smbPassword))
+		made := 0
+		for _, call := range n.Faults.Calls() {
+			if call.Function == "CreateSMBGlobalMapping" {
+				made++
+			}
+		}
+		if made != c.made {
+			t.Errorf("%s: mapped %d times, want %d", c.name, made, c.made)
+		}
+	}
+	if !isSymlink(t, n, stagedShare) || !exists(t, n, stagedShare+`\dir`) || exists(t, n, stagedShare+`\none`) {
+		t.Error("the folder is not found behind the closed root")
+	}
+	// What a workload puts in the place of the folder is not followed.
+	noError(t, n.Emulated.RemoveSMBGlobalMapping(share))
+	noError(t, os.Rename(shareFile(n, "share", "pvc-1"), shareFile(n, "share", "moved")))
+	noError(t, os.Symlink("moved", shareFile(n, "share", "pvc-1")))
+	noError(t, mapShare(t, n, share, "", smbUser, smbPassword))
+	if isSymlink(t, n, stagedShare) {
+		t.Error("a link on the share was followed")
 	}
 }
 
@@ -345,13 +429,17 @@ func TestSMBKernelFaults(t *testing.T) {
 	wantMapped(t, n)
 }
 
-// A mapping that does not work is removed before it is made again, or Windows would refuse.
+// A mapping whose credentials do not work is removed before it is made again, or Windows would refuse.
 func TestSMBBrokenMappingIsMadeAgain(t *testing.T) {
-	for _, code := range []win32.Errno{win32.ERROR_ACCESS_DENIED, win32.ERROR_LOGON_FAILURE, win32.ERROR_DEV_NOT_EXIST, win32.ERROR_BAD_NET_NAME} {
+	for _, code := range []win32.Errno{
+		win32.ERROR_ACCESS_DENIED, win32.ERROR_NETWORK_ACCESS_DENIED, win32.ERROR_LOGON_FAILURE, win32.ERROR_INVALID_PASSWORD,
+		win32.ERROR_NO_SUCH_LOGON_SESSION, win32.ERROR_ACCOUNT_DISABLED, win32.ERROR_PASSWORD_EXPIRED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT,
+	} {
 		n := startMapped(t)
+		noError(t, n.Emulated.AddSMBUser(emulated.SMBUserSpec{Name: "second", Password: smbPassword}))
 		n.Faults.Add(testnode.Fault{Function: "OpenFile", Times: 1, Error: code}) // of the share
 		n.Faults.Calls()
-		noError(t, mapShare(t, n, share, "", smbUser, smbPassword))
+		noError(t, mapShare(t, n, share, "", "second", smbPassword))
 		var got []string
 		for _, c := range n.Faults.Calls() {
 			got = append(got, c.Function)
@@ -361,12 +449,18 @@ func TestSMBBrokenMappingIsMadeAgain(t *testing.T) {
 			t.Errorf("%v (-want +got):\n%s", code, diff)
 		}
 	}
-	// A mapping that is only out of reach is kept.
-	for _, code := range []win32.Errno{win32.ERROR_BAD_NETPATH, win32.ERROR_NETNAME_DELETED, win32.ERROR_SEM_TIMEOUT} {
+	// A mapping that fails for any other reason is kept, whatever Windows calls its state.
+	for code, want := range map[win32.Errno]codes.Code{
+		win32.ERROR_BAD_NETPATH: codes.Unavailable, win32.ERROR_NETNAME_DELETED: codes.Unavailable, win32.ERROR_SEM_TIMEOUT: codes.Unavailable,
+		win32.ERROR_NO_SYSTEM_RESOURCES: codes.Unavailable, win32.ERROR_DEV_NOT_EXIST: codes.Unavailable, win32.ERROR_BAD_NET_NAME: codes.NotFound,
+	} {
 		n := startMapped(t)
-		n.Faults.Add(testnode.Fault{Function: "OpenFile", Times: 1, Error: code})
-		wantCode(t, mapShare(t, n, share, "", smbUser, smbPassword), codes.Unavailable)
-		wantMapped(t, n, share)
+		for range 2 {
+			n.Faults.Add(testnode.Fault{Function: "OpenFile", Times: 1, Error: code})
+			wantCode(t, mapShare(t, n, share, "", smbUser, smbPassword), want)
+			wantMapped(t, n, share)
+			noError(t, n.Emulated.DropSMBSessions("fs.emulated"))
+		}
 	}
 }
 

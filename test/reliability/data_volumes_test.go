@@ -5,6 +5,7 @@ package reliability
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -47,12 +48,12 @@ func TestGrowingUnderAWorkload(t *testing.T) {
 	}
 	close(stop)
 	noError(t, <-writing)
-	want := ""
+	var want strings.Builder
 	for i := range lines {
-		want += fmt.Sprintf("line %d\n", i)
+		fmt.Fprintf(&want, "line %d\n", i)
 	}
-	if got := n.ReadFile(dataStaging + `\log`); got != want {
-		t.Errorf("of %d lines (%d bytes) %d bytes are there", lines, len(want), len(got))
+	if got := n.ReadFile(dataStaging + `\log`); got != want.String() {
+		t.Errorf("of %d lines (%d bytes) %d bytes are there", lines, want.Len(), len(got))
 	}
 	wantData(t, n, "after growing", id)
 }

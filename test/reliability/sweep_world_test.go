@@ -114,6 +114,7 @@ func (w *world) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	n.EnablePrivileges(w.ctx)
 	w.node = n
 	conn := server.NewLocal(apis.All(n), server.Options{Logger: klog.New(quiet{})})
 	w.Disk = diskapi.NewDiskClient(conn)

@@ -83,6 +83,8 @@ func TestOpenQuestions(t *testing.T) {
 		"growing the partition refreshes":     func(s *emulated.Switches) { s.GrowPartitionRefreshes = true },
 		"the last sector does not count":      func(s *emulated.Switches) { s.ExtendOneSectorLess = true },
 		"the system partition is not known":   func(s *emulated.Switches) { s.SystemPartitionUnknown = true },
+		"mount point calls share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
+		"the mount manager notices":           func(s *emulated.Switches) { s.MountManagerNotices = true },
 	}
 	for subject, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {

@@ -80,6 +80,7 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 	other := emulated.Switches{
 		AttributesVersion: 16, CreateDiskClears: true, ZeroedDiskIsMBR: true, MSR: emulated.MSRDelayed, MSRAfterReads: 3,
 		GrowPartitionRefreshes: true, ExtendOneSectorLess: true, NVMeLUNsNumbered: true, SystemPartitionUnknown: true,
+		MountPointCallsShareDelete: true, MountManagerNotices: true,
 	}
 	for name, test := range map[string]struct {
 		switches emulated.Switches
@@ -94,12 +95,26 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			same(t, answers[5].(map[string]any)["zeroed"], any(described{"RAW", 0, 0}))
 			got := answers[6].(reserved)
 			same(t, []any{got.Comes, got.ReadsUntilThen}, []any{true, 0})
-			grown := answers[12].(usableLength)
-			same(t, []bool{grown.PropertiesUpdated > grown.Grown, grown.PartitionGrown > grown.PropertiesUpdated}, []bool{true, false})
+			refreshed := answers[12].(usableLength)
+			same(t, []bool{refreshed.PropertiesUpdated > refreshed.Grown, refreshed.PartitionGrown > refreshed.PropertiesUpdated}, []bool{true, false})
 			same(t, answers[25].(map[string]extend)["4096"].All, "success")
+			same(t, answers[27].(map[string]string)["link, before"], "ERROR_PRIVILEGE_NOT_HELD")
+			same(t, answers[27].(map[string]string)["link, through a new handle"], "success")
+			same(t, answers[28].(map[string]int), map[string]int{
+				"never mounted": 0, "mounted, before DeleteVolumeMountPointW": 1, "after DeleteVolumeMountPointW": 0,
+				"mounted, before FSCTL_DELETE_REPARSE_POINT": 1, "after FSCTL_DELETE_REPARSE_POINT": 1,
+			})
+			same(t, answers[29].(map[string]held), map[string]held{
+				"may delete": {"ERROR_SHARING_VIOLATION", "ERROR_SHARING_VIOLATION"}, "does not share deletion": {"success", "success"},
+				"does not share deletion, and may write attributes": {"success", "success"},
+			})
+			same(t, answers[31].(grown).LengthFollows, true)
 			failures := answers[22].(map[string]string)
 			same(t, failures["no such share"], "ERROR_BAD_NET_NAME")
 			same(t, failures["wrong password"], "ERROR_INVALID_PASSWORD")
+			same(t, answers[35], any(map[string]string{
+				"below, mapped": "ERROR_FILE_NOT_FOUND", "below, not mapped": "ERROR_NETNAME_DELETED", "by path, not mapped": "ERROR_LOGON_FAILURE",
+			}))
 			same(t, strings.HasPrefix(answers[23].(map[string]string)["with the volume open"], "ISDSC_DEVICE_BUSY_ON_SESSION"), true)
 		}},
 		"other": {other, func(t *testing.T, answers map[int]any) {
@@ -109,8 +124,10 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			same(t, answers[5].(map[string]any)["zeroed"].(described).Style, "MBR")
 			got := answers[6].(reserved)
 			same(t, []any{got.Comes, got.ReadsUntilThen > 0}, []any{true, true})
-			grown := answers[12].(usableLength)
-			same(t, grown.PartitionGrown > grown.PropertiesUpdated, true)
+			refreshed := answers[12].(usableLength)
+			same(t, refreshed.PartitionGrown > refreshed.PropertiesUpdated, true)
+			same(t, answers[28].(map[string]int)["after FSCTL_DELETE_REPARSE_POINT"], 0)
+			same(t, answers[29].(map[string]held)["may delete"], held{"success", "success"})
 			same(t, answers[25].(map[string]extend)["512"], extend{
 				All: "ERROR_INVALID_PARAMETER", OneLess: "success", SectorsBefore: answers[25].(map[string]extend)["512"].SectorsBefore,
 				SectorsAfter: answers[25].(map[string]extend)["512"].SectorsAfter, PartitionSectors: answers[25].(map[string]extend)["512"].PartitionSectors,

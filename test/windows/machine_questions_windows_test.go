@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,9 +33,9 @@ func machineQuestions() []Question {
 		{20, "Is the SMBIOS serial number that of Win32_BIOS?", askBIOS},
 		unasked(21, "Do ContainerAdministrator, ContainerUser and HostProcess containers reach the pipes?", "a cluster with a pod of each kind is needed"),
 		{24, "Do all reads of disks parse, on this architecture?", askReads},
-		{31, "What does Windows tell of the disks that it needs: in the registry, by the bus types of adapters, and by the LUNs of NVMe disks?", askNeeds},
+		{36, "What does Windows tell of the disks that it needs: in the registry, by the bus types of adapters, and by the LUNs of NVMe disks?", askNeeds},
 	}
-	return append(all, linkQuestions()...)
+	return slices.Concat(all, linkQuestions(), automountQuestions())
 }
 
 // readDisk is what the agent reads from a disk, beside the output of Windows' own tools.

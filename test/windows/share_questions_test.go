@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 func shareQuestions() []Question {
 	return []Question{
 		{22, "Which codes do failures of MSFT_SmbGlobalMapping.Create carry?", askMappingFailures},
+		{35, "After a global mapping was removed: what do openings on the share come to, by path and below an open directory?", askUnmapped},
 	}
 }
 
@@ -41,4 +43,48 @@ func askMappingFailures(t testing.TB, s Subject) (any, error) {
 	answers["another share as another user"] = create(other.Remote, other.User, other.Password)
 	_ = s.Kernel.RemoveSMBGlobalMapping(share.Remote) // a machine that is thrown away may keep it
 	return answers, nil
+}
+
+// askUnmapped tells whether an open directory of a share is a way around the list of mappings. The share's root is asked
+// for a name that it does not have: a server that is asked says so.
+func askUnmapped(t testing.TB, s Subject) (any, error) {
+	share, err := s.Share(t)
+	if err != nil {
+		return nil, err
+	}
+	root := `\\?\UNC` + share.Remote[1:] + `\`
+	if err := s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), false); err != nil {
+		return nil, err
+	}
+	directory, err := openDirectory(s, nil, root)
+	if err != nil {
+		_ = s.Kernel.RemoveSMBGlobalMapping(share.Remote)
+		return nil, err
+	}
+	defer directory.Close()
+	below := func() string {
+		h, err := openDirectory(s, directory, "none")
+		if err == nil {
+			_ = h.Close()
+		}
+		return verdict(err)
+	}
+	answers := map[string]string{"below, mapped": below()}
+	if err := s.Kernel.RemoveSMBGlobalMapping(share.Remote); err != nil {
+		return answers, err
+	}
+	answers["below, not mapped"] = below()
+	again, err := openDirectory(s, nil, root)
+	if err == nil {
+		_ = again.Close()
+	}
+	answers["by path, not mapped"] = verdict(err)
+	return answers, nil
+}
+
+func openDirectory(s Subject, in kernel.Handle, name string) (kernel.Handle, error) {
+	return s.Kernel.OpenFile(in, name, kernel.OpenHow{
+		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES, Share: win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
+		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE,
+	})
 }

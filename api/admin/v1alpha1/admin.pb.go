@@ -1204,9 +1204,11 @@ type InspectResponse struct {
 	// The agent's operations that have not ended, the oldest first.
 	Operations []*Operation `protobuf:"bytes,4,rep,name=operations,proto3" json:"operations,omitempty"`
 	// The parts that could not be examined, and why, one sentence each.
-	Missing       []string `protobuf:"bytes,5,rep,name=missing,proto3" json:"missing,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Missing []string `protobuf:"bytes,5,rep,name=missing,proto3" json:"missing,omitempty"`
+	// The privileges that the agent's account does not have, of those that its operations need.
+	MissingPrivileges []*Privilege `protobuf:"bytes,6,rep,name=missing_privileges,json=missingPrivileges,proto3" json:"missing_privileges,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *InspectResponse) Reset() {
@@ -1274,6 +1276,77 @@ func (x *InspectResponse) GetMissing() []string {
 	return nil
 }
 
+func (x *InspectResponse) GetMissingPrivileges() []*Privilege {
+	if x != nil {
+		return x.MissingPrivileges
+	}
+	return nil
+}
+
+// Privilege is a right of an account that is not tied to an object.
+type Privilege struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Windows' name of it: "SeCreateSymbolicLinkPrivilege".
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The user right of a policy that grants it: "Create symbolic links".
+	UserRight string `protobuf:"bytes,2,opt,name=user_right,json=userRight,proto3" json:"user_right,omitempty"`
+	// The operations that need it.
+	NeededFor     string `protobuf:"bytes,3,opt,name=needed_for,json=neededFor,proto3" json:"needed_for,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Privilege) Reset() {
+	*x = Privilege{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Privilege) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Privilege) ProtoMessage() {}
+
+func (x *Privilege) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Privilege.ProtoReflect.Descriptor instead.
+func (*Privilege) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Privilege) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Privilege) GetUserRight() string {
+	if x != nil {
+		return x.UserRight
+	}
+	return ""
+}
+
+func (x *Privilege) GetNeededFor() string {
+	if x != nil {
+		return x.NeededFor
+	}
+	return ""
+}
+
 // Dangling is a mount point or link that leads nowhere.
 type Dangling struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1289,7 +1362,7 @@ type Dangling struct {
 
 func (x *Dangling) Reset() {
 	*x = Dangling{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1301,7 +1374,7 @@ func (x *Dangling) String() string {
 func (*Dangling) ProtoMessage() {}
 
 func (x *Dangling) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1314,7 +1387,7 @@ func (x *Dangling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dangling.ProtoReflect.Descriptor instead.
 func (*Dangling) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Dangling) GetPath() string {
@@ -1351,7 +1424,7 @@ type SMBMapping struct {
 
 func (x *SMBMapping) Reset() {
 	*x = SMBMapping{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1363,7 +1436,7 @@ func (x *SMBMapping) String() string {
 func (*SMBMapping) ProtoMessage() {}
 
 func (x *SMBMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1376,7 +1449,7 @@ func (x *SMBMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SMBMapping.ProtoReflect.Descriptor instead.
 func (*SMBMapping) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SMBMapping) GetRemotePath() string {
@@ -1406,7 +1479,7 @@ type ISCSISession struct {
 
 func (x *ISCSISession) Reset() {
 	*x = ISCSISession{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1418,7 +1491,7 @@ func (x *ISCSISession) String() string {
 func (*ISCSISession) ProtoMessage() {}
 
 func (x *ISCSISession) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1431,7 +1504,7 @@ func (x *ISCSISession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ISCSISession.ProtoReflect.Descriptor instead.
 func (*ISCSISession) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ISCSISession) GetTarget() string {
@@ -1463,7 +1536,7 @@ type Operation struct {
 
 func (x *Operation) Reset() {
 	*x = Operation{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1475,7 +1548,7 @@ func (x *Operation) String() string {
 func (*Operation) ProtoMessage() {}
 
 func (x *Operation) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1488,7 +1561,7 @@ func (x *Operation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Operation.ProtoReflect.Descriptor instead.
 func (*Operation) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{18}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Operation) GetName() string {
@@ -1604,7 +1677,7 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x12\x1c\n" +
 	"\targuments\x18\x06 \x01(\tR\targuments\x12\x12\n" +
 	"\x04part\x18\a \x01(\rR\x04part\"\x10\n" +
-	"\x0eInspectRequest\"\xc4\x02\n" +
+	"\x0eInspectRequest\"\x97\x03\n" +
 	"\x0fInspectResponse\x12=\n" +
 	"\bdangling\x18\x01 \x03(\v2!.csiproxy.admin.v1alpha1.DanglingR\bdangling\x12F\n" +
 	"\fsmb_mappings\x18\x02 \x03(\v2#.csiproxy.admin.v1alpha1.SMBMappingR\vsmbMappings\x12L\n" +
@@ -1612,7 +1685,14 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\n" +
 	"operations\x18\x04 \x03(\v2\".csiproxy.admin.v1alpha1.OperationR\n" +
 	"operations\x12\x18\n" +
-	"\amissing\x18\x05 \x03(\tR\amissing\"q\n" +
+	"\amissing\x18\x05 \x03(\tR\amissing\x12Q\n" +
+	"\x12missing_privileges\x18\x06 \x03(\v2\".csiproxy.admin.v1alpha1.PrivilegeR\x11missingPrivileges\"]\n" +
+	"\tPrivilege\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
+	"\n" +
+	"user_right\x18\x02 \x01(\tR\tuserRight\x12\x1d\n" +
+	"\n" +
+	"needed_for\x18\x03 \x01(\tR\tneededFor\"q\n" +
 	"\bDangling\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06target\x18\x02 \x01(\tR\x06target\x129\n" +
@@ -1653,7 +1733,7 @@ func file_admin_v1alpha1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_admin_v1alpha1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_admin_v1alpha1_admin_proto_goTypes = []any{
 	(DanglingKind)(0),             // 0: csiproxy.admin.v1alpha1.DanglingKind
 	(*ListAPIsRequest)(nil),       // 1: csiproxy.admin.v1alpha1.ListAPIsRequest
@@ -1671,44 +1751,46 @@ var file_admin_v1alpha1_admin_proto_goTypes = []any{
 	(*KernelCall)(nil),            // 13: csiproxy.admin.v1alpha1.KernelCall
 	(*InspectRequest)(nil),        // 14: csiproxy.admin.v1alpha1.InspectRequest
 	(*InspectResponse)(nil),       // 15: csiproxy.admin.v1alpha1.InspectResponse
-	(*Dangling)(nil),              // 16: csiproxy.admin.v1alpha1.Dangling
-	(*SMBMapping)(nil),            // 17: csiproxy.admin.v1alpha1.SMBMapping
-	(*ISCSISession)(nil),          // 18: csiproxy.admin.v1alpha1.ISCSISession
-	(*Operation)(nil),             // 19: csiproxy.admin.v1alpha1.Operation
-	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 21: google.protobuf.Duration
+	(*Privilege)(nil),             // 16: csiproxy.admin.v1alpha1.Privilege
+	(*Dangling)(nil),              // 17: csiproxy.admin.v1alpha1.Dangling
+	(*SMBMapping)(nil),            // 18: csiproxy.admin.v1alpha1.SMBMapping
+	(*ISCSISession)(nil),          // 19: csiproxy.admin.v1alpha1.ISCSISession
+	(*Operation)(nil),             // 20: csiproxy.admin.v1alpha1.Operation
+	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 22: google.protobuf.Duration
 }
 var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
 	3,  // 0: csiproxy.admin.v1alpha1.ListAPIsResponse.apis:type_name -> csiproxy.admin.v1alpha1.API
 	6,  // 1: csiproxy.admin.v1alpha1.GetTreeResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
 	7,  // 2: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
 	8,  // 3: csiproxy.admin.v1alpha1.Partition.volume:type_name -> csiproxy.admin.v1alpha1.Volume
-	20, // 4: csiproxy.admin.v1alpha1.ListJournalRequest.since:type_name -> google.protobuf.Timestamp
+	21, // 4: csiproxy.admin.v1alpha1.ListJournalRequest.since:type_name -> google.protobuf.Timestamp
 	11, // 5: csiproxy.admin.v1alpha1.ListJournalResponse.entries:type_name -> csiproxy.admin.v1alpha1.JournalEntry
 	11, // 6: csiproxy.admin.v1alpha1.ListJournalResponse.running:type_name -> csiproxy.admin.v1alpha1.JournalEntry
-	20, // 7: csiproxy.admin.v1alpha1.JournalEntry.begin:type_name -> google.protobuf.Timestamp
-	21, // 8: csiproxy.admin.v1alpha1.JournalEntry.duration:type_name -> google.protobuf.Duration
+	21, // 7: csiproxy.admin.v1alpha1.JournalEntry.begin:type_name -> google.protobuf.Timestamp
+	22, // 8: csiproxy.admin.v1alpha1.JournalEntry.duration:type_name -> google.protobuf.Duration
 	12, // 9: csiproxy.admin.v1alpha1.JournalEntry.api:type_name -> csiproxy.admin.v1alpha1.APICall
 	13, // 10: csiproxy.admin.v1alpha1.JournalEntry.kernel:type_name -> csiproxy.admin.v1alpha1.KernelCall
-	16, // 11: csiproxy.admin.v1alpha1.InspectResponse.dangling:type_name -> csiproxy.admin.v1alpha1.Dangling
-	17, // 12: csiproxy.admin.v1alpha1.InspectResponse.smb_mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
-	18, // 13: csiproxy.admin.v1alpha1.InspectResponse.iscsi_sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
-	19, // 14: csiproxy.admin.v1alpha1.InspectResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
-	0,  // 15: csiproxy.admin.v1alpha1.Dangling.kind:type_name -> csiproxy.admin.v1alpha1.DanglingKind
-	21, // 16: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
-	1,  // 17: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
-	4,  // 18: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
-	9,  // 19: csiproxy.admin.v1alpha1.Admin.ListJournal:input_type -> csiproxy.admin.v1alpha1.ListJournalRequest
-	14, // 20: csiproxy.admin.v1alpha1.Admin.Inspect:input_type -> csiproxy.admin.v1alpha1.InspectRequest
-	2,  // 21: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
-	5,  // 22: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
-	10, // 23: csiproxy.admin.v1alpha1.Admin.ListJournal:output_type -> csiproxy.admin.v1alpha1.ListJournalResponse
-	15, // 24: csiproxy.admin.v1alpha1.Admin.Inspect:output_type -> csiproxy.admin.v1alpha1.InspectResponse
-	21, // [21:25] is the sub-list for method output_type
-	17, // [17:21] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	17, // 11: csiproxy.admin.v1alpha1.InspectResponse.dangling:type_name -> csiproxy.admin.v1alpha1.Dangling
+	18, // 12: csiproxy.admin.v1alpha1.InspectResponse.smb_mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
+	19, // 13: csiproxy.admin.v1alpha1.InspectResponse.iscsi_sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
+	20, // 14: csiproxy.admin.v1alpha1.InspectResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
+	16, // 15: csiproxy.admin.v1alpha1.InspectResponse.missing_privileges:type_name -> csiproxy.admin.v1alpha1.Privilege
+	0,  // 16: csiproxy.admin.v1alpha1.Dangling.kind:type_name -> csiproxy.admin.v1alpha1.DanglingKind
+	22, // 17: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
+	1,  // 18: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
+	4,  // 19: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
+	9,  // 20: csiproxy.admin.v1alpha1.Admin.ListJournal:input_type -> csiproxy.admin.v1alpha1.ListJournalRequest
+	14, // 21: csiproxy.admin.v1alpha1.Admin.Inspect:input_type -> csiproxy.admin.v1alpha1.InspectRequest
+	2,  // 22: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
+	5,  // 23: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
+	10, // 24: csiproxy.admin.v1alpha1.Admin.ListJournal:output_type -> csiproxy.admin.v1alpha1.ListJournalResponse
+	15, // 25: csiproxy.admin.v1alpha1.Admin.Inspect:output_type -> csiproxy.admin.v1alpha1.InspectResponse
+	22, // [22:26] is the sub-list for method output_type
+	18, // [18:22] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_admin_proto_init() }
@@ -1726,7 +1808,7 @@ func file_admin_v1alpha1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_admin_proto_rawDesc), len(file_admin_v1alpha1_admin_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   19,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

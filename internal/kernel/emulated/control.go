@@ -161,9 +161,10 @@ func (n *Node) withDisk(number uint32, change func(*disk) error) error {
 func (n *Node) Reboot() error {
 	return n.control(func() error {
 		n.boot++
+		clear(n.privileges)
 		n.retire(errRebooted, func(*content) bool { return true })
-		if len(n.state.SMB.Mappings) > 0 { // mappings made as the agent makes them do not persist
-			if err := n.update(func(s *state) { s.SMB.Mappings = nil }); err != nil {
+		if len(n.state.SMB.Mappings) > 0 {
+			if err := n.update(func(s *state) { s.SMB.reboot(s.Switches.MappingsOutliveReboot) }); err != nil {
 				return err
 			}
 		}

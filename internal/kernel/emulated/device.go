@@ -40,7 +40,9 @@ func (n *Node) AdapterInterfaces() (paths []string, err error) {
 }
 
 // ReenumerateDevices implements kernel.Devices. Disks appear and disappear at once, so there is nothing left to find.
-func (n *Node) ReenumerateDevices() error { return nil }
+func (n *Node) ReenumerateDevices() error {
+	return n.call("CM_Reenumerate_DevNode", "", func() error { return n.privileged(loadDriver, win32.ERROR_ACCESS_DENIED) })
+}
 
 // OpenDevice implements kernel.Devices. It opens a disk as \\.\PhysicalDriveN or by its interface path, a volume as
 // \\?\Volume{GUID}, \\.\C: or \\?\GLOBALROOT\Device\HarddiskVolumeN, and an adapter as \\.\ScsiN: or by its

@@ -254,7 +254,7 @@ func (h *fileHandle) remove(e entry) error {
 		return err
 	}
 	h.deleted = true
-	return h.forgetMount(e)
+	return h.mountGone(e)
 }
 
 // posixDelete reports whether the file system frees a name while others have the file open.

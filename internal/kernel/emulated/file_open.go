@@ -73,6 +73,9 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fi
 // child returns the place of one name in an open directory; if it is a link to follow, next is its target instead.
 func (h *fileHandle) child(name string, follow bool) (at *place, next *ntPath, err error) {
 	c := h.content
+	if c.isShare() { // a lost connection would be made again with the credentials of the moment
+		c.node.meet(c.share.server, c.share.share)
+	}
 	if err := h.usable(false); err != nil {
 		return nil, nil, err
 	}
@@ -196,6 +199,9 @@ func (h *fileHandle) openRoot(how kernel.OpenHow) error {
 	case how.Disposition == win32.FILE_CREATE:
 		return win32.ERROR_ALREADY_EXISTS
 	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0:
+		return win32.ERROR_ACCESS_DENIED
+	}
+	if h.content.closedRoot() {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	info, err := h.content.root.Stat(".")

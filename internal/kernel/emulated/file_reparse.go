@@ -86,11 +86,15 @@ func (h *fileHandle) setReparse(in []byte) error {
 		return win32.ERROR_INVALID_REPARSE_DATA
 	case r.Tag == 0 || r.Tag == 1:
 		return win32.ERROR_REPARSE_TAG_INVALID
+	case r.Tag == win32.IO_REPARSE_TAG_SYMLINK && !h.content.isShare(): // MS-FSA 2.1.5.10.37; on a share, the server decides
+		if err := h.content.node.privileged(createSymbolicLink, win32.ERROR_PRIVILEGE_NOT_HELD); err != nil {
+			return err
+		}
 	}
 	if err := h.content.node.host.setReparse(h.self, r, e.tag); err != nil {
 		return err
 	}
-	return h.forgetMount(e)
+	return h.mountGone(e)
 }
 
 func (h *fileHandle) deleteReparse(in []byte) error {
@@ -110,5 +114,5 @@ func (h *fileHandle) deleteReparse(in []byte) error {
 	if err := h.content.node.host.clearReparse(h.self); err != nil {
 		return err
 	}
-	return h.forgetMount(e)
+	return h.mountGone(e)
 }

@@ -22,6 +22,11 @@ func openNode(t *testing.T, dir string, o Options) *Node {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = n.Close() })
+	for _, name := range knownPrivileges() {
+		if !n.state.Switches.lacks(name) {
+			must(t, n.EnablePrivilege(name))
+		}
+	}
 	return n
 }
 
@@ -99,8 +104,6 @@ func formatted(t *testing.T, n *Node, disk string) string {
 	must(t, n.FormatVolume(v, "NTFS"))
 	return v
 }
-
-const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
 
 // how returns an OpenHow that shares everything.
 func how(access, disposition, options uint32) kernel.OpenHow {

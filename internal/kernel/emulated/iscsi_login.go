@@ -167,7 +167,7 @@ func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 func (n *Node) inUse(d *disk) bool {
 	return slices.ContainsFunc(d.volumes, func(v *volume) bool {
 		return d.open[v.id] != nil || n.filesOpen(v.id) ||
-			slices.ContainsFunc(n.state.Mounts, func(m mountState) bool { return m.Volume == v.id })
+			slices.ContainsFunc(n.state.Mounts, func(m mountState) bool { return m.Volume == v.id && !n.isGhost(m) })
 	})
 }
 

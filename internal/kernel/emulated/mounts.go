@@ -95,7 +95,7 @@ func (n *Node) volumeNameFor(path string) (string, error) {
 		}
 		return v.name(), nil
 	}
-	h, err := n.openMountPoint(p, path, win32.FILE_READ_ATTRIBUTES)
+	h, err := n.openMountPoint(p, path, win32.FILE_READ_ATTRIBUTES, shareAll)
 	if err != nil {
 		return "", err
 	}
@@ -110,14 +110,25 @@ func (n *Node) volumeNameFor(path string) (string, error) {
 	return volumeName(id), nil
 }
 
+const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
+
+// openToChange opens a directory as the functions do that make and remove mount points.
+func (n *Node) openToChange(p ntPath, path string) (*fileHandle, error) {
+	share := uint32(shareAll)
+	if !n.state.Switches.MountPointCallsShareDelete {
+		share &^= win32.FILE_SHARE_DELETE
+	}
+	return n.openMountPoint(p, path, win32.FILE_LIST_DIRECTORY|win32.FILE_WRITE_DATA|win32.FILE_READ_ATTRIBUTES, share)
+}
+
 // openMountPoint opens a directory or reparse point, but not the reparse point's target.
-func (n *Node) openMountPoint(p ntPath, path string, access uint32) (*fileHandle, error) {
+func (n *Node) openMountPoint(p ntPath, path string, access, share uint32) (*fileHandle, error) {
 	at, err := n.resolve(p, false)
 	if err != nil {
 		return nil, err
 	}
 	return at.open(path, kernel.OpenHow{
-		Access: access, Share: win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
+		Access: access, Share: share,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})
 }
@@ -163,13 +174,17 @@ func (n *Node) setMountPoint(path, name string) error {
 	if len(p.names) == 0 {
 		return n.setLetter(p, id)
 	}
-	h, err := n.openMountPoint(p, path, win32.FILE_WRITE_DATA|win32.FILE_READ_ATTRIBUTES)
+	const onShare = win32.ERROR_INVALID_PARAMETER // volumes are mounted on local file systems
+	if p.unc {
+		return onShare
+	}
+	h, err := n.openToChange(p, path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = h.close() }() // nothing is lost: it holds no data
 	if h.content.isShare() {
-		return win32.ERROR_INVALID_PARAMETER // volumes are mounted on local file systems
+		return onShare
 	}
 	if err := h.usable(true); err != nil {
 		return err
@@ -197,7 +212,7 @@ func (n *Node) setMountPoint(path, name string) error {
 		if undo := n.host.clearReparse(h.self); undo != nil && !errors.Is(undo, fs.ErrNotExist) {
 			return errors.Join(err, undo) // the record stays, in case the mount point does
 		}
-		return errors.Join(err, h.forgetMount(entry{tag: r.Tag}))
+		return errors.Join(err, h.forgetMount())
 	}
 	return nil
 }
@@ -239,7 +254,7 @@ func (n *Node) deleteMountPoint(path string) error {
 	if len(p.names) == 0 {
 		return n.deleteLetter(p)
 	}
-	h, err := n.openMountPoint(p, path, win32.FILE_WRITE_DATA|win32.FILE_READ_ATTRIBUTES)
+	h, err := n.openToChange(p, path)
 	if err != nil {
 		return err
 	}
@@ -260,14 +275,21 @@ func (n *Node) deleteMountPoint(path string) error {
 	if err := n.host.clearReparse(h.self); err != nil {
 		return err
 	}
-	return h.forgetMount(entry{tag: win32.IO_REPARSE_TAG_MOUNT_POINT})
+	return h.forgetMount()
 }
 
-// forgetMount drops the mount manager's record, if any, of a former mount point at the handle's path. Whether Windows does
-// so when a mount point is removed otherwise than by DeleteVolumeMountPointW is not confirmed.
-func (h *fileHandle) forgetMount(was entry) error {
+// mountGone tells the mount manager, if it notices, that a mount point was removed behind its back.
+func (h *fileHandle) mountGone(was entry) error {
+	if was.tag != win32.IO_REPARSE_TAG_MOUNT_POINT || !h.content.node.state.Switches.MountManagerNotices {
+		return nil
+	}
+	return h.forgetMount()
+}
+
+// forgetMount drops the mount manager's record, if any, of a former mount point at the handle's path.
+func (h *fileHandle) forgetMount() error {
 	record := mountState{Host: h.content.id, Path: windowsNames(h.names)}
-	if was.tag != win32.IO_REPARSE_TAG_MOUNT_POINT || !h.content.node.state.hasMount(record) {
+	if !h.content.node.state.hasMount(record) {
 		return nil
 	}
 	return h.content.node.update(func(s *state) { s.dropMount(record) })
@@ -288,32 +310,30 @@ func (n *Node) deleteLetter(p ntPath) error {
 	})
 }
 
-// repairMounts drops records whose directory is not a mount point of the volume, as Windows' mount manager does when it
-// starts. It makes records and directories agree after a death between their changes. Records on volumes that are absent
-// stay.
-func (n *Node) repairMounts() error {
-	var stale []mountState
-	for _, m := range n.state.Mounts {
-		if host, ok := n.volume(m.Host); !ok || !host.formatted() {
-			continue
-		}
-		p := ntPath{volume: m.Host, names: m.Path}
-		h, err := n.openMountPoint(p, strings.Join(m.Path, `\`), win32.FILE_READ_ATTRIBUTES)
-		if err != nil {
-			stale = append(stale, m)
-			continue
-		}
-		id, err := h.mountedVolume()
-		_ = h.close() // nothing is lost: it holds no data
-		if err != nil || id != m.Volume {
-			stale = append(stale, m)
-		}
+// isGhost reports whether the directory of a record is not a mount point of the volume. Of a directory on a volume that is
+// absent that is not known.
+func (n *Node) isGhost(m mountState) bool {
+	if host, ok := n.volume(m.Host); !ok || !host.formatted() {
+		return false
 	}
-	if len(stale) == 0 {
+	h, err := n.openMountPoint(ntPath{volume: m.Host, names: m.Path}, strings.Join(m.Path, `\`), win32.FILE_READ_ATTRIBUTES, shareAll)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = h.close() }() // nothing is lost: it holds no data
+	id, err := h.mountedVolume()
+	return err != nil || id != m.Volume
+}
+
+// repairMounts drops the ghosts, as Windows' mount manager does when it starts. It makes records and directories agree
+// after a death between their changes.
+func (n *Node) repairMounts() error {
+	ghosts := slices.DeleteFunc(slices.Clone(n.state.Mounts), func(m mountState) bool { return !n.isGhost(m) })
+	if len(ghosts) == 0 {
 		return nil
 	}
 	return n.update(func(s *state) {
-		for _, m := range stale {
+		for _, m := range ghosts {
 			s.dropMount(m)
 		}
 	})

@@ -27,6 +27,9 @@ type Node struct {
 	boot     int                 // counts reboots; device handles of earlier boots are invalid
 	steps    map[string]int      // queries that found a service pending, by its folded name
 	arriving map[uint64]int      // queries until the disks of an iSCSI session have their numbers
+
+	privileges map[string]bool // enabled by the agent's process
+	unmapped   int             // contacts with file servers without a mapping
 }
 
 var _ kernel.Kernel = (*Node)(nil)

@@ -56,7 +56,7 @@ func Open(stateDir string, o Options) (*Node, error) {
 	}
 	n := &Node{
 		dir: dir, host: &host{before: o.before, noSync: o.NoSync}, lock: lock,
-		disks: map[uint32]*disk{}, contents: map[string]*content{}, steps: map[string]int{}, arriving: map[uint64]int{},
+		disks: map[uint32]*disk{}, contents: map[string]*content{}, steps: map[string]int{}, arriving: map[uint64]int{}, privileges: map[string]bool{},
 	}
 	if err := n.start(o); err != nil {
 		return nil, errors.Join(err, n.Close())

@@ -32,6 +32,10 @@ switches:
   extendOneSectorLess: true
   nvmeLUNsNumbered: true
   systemPartitionUnknown: true
+  lacksPrivileges: SeLoadDriverPrivilege
+  mountPointCallsShareDelete: true
+  mountManagerNotices: true
+  mappingsOutliveReboot: false
 systemDisk:
   size: 32 GiB
   serial: s0
@@ -81,7 +85,7 @@ smbUsers:
   - {name: u, domains: [D], password: pw}
 smbServers:
   - name: fs
-    shares: [{name: one, users: [U]}, {name: two}]
+    shares: [{name: one, users: [U], closedRoot: true}, {name: two}]
     encryption: false
 iscsiPortals:
   - address: 192.0.2.1
@@ -107,6 +111,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,
 			MSR: MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
 			NVMeLUNsNumbered: true, SystemPartitionUnknown: true,
+			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
 		},
 		SystemDisk: DiskSpec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Adapter: 1, Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,
@@ -138,7 +143,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			{Name: "b", StartType: win32.SERVICE_AUTO_START, Running: true},
 		},
 		SMBUsers:   []SMBUserSpec{{Name: "u", Domains: []string{"D"}, Password: "pw"}},
-		SMBServers: []SMBServerSpec{{Name: "fs", Shares: []SMBShareSpec{{Name: "one", Users: []string{"U"}}, {Name: "two"}}, NoEncryption: true}},
+		SMBServers: []SMBServerSpec{{Name: "fs", Shares: []SMBShareSpec{{Name: "one", Users: []string{"U"}, ClosedRoot: true}, {Name: "two"}}, NoEncryption: true}},
 		ISCSI: []ISCSIPortalSpec{
 			{At: portalName{"192.0.2.1", 3261}, Targets: []ISCSITargetSpec{{
 				Name: "iqn.2026-01.t:1", Username: "user", Secret: "secret-secret", MutualSecret: "mutual-secret", PendingQueries: 1,

@@ -16,7 +16,7 @@ func (n *Node) SMBGlobalMappings() (mappings []kernel.SMBGlobalMapping, err erro
 	err = n.call("MSFT_SmbGlobalMapping", "", func() error {
 		for _, m := range n.state.SMB.Mappings {
 			mapping := kernel.SMBGlobalMapping{RemotePath: `\\` + m.Server + `\` + m.Share, Status: win32.SMB_MAPPING_OK}
-			if server := n.state.SMB.server(m.Server); server == nil || server.Stopped || m.Dropped {
+			if server := n.state.SMB.server(m.Server); server == nil || server.Stopped || m.Dropped || m.Bare {
 				mapping.Status = win32.SMB_MAPPING_DISCONNECTED
 			}
 			mappings = append(mappings, mapping)
@@ -62,6 +62,9 @@ func (s *smbState) connect(serverName, shareName, userName string, password kern
 	for _, other := range s.Mappings {
 		switch {
 		case smbKey(other.Server) != smbKey(serverName):
+		case other.Bare && !other.of(serverName, shareName): // whether it is in the way is not known
+		case other.Bare:
+			return m, win32.ERROR_SESSION_CREDENTIAL_CONFLICT // https://github.com/kubernetes-csi/csi-driver-smb/issues/219
 		case smbKey(other.User) != smbKey(userName):
 			return m, win32.ERROR_SESSION_CREDENTIAL_CONFLICT
 		case other.of(serverName, shareName):
@@ -82,6 +85,23 @@ func (s *smbState) connect(serverName, shareName, userName string, password kern
 	return m, server.admits(user, shareName)
 }
 
+// meet takes notice that the node comes to a file server for a share. Without a mapping the server is shown the account of
+// the node's computer.
+func (n *Node) meet(serverName, shareName string) {
+	server := n.state.SMB.server(serverName)
+	if server != nil && !server.Stopped && n.state.SMB.mapping(serverName, shareName) == nil {
+		n.unmapped++
+	}
+}
+
+// SMBContactsWithoutMapping returns how often the node came to a file server for a share that was not mapped, and showed
+// it the account of its computer, since the process began.
+func (n *Node) SMBContactsWithoutMapping() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.unmapped
+}
+
 // reach returns nil if the node can reach a share now, else the error of opening a file there. Without a mapping the node
 // logs on by its computer's account, which the servers here do not know.
 // https://learn.microsoft.com/windows/win32/services/localsystem-account
@@ -93,6 +113,9 @@ func (s *smbState) reach(serverName, shareName string) error {
 	m := s.mapping(serverName, shareName)
 	if m == nil {
 		return win32.ERROR_LOGON_FAILURE
+	}
+	if m.Bare { // https://github.com/kubernetes-csi/csi-driver-smb/issues/733
+		return win32.ERROR_ACCESS_DENIED
 	}
 	user := s.user(m.User)
 	if user == nil || !bytes.Equal(m.Verifier, user.Verifier) {

@@ -38,6 +38,7 @@ func (n *Node) fileSystemOf(p ntPath) (*content, ntPath, error) {
 // shareContent connects to a share, or returns the existing connection. If the server closed the session of a mapping, it
 // is made again.
 func (n *Node) shareContent(serverName, share string) (*content, error) {
+	n.meet(serverName, share)
 	if err := n.state.SMB.reach(serverName, share); err != nil {
 		return nil, err
 	}
@@ -53,6 +54,16 @@ func (n *Node) shareContent(serverName, share string) (*content, error) {
 
 // isShare reports whether the files are a share's, not a volume's.
 func (c *content) isShare() bool { return c.share != shareName{} }
+
+// closedRoot reports whether the root directory may not be opened, as on shares whose users may see only their folders.
+func (c *content) closedRoot() bool {
+	server := c.node.state.SMB.server(c.share.server)
+	if server == nil {
+		return false
+	}
+	share := server.share(c.share.share)
+	return share != nil && share.ClosedRoot
+}
 
 // serial returns a number that distinguishes shares, as the serial number of a volume would.
 func (s shareName) serial() uint64 {

@@ -25,8 +25,9 @@ type SMBServerSpec struct {
 
 // SMBShareSpec is a share. Its files are the plain directory shares/<server>/<share> of the state directory.
 type SMBShareSpec struct {
-	Name  string   `yaml:"name" json:"name"`
-	Users []string `yaml:"users" json:"users,omitempty"` // that may use it, by SMBUserSpec.Name; none: all accounts
+	Name       string   `yaml:"name" json:"name"`
+	Users      []string `yaml:"users" json:"users,omitempty"`           // that may use it, by SMBUserSpec.Name; none: all accounts
+	ClosedRoot bool     `yaml:"closedRoot" json:"closedRoot,omitempty"` // its root directory denies access, its folders do not
 }
 
 // SMBUserSpec is an account on all file servers.
@@ -40,7 +41,7 @@ type SMBUserSpec struct {
 type smbState struct {
 	Servers  []SMBServerSpec   `json:"servers,omitempty"`
 	Users    []smbUserState    `json:"users,omitempty"`
-	Mappings []smbMappingState `json:"mappings,omitempty"` // of this boot only
+	Mappings []smbMappingState `json:"mappings,omitempty"`
 }
 
 // smbUserState is an account. Servers compare verifiers, so that no password is stored.
@@ -58,6 +59,7 @@ type smbMappingState struct {
 	User     string `json:"user"`              // as the client named it
 	Verifier []byte `json:"verifier"`          // of the session's password
 	Dropped  bool   `json:"dropped,omitempty"` // the server closed the session, and nothing has used it since
+	Bare     bool   `json:"bare,omitempty"`    // a restart of Windows left it without its credentials
 }
 
 // ErrInvalidSMB means that the description of a file server or account is not valid.
@@ -161,6 +163,16 @@ func (s *smbState) mapping(server, share string) *smbMappingState {
 
 func (m *smbMappingState) of(server, share string) bool {
 	return smbKey(m.Server) == smbKey(server) && smbKey(m.Share) == smbKey(share)
+}
+
+// reboot leaves the mappings without their credentials, or removes them.
+func (s *smbState) reboot(mappingsStay bool) {
+	if !mappingsStay {
+		s.Mappings = nil
+	}
+	for i := range s.Mappings {
+		s.Mappings[i].Bare = true
+	}
 }
 
 // find returns a pointer to the first element that fits, or nil.

@@ -179,11 +179,27 @@ func TestSMBStateSurvives(t *testing.T) {
 	}
 	defer n.Close() //nolint:errcheck // nothing follows
 	wantCode(t, "the mapping after a new start", shareCode(n, emulatedShare), 0)
-	if err := n.Reboot(); err != nil {
-		t.Fatal(err)
+	// After a reboot the mapping is there without its credentials, or gone.
+	must(t, n.Reboot())
+	if mappings := smbMappings(t, n); len(mappings) != 1 || mappings[0].Status != win32.SMB_MAPPING_DISCONNECTED {
+		t.Errorf("mappings after a reboot: %v", mappings)
 	}
+	wantCode(t, "the mapping without its credentials", shareCode(n, emulatedShare), win32.ERROR_ACCESS_DENIED)
+	wantCode(t, "mapping over it", n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("changed"), true), win32.ERROR_SESSION_CREDENTIAL_CONFLICT)
+	must(t, n.RemoveSMBGlobalMapping(emulatedShare))
+	must(t, n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("changed"), true))
+	wantCode(t, "the mapping made again", shareCode(n, emulatedShare), 0)
+	must(t, n.SetSwitch("mappingsOutliveReboot", "false"))
+	must(t, n.Reboot())
 	if mappings := smbMappings(t, n); len(mappings) != 0 {
 		t.Errorf("mappings after a reboot: %v", mappings)
+	}
+	if n.SMBContactsWithoutMapping() != 0 {
+		t.Error("the file server met the node without a mapping")
+	}
+	wantCode(t, "without a mapping", shareCode(n, emulatedShare), win32.ERROR_LOGON_FAILURE)
+	if n.SMBContactsWithoutMapping() != 1 {
+		t.Error("the file server did not count")
 	}
 	wantCode(t, "the old password", n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("csi-password"), true), win32.ERROR_INVALID_PASSWORD)
 }

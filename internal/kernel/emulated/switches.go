@@ -51,11 +51,27 @@ type Switches struct {
 	// ExtendOneSectorLess: does FSCTL_EXTEND_VOLUME take all sectors of the partition, or one less, because the last
 	// holds the backup boot sector?
 	ExtendOneSectorLess bool `yaml:"extendOneSectorLess" json:"extendOneSectorLess"`
+
+	// LacksPrivileges: which privileges does the agent's account not have? None, or names separated by commas.
+	LacksPrivileges string `yaml:"lacksPrivileges" json:"lacksPrivileges,omitempty"`
+
+	// MountPointCallsShareDelete: do SetVolumeMountPointW and DeleteVolumeMountPointW open the directory so that others may
+	// have it open with DELETE, or is that a sharing violation?
+	MountPointCallsShareDelete bool `yaml:"mountPointCallsShareDelete" json:"mountPointCallsShareDelete"`
+
+	// MountManagerNotices: does the mount manager notice that a mount point was removed otherwise than by
+	// DeleteVolumeMountPointW, or does it go on listing its path?
+	MountManagerNotices bool `yaml:"mountManagerNotices" json:"mountManagerNotices"`
+	// MappingsOutliveReboot: are SMB global mappings still there after a restart of Windows, disconnected and without their
+	// credentials, or gone?
+	MappingsOutliveReboot bool `yaml:"mappingsOutliveReboot" json:"mappingsOutliveReboot"`
 }
 
 // DefaultSwitches returns the answers that Windows is believed to give.
 func DefaultSwitches() Switches {
-	return Switches{AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3}
+	return Switches{
+		AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, LacksPrivileges: lacksNone, MappingsOutliveReboot: true,
+	}
 }
 
 func (s Switches) check() error {
@@ -67,5 +83,5 @@ func (s Switches) check() error {
 	case s.MSRAfterReads < 0 || s.MSR == MSRDelayed && s.MSRAfterReads < 1:
 		return fmt.Errorf("msrAfterReads is %d; it must be at least 1", s.MSRAfterReads)
 	}
-	return nil
+	return s.checkPrivileges()
 }

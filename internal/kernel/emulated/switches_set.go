@@ -39,6 +39,10 @@ func switchTexts() []Switch {
 		{"nvmeLUNsNumbered", "", boolean, "NVMe namespaces have LUNs that are made of their identifiers, not LUN 0."},
 		{"systemPartitionUnknown", "", boolean, "The registry does not name the partition that Windows boots from."},
 		{"extendOneSectorLess", "", boolean, "`FSCTL_EXTEND_VOLUME` wants one sector less than the partition has."},
+		{"lacksPrivileges", "", "none, or privileges separated by commas", "Privileges that the agent's account does not have."},
+		{"mountPointCallsShareDelete", "", boolean, "`SetVolumeMountPointW` and `DeleteVolumeMountPointW` bear others that have the directory open with `DELETE`."},
+		{"mountManagerNotices", "", boolean, "The mount manager forgets a mount point that was removed without `DeleteVolumeMountPointW`."},
+		{"mappingsOutliveReboot", "", boolean, "SMB mappings stay after a reboot, disconnected and without their credentials."},
 	}
 }
 

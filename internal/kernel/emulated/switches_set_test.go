@@ -32,6 +32,8 @@ func TestSetSwitch(t *testing.T) {
 		"attributesVersion": "40", "createDiskClears": "false", "offlineDisksReadOnly": "false", "zeroedDiskIsMBR": "false",
 		"msr": "immediate", "msrAfterReads": "3", "growPartitionRefreshes": "false", "extendOneSectorLess": "false",
 		"nvmeLUNsNumbered": "false", "systemPartitionUnknown": "false",
+		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
+		"mappingsOutliveReboot": "true",
 	}
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Fatal(d)
@@ -40,6 +42,8 @@ func TestSetSwitch(t *testing.T) {
 		"attributesVersion": "16", "createDiskClears": "true", "offlineDisksReadOnly": "true", "zeroedDiskIsMBR": "true",
 		"msr": "delayed", "msrAfterReads": "7", "growPartitionRefreshes": "true", "extendOneSectorLess": "true",
 		"nvmeLUNsNumbered": "true", "systemPartitionUnknown": "true",
+		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
+		"mappingsOutliveReboot": "false",
 	} {
 		must(t, n.SetSwitch(name, answer))
 		want[name] = answer

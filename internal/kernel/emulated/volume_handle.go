@@ -167,6 +167,10 @@ func (v *volume) extend(in []byte) error {
 		return err
 	}
 	d := v.disk
+	// Which control codes want this privilege of the caller is documented for none of them but FSCTL_SET_REPARSE_POINT.
+	if err := d.node.privileged(manageVolume, win32.ERROR_ACCESS_DENIED); err != nil {
+		return err
+	}
 	switch {
 	case d.writable() != nil:
 		return d.writable()

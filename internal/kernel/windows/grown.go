@@ -9,30 +9,39 @@ import (
 )
 
 const (
-	grownRounds = 8
-	maxGrown    = 16 << 20 // bytes
+	// The size of the first buffer, whichever is more: most nodes have few portals, sessions and disks.
+	firstUnits = 4
+	firstBytes = 512
+
+	maxGrown = 16 << 20 // bytes
 )
 
 // grown makes a call that fills a buffer of n units of the given size in bytes, and sets n to the number of units that it
-// filled or needs. The first buffer is empty, because the list of iSCSI sessions fails with one that is too large. The
-// answer may grow between two rounds, so there can be several. With any other error, grown also returns what the call
-// has filled.
+// filled or needs. There is always a buffer, because the pages of these calls do not call it optional; it begins small,
+// because the list of sessions has been seen to fail with a large one. A call that finds it too small and needs no more
+// has been seen to count too little or not to count, and gets twice as much. One that finds it too small and needs none
+// says that there is nothing. With a warning, grown also returns what the call has filled.
 func grown(unit int, call func(n *uint32, buffer []byte) error) ([]byte, error) {
-	var buffer []byte
-	for range grownRounds {
-		room := len(buffer) / unit
+	for room := max(firstUnits, firstBytes/unit); room <= maxGrown/unit; {
+		buffer := make([]byte, room*unit)
 		n := uint32(room)
 		err := call(&n, buffer)
-		small := int64(n) > int64(room)
-		switch {
-		case err != nil && !errors.Is(err, win32.ERROR_INSUFFICIENT_BUFFER) && !errors.Is(err, win32.ERROR_MORE_DATA) && !errors.Is(err, win32.ISDSC_BUFFER_TOO_SMALL):
-			return buffer[:min(int64(n), int64(room))*int64(unit)], err
-		case !small:
-			return buffer[:int(n)*unit], err
-		case int64(n) > maxGrown/int64(unit):
+		var code win32.Errno
+		short := errors.Is(err, win32.ERROR_INSUFFICIENT_BUFFER) || errors.Is(err, win32.ERROR_MORE_DATA) || errors.Is(err, win32.ISDSC_BUFFER_TOO_SMALL)
+		switch needed := int64(n); {
+		case err != nil && !short && errors.As(err, &code) && code.IsISCSIWarning():
+			return buffer[:min(needed, int64(room))*int64(unit)], err
+		case err != nil && !short:
+			return nil, err
+		case short && needed == 0:
+			return buffer[:0], nil
+		case !short && needed <= int64(room):
+			return buffer[:int(n)*unit], nil
+		case needed > maxGrown/int64(unit):
 			return nil, win32.ERROR_INSUFFICIENT_BUFFER
+		default:
+			room = max(2*room, int(needed))
 		}
-		buffer = make([]byte, int(n)*unit)
 	}
 	return nil, win32.ERROR_INSUFFICIENT_BUFFER
 }

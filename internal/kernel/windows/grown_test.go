@@ -24,7 +24,25 @@ func TestGrown(t *testing.T) {
 			return nil
 		}
 	}
-	growing := uint32(1)
+	// late returns a call that has so many units, and until they fit counts fewer than there is room for.
+	late := func(has, fewer uint32) func(*uint32, []byte) error {
+		return func(n *uint32, _ []byte) error {
+			if *n < has {
+				*n -= fewer
+				return win32.ERROR_INSUFFICIENT_BUFFER
+			}
+			*n = has
+			return nil
+		}
+	}
+	// gone returns a call that has something the first time only.
+	gone := func() func(*uint32, []byte) error {
+		has := uint32(900)
+		return func(n *uint32, _ []byte) error {
+			*n, has = has, 0
+			return win32.ERROR_INSUFFICIENT_BUFFER
+		}
+	}
 	for name, test := range map[string]struct {
 		call func(*uint32, []byte) error
 		size int
@@ -35,23 +53,35 @@ func TestGrown(t *testing.T) {
 		"too small, iSCSI":         {answer(5, win32.ISDSC_BUFFER_TOO_SMALL), 15, nil},
 		"more data":                {answer(5, win32.ERROR_MORE_DATA), 15, nil},
 		"says success and a count": {answer(5, nil), 15, nil},
-		"fewer the second time": {func(n *uint32, b []byte) error {
-			if len(b) == 0 {
-				*n = 9
+		"fewer the second time": {func(n *uint32, _ []byte) error {
+			if *n < 900 {
+				*n = 900
 				return win32.ERROR_INSUFFICIENT_BUFFER
 			}
 			*n = 2
 			return nil
 		}, 6, nil},
 		"grows on": {func(n *uint32, _ []byte) error {
-			growing++
-			*n = growing
+			*n++
 			return win32.ERROR_INSUFFICIENT_BUFFER
 		}, 0, win32.ERROR_INSUFFICIENT_BUFFER},
-		"does not say how many":  {func(*uint32, []byte) error { return win32.ERROR_INSUFFICIENT_BUFFER }, 0, win32.ERROR_INSUFFICIENT_BUFFER},
+		"more than fits":            {answer(900, win32.ERROR_INSUFFICIENT_BUFFER), 2700, nil},
+		"counts too few":            {late(900, 1), 2700, nil},
+		"counts what fits":          {late(900, 0), 2700, nil},
+		"never has room":            {func(*uint32, []byte) error { return win32.ERROR_INSUFFICIENT_BUFFER }, 0, win32.ERROR_INSUFFICIENT_BUFFER},
+		"nothing, as a full buffer": {func(n *uint32, _ []byte) error { *n = 0; return win32.ERROR_INSUFFICIENT_BUFFER }, 0, nil},
+		"nothing, iSCSI":            {func(n *uint32, _ []byte) error { *n = 0; return win32.ISDSC_BUFFER_TOO_SMALL }, 0, nil},
+		"nothing, as a HRESULT":     {func(n *uint32, _ []byte) error { *n = 0; return win32.ISCSIStatus(0x8007007A) }, 0, nil},
+		"goes meanwhile":            {gone(), 0, nil},
+		"a null pointer is not passed": {func(n *uint32, b []byte) error {
+			if *n = 0; len(b) == 0 {
+				return win32.ERROR_NOACCESS
+			}
+			return nil
+		}, 0, nil},
 		"absurd":                 {answer(math.MaxUint32, win32.ERROR_INSUFFICIENT_BUFFER), 0, win32.ERROR_INSUFFICIENT_BUFFER},
 		"fails":                  {func(*uint32, []byte) error { return win32.ISDSC_SERVICE_NOT_RUNNING }, 0, win32.ISDSC_SERVICE_NOT_RUNNING},
-		"fails with a wild size": {func(n *uint32, _ []byte) error { *n = 7; return win32.ERROR_ACCESS_DENIED }, 0, win32.ERROR_ACCESS_DENIED},
+		"fails with a wild size": {func(n *uint32, _ []byte) error { *n = 7000; return win32.ERROR_ACCESS_DENIED }, 0, win32.ERROR_ACCESS_DENIED},
 		"a warning, with the answer": {func(n *uint32, _ []byte) error {
 			room := *n
 			if *n = 2; room < 2 {

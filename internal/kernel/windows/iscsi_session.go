@@ -32,6 +32,9 @@ func (Kernel) ISCSISessionList() (kernel.ISCSISessions, error) {
 	b, err := grownISCSI("GetIScsiSessionListW", "", 1, func(n *uint32, buffer *byte) uint32 {
 		return winapi.GetIScsiSessionList(n, &count, buffer)
 	})
+	if len(b) == 0 {
+		count = 0
+	}
 	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) // the address that Windows wrote to; its pointers lead into b
 	return kernel.ISCSISessions{Buffer: b, Base: base, Count: int(count)}, err
 }
@@ -53,8 +56,11 @@ func (Kernel) DevicesForISCSISession(session win32.ISCSIUniqueID) (devices []byt
 func (Kernel) ISCSIPersistentLogins() (logins []byte, count int, err error) {
 	var n uint32
 	logins, err = grownISCSI("ReportIScsiPersistentLoginsW", "", 1, func(size *uint32, buffer *byte) uint32 {
-		return reportLogins(&n, size, func() uint32 { return winapi.ReportIScsiPersistentLogins(&n, buffer, size) })
+		return winapi.ReportIScsiPersistentLogins(&n, buffer, size)
 	})
+	if len(logins) == 0 {
+		n = 0
+	}
 	return logins, int(n), err
 }
 
@@ -82,7 +88,7 @@ func (Kernel) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, er
 	}
 	var session, connection winapi.ISCSIUniqueID
 	err = callISCSI(function, login.Target, func() uint32 {
-		return winapi.LoginIScsiTarget(target, false, nil, win32.ISCSI_ANY_INITIATOR_PORT, start(login.Portal), 0, nil, options, 0, nil,
+		return winapi.LoginIScsiTarget(target, false, anyInitiator(), win32.ISCSI_ANY_INITIATOR_PORT, start(login.Portal), 0, nil, options, 0, nil,
 			false, &session, &connection)
 	})
 	return win32.ISCSIUniqueID(session), err

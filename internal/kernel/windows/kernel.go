@@ -5,21 +5,35 @@
 package windows
 
 import (
+	"time"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/wmi"
 )
 
 // Kernel makes the calls on the machine that the program runs on. Calls through WMI need a value from New; all others
-// work with the zero value. The two parts of WMI have threads of their own: a format may take minutes, or hang with its
-// disk, and calls for shares must not wait for that.
+// work with the zero value. What may hang in WMI has threads of its own: every walk to a share needs the list of
+// mappings, and must not wait until a server that is away has answered somebody, or a format is over.
 type Kernel struct {
-	smb     *wmi.Client
-	storage *wmi.Client
+	mappings *wmi.Client // lists the SMB mappings
+	unmaps   *wmi.Client
+	maps     *wmi.Client
+	formats  *wmi.Client
+	storage  *wmi.Client // everything else of storage
 }
 
 // New returns the kernel of this machine. One is enough for a process: it keeps the threads on which it calls WMI. The
 // first call that needs them starts them.
-func New() Kernel { return Kernel{smb: &wmi.Client{}, storage: &wmi.Client{}} }
+func New() Kernel {
+	const short = 30 * time.Second // until a call is over that asks nobody outside this machine
+	return Kernel{
+		mappings: &wmi.Client{Patience: short},
+		unmaps:   &wmi.Client{Threads: 2, Patience: short},
+		maps:     &wmi.Client{Threads: kernel.MostMaps},
+		formats:  &wmi.Client{Threads: kernel.MostFormats},
+		storage:  &wmi.Client{Threads: 3, Patience: 2 * time.Minute},
+	}
+}
 
 var (
 	_ kernel.Kernel = Kernel{}

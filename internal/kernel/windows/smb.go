@@ -25,7 +25,7 @@ const (
 // https://learn.microsoft.com/previous-versions/windows/desktop/smb/msft-smbglobalmapping
 func (k Kernel) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 	var mappings []kernel.SMBGlobalMapping
-	err := k.smb.Each(smbNamespace, smbQuery, func(i wmi.Instance) (done bool, err error) {
+	err := k.mappings.Each(smbNamespace, smbQuery, func(i wmi.Instance) (done bool, err error) {
 		path, err := i.String("RemotePath")
 		if err != nil {
 			return false, err
@@ -44,7 +44,7 @@ func (k Kernel) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 func (k Kernel) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret, requirePrivacy bool) error {
 	credential := kernel.Secret(win32.SMBCredential(userName, password))
 	defer credential.Wipe()
-	returned, err := k.smb.CallClass(smbNamespace, smbClass, "Create", wmi.Parameters{
+	returned, err := k.maps.CallClass(smbNamespace, smbClass, "Create", wmi.Parameters{
 		"RemotePath": remotePath, "Credential": string(credential), "RequirePrivacy": requirePrivacy,
 	})
 	return failure(smbClass+".Create", remotePath, smbResult(returned, err))
@@ -55,7 +55,7 @@ func (k Kernel) CreateSMBGlobalMapping(remotePath, userName string, password ker
 // https://learn.microsoft.com/previous-versions/windows/desktop/smb/remove-msft-smbglobalmapping
 func (k Kernel) RemoveSMBGlobalMapping(remotePath string) error {
 	found := false
-	err := k.smb.Each(smbNamespace, smbQuery, func(i wmi.Instance) (done bool, err error) {
+	err := k.unmaps.Each(smbNamespace, smbQuery, func(i wmi.Instance) (done bool, err error) {
 		path, err := i.String("RemotePath")
 		if err != nil || !strings.EqualFold(strings.TrimSuffix(path, `\`), remotePath) {
 			return false, err

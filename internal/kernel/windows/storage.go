@@ -45,7 +45,7 @@ func (k Kernel) FormatVolume(volumeName, fileSystem string) error {
 
 // onVolume invokes a method of the instance of MSFT_Volume with a path \\?\Volume{GUID}\, if there is one.
 func (k Kernel) onVolume(volumeName, method string, in wmi.Parameters) (found bool, err error) {
-	err = k.storage.Each(storageNamespace, volumeQuery, func(i wmi.Instance) (done bool, err error) {
+	err = k.formats.Each(storageNamespace, volumeQuery, func(i wmi.Instance) (done bool, err error) {
 		path, err := i.String("Path")
 		if err != nil || !strings.EqualFold(path, volumeName) {
 			return false, err

@@ -36,20 +36,33 @@ func (p Place) Client() (context.Context, *csiproxy.Client, error) {
 	}
 	switch {
 	case !p.given:
-		client, err := opened()
-		return p.ctx, client, err
+		node, err := opened()
+		if err != nil {
+			return nil, nil, err
+		}
+		return p.ctx, node.Client(), nil
 	case p.client == nil:
 		return nil, nil, errors.New("hostapi.Over needs a client")
 	}
 	return p.ctx, p.client, nil
 }
 
-// opened is the machine's client. The whole process shares one, because it must share the locks, and New has no
-// parameters to pass one. It is opened only once, and never closed because its last user is unknown.
-var opened = sync.OnceValues(func() (*csiproxy.Client, error) {
+// Node returns this machine for what no client can do, and the context for its calls; nil if the place is a client's.
+func (p Place) Node() (context.Context, *inprocess.Node, error) {
+	ctx, _, err := p.Client()
+	if err != nil || p.given {
+		return ctx, nil, err
+	}
+	node, err := opened()
+	return ctx, node, err
+}
+
+// opened is the machine. The whole process shares one, because it must share the locks, and New has no parameters to pass
+// one. It is opened only once, and never closed because its last user is unknown.
+var opened = sync.OnceValues(func() (*inprocess.Node, error) {
 	node, err := inprocess.Open(options())
 	if err != nil {
 		return nil, fmt.Errorf("%w; hostapi.New uses this machine with %s and %s, hostapi.Over another client", err, KubeletDirVariable, WorkingDirsVariable)
 	}
-	return node.Client(), nil
+	return node, nil
 })

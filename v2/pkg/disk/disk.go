@@ -5,17 +5,40 @@ package disk
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 )
 
 // Disk gives access to the disks of a machine.
 type Disk struct {
-	hostAPI diskapi.HostAPI
+	hostAPI hostAPI
+}
+
+// hostAPI is the part of diskapi.HostAPI that every HostAPI has. Those that were written for v2.0.0-alpha.1 lack the calls
+// of readOnlyAPI.
+type hostAPI interface {
+	ListDiskLocations() (map[uint32]diskapi.DiskLocation, error)
+	IsDiskInitialized(diskNumber uint32) (bool, error)
+	InitializeDisk(diskNumber uint32) error
+	BasicPartitionsExist(diskNumber uint32) (bool, error)
+	CreateBasicPartition(diskNumber uint32) error
+	Rescan() error
+	ListDiskIDs() (map[uint32]diskapi.DiskIDs, error)
+	GetDiskStats(diskNumber uint32) (int64, error)
+	SetDiskState(diskNumber uint32, isOnline bool) error
+	GetDiskState(diskNumber uint32) (bool, error)
+}
+
+type readOnlyAPI interface {
+	SetDiskReadOnly(diskNumber uint32, isReadOnly bool) error
+	GetDiskReadOnly(diskNumber uint32) (bool, error)
 }
 
 // Interface has the methods of Disk.
 type Interface interface {
+	// GetDiskReadOnly reports whether a disk is read-only.
+	GetDiskReadOnly(context.Context, *GetDiskReadOnlyRequest) (*GetDiskReadOnlyResponse, error)
 	// GetDiskState reports whether a disk is online.
 	GetDiskState(context.Context, *GetDiskStateRequest) (*GetDiskStateResponse, error)
 	// GetDiskStats returns the size of a disk.
@@ -28,22 +51,24 @@ type Interface interface {
 	PartitionDisk(context.Context, *PartitionDiskRequest) (*PartitionDiskResponse, error)
 	// Rescan makes Windows look for disks that came, went or grew, and returns when Windows has done so.
 	Rescan(context.Context, *RescanRequest) (*RescanResponse, error)
+	// SetDiskReadOnly makes a disk read-only or writable, whether it is online or not.
+	SetDiskReadOnly(context.Context, *SetDiskReadOnlyRequest) (*SetDiskReadOnlyResponse, error)
 	// SetDiskState brings a disk online or takes it offline. A disk that is already in that state stays so.
 	SetDiskState(context.Context, *SetDiskStateRequest) (*SetDiskStateResponse, error)
 }
 
 var _ Interface = (*Disk)(nil)
 
-// New returns the disks of a machine.
-func New(hostAPI diskapi.HostAPI) (*Disk, error) {
-	if hostAPI == nil {
+// New returns the disks of a machine. It takes a HostAPI, or one that was written for v2.0.0-alpha.1.
+func New(host hostAPI) (*Disk, error) {
+	if host == nil {
 		return nil, errors.New("disk.New needs a HostAPI")
 	}
-	return &Disk{hostAPI: hostAPI}, nil
+	return &Disk{hostAPI: host}, nil
 }
 
 // within returns the machine for a call; a HostAPI of ours takes the call's context.
-func (d *Disk) within(ctx context.Context) diskapi.HostAPI {
+func (d *Disk) within(ctx context.Context) hostAPI {
 	if own, ok := d.hostAPI.(diskapi.DiskAPI); ok {
 		return own.WithContext(ctx)
 	}
@@ -120,4 +145,32 @@ func (d *Disk) SetDiskState(ctx context.Context, request *SetDiskStateRequest) (
 func (d *Disk) GetDiskState(ctx context.Context, request *GetDiskStateRequest) (*GetDiskStateResponse, error) {
 	online, err := d.within(ctx).GetDiskState(request.DiskNumber)
 	return &GetDiskStateResponse{IsOnline: online}, err
+}
+
+// SetDiskReadOnly makes a disk read-only or writable, whether it is online or not. A disk that is so already stays so.
+func (d *Disk) SetDiskReadOnly(ctx context.Context, request *SetDiskReadOnlyRequest) (*SetDiskReadOnlyResponse, error) {
+	host, err := d.readOnly(ctx)
+	if err == nil {
+		err = host.SetDiskReadOnly(request.DiskNumber, request.IsReadOnly)
+	}
+	return &SetDiskReadOnlyResponse{}, err
+}
+
+// GetDiskReadOnly reports whether a disk is read-only.
+func (d *Disk) GetDiskReadOnly(ctx context.Context, request *GetDiskReadOnlyRequest) (*GetDiskReadOnlyResponse, error) {
+	host, err := d.readOnly(ctx)
+	if err != nil {
+		return &GetDiskReadOnlyResponse{}, err
+	}
+	is, err := host.GetDiskReadOnly(request.DiskNumber)
+	return &GetDiskReadOnlyResponse{IsReadOnly: is}, err
+}
+
+// readOnly returns the machine for a call of the read-only attribute.
+func (d *Disk) readOnly(ctx context.Context) (readOnlyAPI, error) {
+	host, ok := d.within(ctx).(readOnlyAPI)
+	if !ok {
+		return nil, fmt.Errorf("%T has neither SetDiskReadOnly nor GetDiskReadOnly: %w", d.hostAPI, errors.ErrUnsupported)
+	}
+	return host, nil
 }

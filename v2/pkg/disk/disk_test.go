@@ -60,7 +60,57 @@ func (f *fake) SetDiskState(n uint32, online bool) error {
 
 func (f *fake) GetDiskState(n uint32) (bool, error) { return true, f.called("GetDiskState", n) }
 
-func newDisk(t *testing.T, host hostapi.HostAPI) *disk.Disk {
+// newer is a machine with the calls that v2.0.0-alpha.1 lacks.
+type newer struct{ fake }
+
+func (n *newer) SetDiskReadOnly(number uint32, readOnly bool) error {
+	return n.called("SetDiskReadOnly", number, " ", readOnly)
+}
+
+func (n *newer) GetDiskReadOnly(number uint32) (bool, error) {
+	return true, n.called("GetDiskReadOnly", number)
+}
+
+var _ hostapi.HostAPI = (*newer)(nil)
+
+// TestReadOnly: both calls reach a HostAPI that has them. One that was written for v2.0.0-alpha.1 can be given to New, and
+// lacks them.
+func TestReadOnly(t *testing.T) {
+	host := &newer{}
+	d := newDisk(t, host)
+	if _, err := d.SetDiskReadOnly(t.Context(), &disk.SetDiskReadOnlyRequest{DiskNumber: 7, IsReadOnly: true}); err != nil {
+		t.Error(err)
+	}
+	if r, err := d.GetDiskReadOnly(t.Context(), &disk.GetDiskReadOnlyRequest{DiskNumber: 7}); err != nil || !r.IsReadOnly {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	if diff := cmp.Diff(host.calls, []string{"SetDiskReadOnly7 true", "GetDiskReadOnly7"}); diff != "" {
+		t.Errorf("calls (-got +want):\n%s", diff)
+	}
+	d = newDisk(t, &fake{})
+	if r, err := d.SetDiskReadOnly(t.Context(), &disk.SetDiskReadOnlyRequest{}); r == nil || !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("got %v, %v, want ErrUnsupported", r, err)
+	}
+	if r, err := d.GetDiskReadOnly(t.Context(), &disk.GetDiskReadOnlyRequest{}); r == nil || !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("got %v, %v, want ErrUnsupported", r, err)
+	}
+}
+
+// older is the method set of a HostAPI of v2.0.0-alpha.1.
+type older interface {
+	ListDiskLocations() (map[uint32]hostapi.DiskLocation, error)
+	IsDiskInitialized(diskNumber uint32) (bool, error)
+	InitializeDisk(diskNumber uint32) error
+	BasicPartitionsExist(diskNumber uint32) (bool, error)
+	CreateBasicPartition(diskNumber uint32) error
+	Rescan() error
+	ListDiskIDs() (map[uint32]hostapi.DiskIDs, error)
+	GetDiskStats(diskNumber uint32) (int64, error)
+	SetDiskState(diskNumber uint32, isOnline bool) error
+	GetDiskState(diskNumber uint32) (bool, error)
+}
+
+func newDisk(t *testing.T, host older) *disk.Disk {
 	t.Helper()
 	d, err := disk.New(host)
 	if err != nil {

@@ -69,6 +69,25 @@ type (
 	// SetDiskStateResponse has no fields.
 	SetDiskStateResponse struct{}
 
+	// SetDiskReadOnlyRequest names the disk.
+	SetDiskReadOnlyRequest struct {
+		DiskNumber uint32
+		IsReadOnly bool
+	}
+
+	// SetDiskReadOnlyResponse has no fields.
+	SetDiskReadOnlyResponse struct{}
+
+	// GetDiskReadOnlyRequest names the disk.
+	GetDiskReadOnlyRequest struct {
+		DiskNumber uint32
+	}
+
+	// GetDiskReadOnlyResponse has the attribute of the disk.
+	GetDiskReadOnlyResponse struct {
+		IsReadOnly bool
+	}
+
 	// GetDiskStateRequest names the disk.
 	GetDiskStateRequest struct {
 		DiskNumber uint32

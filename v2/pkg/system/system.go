@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/servicewords"
 	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 )
 
@@ -56,7 +57,11 @@ func (s *System) GetService(ctx context.Context, request *GetServiceRequest) (*G
 	if err != nil {
 		return &GetServiceResponse{}, err
 	}
-	return &GetServiceResponse{DisplayName: info.DisplayName, StartType: Startype(info.StartType), Status: ServiceStatus(info.Status)}, nil
+	return &GetServiceResponse{
+		DisplayName: info.DisplayName,
+		StartType:   StartType(servicewords.StartModes().Number(info.StartType)),
+		Status:      ServiceStatus(servicewords.States().Number(info.Status)),
+	}, nil
 }
 
 // StartService starts a service and waits up to 30 seconds until it is running. A running service is success.

@@ -30,7 +30,7 @@ func (f *fake) GetService(name string) (*hostapi.ServiceInfo, error) {
 	if err := f.called("get", name); err != nil {
 		return nil, err
 	}
-	return &hostapi.ServiceInfo{DisplayName: "The spooler", StartType: 3, Status: 4}, nil
+	return &hostapi.ServiceInfo{DisplayName: "The spooler", StartType: "Manual", Status: "Running"}, nil
 }
 
 func (f *fake) StartService(name string) error            { return f.called("start", name) }

@@ -17,16 +17,19 @@ const (
 	SERVICE_STATUS_PAUSED           ServiceStatus = 7
 )
 
-// Startype is when a service starts.
-type Startype uint32
+// StartType is when a service starts.
+type StartType uint32
+
+// Startype is the name of StartType in v2.0.0-alpha.1.
+type Startype = StartType
 
 // The start types: by the boot loader, with the kernel, with Windows, on request, never.
 const (
-	START_TYPE_BOOT      Startype = 0
-	START_TYPE_SYSTEM    Startype = 1
-	START_TYPE_AUTOMATIC Startype = 2
-	START_TYPE_MANUAL    Startype = 3
-	START_TYPE_DISABLED  Startype = 4
+	START_TYPE_BOOT      StartType = 0
+	START_TYPE_SYSTEM    StartType = 1
+	START_TYPE_AUTOMATIC StartType = 2
+	START_TYPE_MANUAL    StartType = 3
+	START_TYPE_DISABLED  StartType = 4
 )
 
 // Requests and responses are named after their calls. A Name is that of a service, not the one displayed.
@@ -65,7 +68,7 @@ type (
 	// GetServiceResponse has the configuration and the state of the service.
 	GetServiceResponse struct {
 		DisplayName string
-		StartType   Startype
+		StartType   StartType
 		Status      ServiceStatus
 	}
 )

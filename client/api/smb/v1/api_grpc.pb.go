@@ -39,11 +39,11 @@ const (
 // server or the share, that has an empty component before its end or one that
 // is . or .., or that has the \\?\ or the \\.\ form is INVALID_ARGUMENT.
 //
-// Mappings are gone after a reboot of the node; links to them stay, and lead
-// nowhere until the share is mapped again. Passwords never appear in an error,
-// a log or a trace. All methods are safe to call again after a failure or a
-// lost reply, also while the first call still runs: identical calls at the same
-// time share one result.
+// After a reboot of the node mappings are gone or have lost their credentials;
+// links to them stay, and lead nowhere until the share is mapped again.
+// Passwords never appear in an error, a log or a trace. All methods are safe to
+// call again after a failure or a lost reply, also while the first call still
+// runs: identical calls at the same time share one result.
 type SmbClient interface {
 	// NewSmbGlobalMapping maps a share for the whole node and then, if local_path
 	// is not empty, makes a directory link at local_path to the remote path. A
@@ -51,11 +51,15 @@ type SmbClient interface {
 	// the end.
 	//
 	// A mapping of the share that works is kept as it is, whatever credentials
-	// come with the call, because running pods may depend on it. A mapping that
-	// does not work, or whose share refuses it after its password was changed, is
-	// removed and made again with the credentials of this call. Where there is no
-	// way to the server it is kept, for the pods that wait. The same link already
-	// there is success.
+	// come with the call, because running pods may depend on it. A mapping whose
+	// credentials the server refuses, as after its password was changed, or that
+	// has lost them, as after a reboot, is removed and made again with those of
+	// this call. After any other failure it is kept, for the pods that wait. The
+	// same link already there is success.
+	//
+	// The share must be one of a file server: an administrative share such as C$,
+	// a pipe, WebDAV, and this machine as localhost or a loopback address are
+	// INVALID_ARGUMENT.
 	//
 	// Nothing is mapped if local_path can't be used: it follows the rules of
 	// v1.Filesystem.CreateSymlink for target_path, so a path outside the working
@@ -72,8 +76,9 @@ type SmbClient interface {
 	// otherwise, a mapping asks for encryption, and a server that can't encrypt
 	// is refused.
 	NewSmbGlobalMapping(ctx context.Context, in *NewSmbGlobalMappingRequest, opts ...grpc.CallOption) (*NewSmbGlobalMappingResponse, error)
-	// RemoveSmbGlobalMapping removes the mapping of a share, also while files in
-	// it are open. No such mapping is success.
+	// RemoveSmbGlobalMapping removes the mapping of a share, also while other
+	// programs have files in it open; it waits for calls of the agent that use
+	// the share. No such mapping is success.
 	//
 	// The mapping serves all remote paths in the share and all links to them, so
 	// a driver calls this only when the last of its volumes in the share goes.
@@ -124,11 +129,11 @@ func (c *smbClient) RemoveSmbGlobalMapping(ctx context.Context, in *RemoveSmbGlo
 // server or the share, that has an empty component before its end or one that
 // is . or .., or that has the \\?\ or the \\.\ form is INVALID_ARGUMENT.
 //
-// Mappings are gone after a reboot of the node; links to them stay, and lead
-// nowhere until the share is mapped again. Passwords never appear in an error,
-// a log or a trace. All methods are safe to call again after a failure or a
-// lost reply, also while the first call still runs: identical calls at the same
-// time share one result.
+// After a reboot of the node mappings are gone or have lost their credentials;
+// links to them stay, and lead nowhere until the share is mapped again.
+// Passwords never appear in an error, a log or a trace. All methods are safe to
+// call again after a failure or a lost reply, also while the first call still
+// runs: identical calls at the same time share one result.
 type SmbServer interface {
 	// NewSmbGlobalMapping maps a share for the whole node and then, if local_path
 	// is not empty, makes a directory link at local_path to the remote path. A
@@ -136,11 +141,15 @@ type SmbServer interface {
 	// the end.
 	//
 	// A mapping of the share that works is kept as it is, whatever credentials
-	// come with the call, because running pods may depend on it. A mapping that
-	// does not work, or whose share refuses it after its password was changed, is
-	// removed and made again with the credentials of this call. Where there is no
-	// way to the server it is kept, for the pods that wait. The same link already
-	// there is success.
+	// come with the call, because running pods may depend on it. A mapping whose
+	// credentials the server refuses, as after its password was changed, or that
+	// has lost them, as after a reboot, is removed and made again with those of
+	// this call. After any other failure it is kept, for the pods that wait. The
+	// same link already there is success.
+	//
+	// The share must be one of a file server: an administrative share such as C$,
+	// a pipe, WebDAV, and this machine as localhost or a loopback address are
+	// INVALID_ARGUMENT.
 	//
 	// Nothing is mapped if local_path can't be used: it follows the rules of
 	// v1.Filesystem.CreateSymlink for target_path, so a path outside the working
@@ -157,8 +166,9 @@ type SmbServer interface {
 	// otherwise, a mapping asks for encryption, and a server that can't encrypt
 	// is refused.
 	NewSmbGlobalMapping(context.Context, *NewSmbGlobalMappingRequest) (*NewSmbGlobalMappingResponse, error)
-	// RemoveSmbGlobalMapping removes the mapping of a share, also while files in
-	// it are open. No such mapping is success.
+	// RemoveSmbGlobalMapping removes the mapping of a share, also while other
+	// programs have files in it open; it waits for calls of the agent that use
+	// the share. No such mapping is success.
 	//
 	// The mapping serves all remote paths in the share and all links to them, so
 	// a driver calls this only when the last of its volumes in the share goes.

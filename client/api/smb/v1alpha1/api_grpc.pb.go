@@ -36,9 +36,9 @@ const (
 //
 // A share is named by its remote path, \\server\share, and any directories in
 // it after that; v1.Smb has the rules in full. A remote path that they refuse
-// is INVALID_ARGUMENT. Mappings are gone after a reboot of the node; links to
-// them stay. All methods are safe to call again, also while the first call
-// still runs.
+// is INVALID_ARGUMENT. After a reboot of the node mappings are gone or have lost
+// their credentials; links to them stay. All methods are safe to call again,
+// also while the first call still runs.
 type SmbClient interface {
 	// NewSmbGlobalMapping maps a share for the whole node and then, if local_path
 	// is not empty, makes a directory link at local_path to the remote path. A
@@ -99,9 +99,9 @@ func (c *smbClient) RemoveSmbGlobalMapping(ctx context.Context, in *RemoveSmbGlo
 //
 // A share is named by its remote path, \\server\share, and any directories in
 // it after that; v1.Smb has the rules in full. A remote path that they refuse
-// is INVALID_ARGUMENT. Mappings are gone after a reboot of the node; links to
-// them stay. All methods are safe to call again, also while the first call
-// still runs.
+// is INVALID_ARGUMENT. After a reboot of the node mappings are gone or have lost
+// their credentials; links to them stay. All methods are safe to call again,
+// also while the first call still runs.
 type SmbServer interface {
 	// NewSmbGlobalMapping maps a share for the whole node and then, if local_path
 	// is not empty, makes a directory link at local_path to the remote path. A

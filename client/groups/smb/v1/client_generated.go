@@ -56,11 +56,15 @@ func (w *Client) Close() error {
 // the end.
 //
 // A mapping of the share that works is kept as it is, whatever credentials
-// come with the call, because running pods may depend on it. A mapping that
-// does not work, or whose share refuses it after its password was changed, is
-// removed and made again with the credentials of this call. Where there is no
-// way to the server it is kept, for the pods that wait. The same link already
-// there is success.
+// come with the call, because running pods may depend on it. A mapping whose
+// credentials the server refuses, as after its password was changed, or that
+// has lost them, as after a reboot, is removed and made again with those of
+// this call. After any other failure it is kept, for the pods that wait. The
+// same link already there is success.
+//
+// The share must be one of a file server: an administrative share such as C$,
+// a pipe, WebDAV, and this machine as localhost or a loopback address are
+// INVALID_ARGUMENT.
 //
 // Nothing is mapped if local_path can't be used: it follows the rules of
 // v1.Filesystem.CreateSymlink for target_path, so a path outside the working
@@ -80,8 +84,9 @@ func (w *Client) NewSmbGlobalMapping(context context.Context, request *v1.NewSmb
 	return w.stub.NewSmbGlobalMapping(context, request, opts...)
 }
 
-// RemoveSmbGlobalMapping removes the mapping of a share, also while files in
-// it are open. No such mapping is success.
+// RemoveSmbGlobalMapping removes the mapping of a share, also while other
+// programs have files in it open; it waits for calls of the agent that use
+// the share. No such mapping is success.
 //
 // The mapping serves all remote paths in the share and all links to them, so
 // a driver calls this only when the last of its volumes in the share goes.

@@ -34,6 +34,7 @@ func TestStructs(t *testing.T) {
 		"UNICODE_STRING":                 windows.NTUnicodeString{},
 		"IO_STATUS_BLOCK":                windows.IO_STATUS_BLOCK{},
 		"OVERLAPPED":                     windows.Overlapped{},
+		"MSG":                            winapi.Message{},
 		"USER_INFO_1":                    tests.UserInfo1{},
 		"SHARE_INFO_502":                 tests.ShareInfo502{},
 		"NETRESOURCEW":                   tests.NetResource{},

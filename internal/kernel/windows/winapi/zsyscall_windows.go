@@ -41,6 +41,7 @@ var (
 	modcfgmgr32 = windows.NewLazySystemDLL("cfgmgr32.dll")
 	modiscsidsc = windows.NewLazySystemDLL("iscsidsc.dll")
 	modkernel32 = windows.NewLazySystemDLL("kernel32.dll")
+	moduser32   = windows.NewLazySystemDLL("user32.dll")
 
 	procCM_Locate_DevNodeW                = modcfgmgr32.NewProc("CM_Locate_DevNodeW")
 	procCM_Reenumerate_DevNode            = modcfgmgr32.NewProc("CM_Reenumerate_DevNode")
@@ -58,6 +59,8 @@ var (
 	procReportIScsiTargetsW               = modiscsidsc.NewProc("ReportIScsiTargetsW")
 	procSetIScsiInitiatorCHAPSharedSecret = modiscsidsc.NewProc("SetIScsiInitiatorCHAPSharedSecret")
 	procGetSystemFirmwareTable            = modkernel32.NewProc("GetSystemFirmwareTable")
+	procDispatchMessageW                  = moduser32.NewProc("DispatchMessageW")
+	procPeekMessageW                      = moduser32.NewProc("PeekMessageW")
 )
 
 func CMLocateDevNode(devInst *windows.DEVINST, deviceID *uint16, flags uint32) (ret windows.CONFIGRET) {
@@ -168,5 +171,17 @@ func GetSystemFirmwareTable(provider uint32, id uint32, buffer *byte, size uint3
 	if written == 0 {
 		err = errnoErr(e1)
 	}
+	return
+}
+
+func DispatchMessage(message *Message) (result uintptr) {
+	r0, _, _ := syscall.SyscallN(procDispatchMessageW.Addr(), uintptr(unsafe.Pointer(message)))
+	result = uintptr(r0)
+	return
+}
+
+func PeekMessage(message *Message, window uintptr, first uint32, last uint32, remove uint32) (found bool) {
+	r0, _, _ := syscall.SyscallN(procPeekMessageW.Addr(), uintptr(unsafe.Pointer(message)), uintptr(window), uintptr(first), uintptr(last), uintptr(remove))
+	found = r0 != 0
 	return
 }

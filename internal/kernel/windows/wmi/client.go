@@ -11,22 +11,29 @@ import (
 
 	"github.com/go-ole/go-ole"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapi"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 const (
-	maxThreads               = 3               // calls at the same time; a provider that hangs keeps one of them
-	patience                 = 2 * time.Minute // for a thread to become free, when all are busy
-	rpcAuthenticationPrivacy = 6               // RPC_C_AUTHN_LEVEL_PKT_PRIVACY
-	rpcImpersonate           = 3               // RPC_C_IMP_LEVEL_IMPERSONATE
+	rpcAuthenticationPrivacy = 6 // RPC_C_AUTHN_LEVEL_PKT_PRIVACY
+	rpcImpersonate           = 3 // RPC_C_IMP_LEVEL_IMPERSONATE
 )
 
 // Client calls WMI on this machine. It makes its calls on a few threads that start when needed and never end: COM is set
-// up per thread, and doing so for every call is slow. The zero value is ready for use.
+// up per thread, and doing so for every call is slow. A call that hangs keeps one of them. Calls that may hang and calls
+// that never should have clients of their own.
 type Client struct {
+	// Threads is how many calls run at the same time; zero: one.
+	Threads int
+	// Patience is how long a call waits for a thread while all are busy. Without any it fails at once.
+	Patience time.Duration
+
 	start   sync.Once
-	jobs    chan func(*session)
+	turns   chan struct{}       // holds an element for each call that runs
+	jobs    chan func(*session) // of calls that have their turn
 	mu      sync.Mutex
+	running int
 	threads int
 }
 
@@ -35,32 +42,44 @@ func (c *Client) do(f func(*session) error) error {
 	if c == nil {
 		return win32.ERROR_NOT_READY
 	}
-	c.start.Do(func() { c.jobs = make(chan func(*session)) })
-	done := make(chan error, 1)
-	job := func(s *session) { done <- f(s) }
+	c.start.Do(func() {
+		most := max(c.Threads, 1)
+		c.turns, c.jobs = make(chan struct{}, most), make(chan func(*session), most)
+	})
 	select {
-	case c.jobs <- job:
-		return <-done
+	case c.turns <- struct{}{}:
 	default:
+		timer := time.NewTimer(c.Patience)
+		defer timer.Stop()
+		select {
+		case c.turns <- struct{}{}:
+		case <-timer.C:
+			return win32.ERROR_BUSY
+		}
 	}
-	c.addThread()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case c.jobs <- job:
-		return <-done
-	case <-timer.C:
-		return win32.ERROR_BUSY
-	}
+	done := make(chan error, 1)
+	c.begin()
+	c.jobs <- func(s *session) { done <- f(s) }
+	err := <-done
+	c.end()
+	<-c.turns
+	return err
 }
 
-func (c *Client) addThread() {
+// begin counts a call, and starts a thread if there are fewer threads than calls.
+func (c *Client) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.threads < maxThreads {
+	if c.running++; c.running > c.threads {
 		c.threads++
 		go c.serve()
 	}
+}
+
+func (c *Client) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running--
 }
 
 // serve runs calls on one thread.
@@ -70,14 +89,29 @@ func (c *Client) serve() {
 	s.unusable = initialize()
 	for job := range c.jobs {
 		job(s)
+		handleMessages()
 	}
 }
 
-// initialize joins the process's multithreaded apartment. An apartment that is already joined, or security that is
-// already set up, is not an error.
+// handleMessages handles what waits in the thread's queue. While a call waits for its answer COM does so; what is left
+// after it, such as the release of objects, would pile up, because nobody else calls the thread's objects.
+func handleMessages() {
+	var message winapi.Message
+	for winapi.PeekMessage(&message, 0, 0, 0, winapi.PM_REMOVE) {
+		winapi.DispatchMessage(&message)
+	}
+}
+
+// initialize gives the thread an apartment of its own. The scripting objects of WMI are apartment-threaded: if the thread
+// were in the multithreaded apartment, COM would keep the objects of all threads on a single one, and one call that hangs
+// would stop all others. Programs that made an apartment for each query leaked memory in this way; these threads stay, and
+// so do their connections. An apartment that the thread has already, or security that is already set up, is not an error.
+//
+// https://learn.microsoft.com/windows/win32/com/single-threaded-apartments
+// https://github.com/StackExchange/wmi/pull/13, https://github.com/StackExchange/wmi/pull/23
 func initialize() error {
 	const alreadyJoined, securityTooLate = 0x00000001, 0x80010119 // S_FALSE, RPC_E_TOO_LATE
-	if err := ole.CoInitializeEx(0, ole.COINIT_MULTITHREADED); err != nil && result(err) != alreadyJoined {
+	if err := ole.CoInitializeEx(0, ole.COINIT_APARTMENTTHREADED); err != nil && result(err) != alreadyJoined {
 		return failure(err)
 	}
 	err := ole.CoInitializeSecurity(-1, rpcAuthenticationPrivacy, rpcImpersonate, 0)

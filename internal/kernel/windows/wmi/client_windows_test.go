@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/windows"
 
@@ -92,7 +94,7 @@ func TestUnknownNamesAreErrors(t *testing.T) {
 }
 
 func TestConcurrentCalls(t *testing.T) {
-	c := &Client{}
+	c := &Client{Threads: 3, Patience: time.Minute}
 	var calls sync.WaitGroup
 	for range 16 {
 		calls.Go(func() {
@@ -104,9 +106,48 @@ func TestConcurrentCalls(t *testing.T) {
 	calls.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.threads < 1 || c.threads > maxThreads {
+	if c.threads < 1 || c.threads > 3 {
 		t.Errorf("%d threads", c.threads)
 	}
+}
+
+// Calls that hang keep their threads and nothing else: a further one is refused at once, and another client answers. Each
+// asks for another class, because Wine locks a class while its instances are visited.
+func TestCallsThatHang(t *testing.T) {
+	c, hang := &Client{Threads: 2}, make(chan struct{})
+	var calls, reached sync.WaitGroup
+	reached.Add(2)
+	for _, class := range []string{"Win32_OperatingSystem", "Win32_ComputerSystem"} {
+		calls.Go(func() {
+			err := c.Each(cimv2, "SELECT * FROM "+class, func(i Instance) (bool, error) {
+				reached.Done()
+				for waiting := true; waiting; { // as COM waits for the answer of a call
+					select {
+					case <-hang:
+						waiting = false
+					default:
+						handleMessages()
+						runtime.Gosched()
+					}
+				}
+				_, err := i.String("Name") // the thread still has its objects
+				return true, err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	reached.Wait()
+	nothing := func(Instance) (bool, error) { return false, nil }
+	if err := c.Each(cimv2, "SELECT * FROM Win32_BIOS", nothing); !errors.Is(err, win32.ERROR_BUSY) {
+		t.Errorf("a third call: %v, want %v", err, win32.ERROR_BUSY)
+	}
+	if err := (&Client{}).Each(cimv2, "SELECT * FROM Win32_BIOS", nothing); err != nil {
+		t.Errorf("another client: %v", err)
+	}
+	close(hang)
+	calls.Wait()
 }
 
 // The registry provider has static methods with in parameters, which return Win32 codes.

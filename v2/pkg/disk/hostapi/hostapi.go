@@ -34,6 +34,10 @@ type HostAPI interface {
 	SetDiskState(diskNumber uint32, isOnline bool) error
 	// GetDiskState reports whether a disk is online.
 	GetDiskState(diskNumber uint32) (bool, error)
+	// SetDiskReadOnly makes a disk read-only or writable, whether it is online or not.
+	SetDiskReadOnly(diskNumber uint32, isReadOnly bool) error
+	// GetDiskReadOnly reports whether a disk is read-only.
+	GetDiskReadOnly(diskNumber uint32) (bool, error)
 }
 
 // DiskLocation is the SCSI address of a disk, each part decimal, "" where it is not known.

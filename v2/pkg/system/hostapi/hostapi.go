@@ -10,6 +10,7 @@ import (
 	systemv1alpha1 "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/servicewords"
 )
 
 // HostAPI gives access to the services and firmware of a machine.
@@ -24,11 +25,14 @@ type HostAPI interface {
 	StopService(name string, force bool) error
 }
 
-// ServiceInfo is the configuration and the state of a service. The numbers are those of package system's Startype and ServiceStatus.
+// ServiceInfo is the configuration and the state of a service, in the words of the WMI class Win32_Service: its StartMode is
+// the start type ("Auto"), its State the status ("Start Pending"). Both were numbers in v2.0.0-alpha.1.
+//
+// https://learn.microsoft.com/windows/win32/cimwin32prov/win32-service
 type ServiceInfo struct {
 	DisplayName string `json:"DisplayName"`
-	StartType   uint32 `json:"StartType"`
-	Status      uint32 `json:"Status"`
+	StartType   string `json:"StartType"`
+	Status      string `json:"Status"`
 }
 
 // SystemAPI is the HostAPI of this project: each call has the checks, locks and errors of the node. The zero value is
@@ -67,7 +71,10 @@ func (s SystemAPI) GetService(name string) (*ServiceInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ServiceInfo{DisplayName: r.GetDisplayName(), StartType: uint32(r.GetStartType()), Status: uint32(r.GetStatus())}, nil
+	return &ServiceInfo{
+		DisplayName: r.GetDisplayName(),
+		StartType:   servicewords.StartModes().Of(uint32(r.GetStartType())), Status: servicewords.States().Of(uint32(r.GetStatus())),
+	}, nil
 }
 
 // StartService starts a service and waits up to 30 seconds until it is running. A running service is success.

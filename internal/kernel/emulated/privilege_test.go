@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// A privilege has no effect until the process enables it, and one that the process does not have cannot be enabled.
+func TestPrivileges(t *testing.T) {
+	for _, test := range []struct {
+		privilege string
+		use       func(*testing.T, *Node) error
+		without   win32.Errno
+	}{
+		{createSymbolicLink, func(t *testing.T, n *Node) error {
+			t.Helper()
+			h := openFile(t, n, mkdir(t, n, `C:\link`), how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+			_, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, symlink(`C:\Windows`).Bytes(), nil)
+			return err
+		}, win32.ERROR_PRIVILEGE_NOT_HELD},
+		{loadDriver, func(_ *testing.T, n *Node) error { return n.ReenumerateDevices() }, win32.ERROR_ACCESS_DENIED},
+		{manageVolume, func(t *testing.T, n *Node) error {
+			t.Helper()
+			system := n.diskList()[0].volumes
+			return ioctl(n, strings.TrimSuffix(system[len(system)-1].name(), `\`), win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(1))
+		}, win32.ERROR_ACCESS_DENIED},
+	} {
+		t.Run(test.privilege, func(t *testing.T) {
+			n := newNode(t, nil)
+			must(t, n.Reboot()) // a new process has none enabled
+			wantCode(t, "not enabled", test.use(t, n), test.without)
+			must(t, n.EnablePrivilege(test.privilege))
+			if err := test.use(t, n); errors.Is(err, test.without) {
+				t.Errorf("enabled: %v", err)
+			}
+			must(t, n.SetSwitch("lacksPrivileges", "SeLoadDriverPrivilege,SeCreateSymbolicLinkPrivilege,SeManageVolumePrivilege"))
+			wantCode(t, "not there", n.EnablePrivilege(test.privilege), win32.ERROR_NOT_ALL_ASSIGNED)
+			wantCode(t, "used without", test.use(t, n), test.without)
+		})
+	}
+	n := newNode(t, nil)
+	wantCode(t, "unknown", n.EnablePrivilege("SeFlyPrivilege"), win32.ERROR_NO_SUCH_PRIVILEGE)
+	for _, answer := range []string{"SeFlyPrivilege", "none,SeLoadDriverPrivilege", "SeLoadDriverPrivilege, SeManageVolumePrivilege"} {
+		if err := n.SetSwitch("lacksPrivileges", answer); err == nil {
+			t.Errorf("the answer %q is accepted", answer)
+		}
+	}
+}
+
+// A junction is a reparse point too, and needs no privilege.
+func TestJunctionsNeedNoPrivilege(t *testing.T) {
+	n := newNode(t, func(s *Switches) { s.LacksPrivileges = createSymbolicLink })
+	mkdir(t, n, `C:\junction`)
+	link(t, n, `C:\junction`, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\C:\Windows`})
+}
+
+// TestMountPointCallsAndDelete: somebody who may delete the directory is in the way of mounting and unmounting, unless
+// these calls share deletion. Somebody who only looks is not.
+func TestMountPointCallsAndDelete(t *testing.T) {
+	for _, shares := range []bool{false, true} {
+		n := newNode(t, func(s *Switches) { s.MountPointCallsShareDelete = shares })
+		v := formatted(t, n, oneDrive)
+		var want win32.Errno
+		if !shares {
+			want = win32.ERROR_SHARING_VIOLATION
+		}
+		itself := how(win32.FILE_LIST_DIRECTORY|win32.DELETE, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT)
+		path := mkdir(t, n, `C:\m`)
+		holder := openFile(t, n, path, itself)
+		wantCode(t, "mount", n.SetVolumeMountPoint(`C:\m\`, v), want)
+		must(t, holder.Close())
+		if !shares {
+			must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+		}
+		holder = openFile(t, n, path, itself)
+		wantCode(t, "unmount", n.DeleteVolumeMountPoint(`C:\m\`), want)
+		must(t, holder.Close())
+		if shares {
+			continue
+		}
+		openFile(t, n, path, how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+		must(t, n.DeleteVolumeMountPoint(`C:\m\`))
+	}
+}
+
+// TestGhosts: a mount point that is removed without the mount manager stays in its list, or does not.
+func TestGhosts(t *testing.T) {
+	for _, notices := range []bool{false, true} {
+		n := newNode(t, func(s *Switches) { s.MountManagerNotices = notices })
+		v := formatted(t, n, oneDrive)
+		path := mkdir(t, n, `C:\m`)
+		must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+		h := openFile(t, n, path, how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+		control(t, h, win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT))
+		paths, err := n.VolumePathNames(v)
+		must(t, err)
+		if ghost := len(paths) == 1; ghost == notices {
+			t.Errorf("notices: %v, and the volume's paths are %q", notices, paths)
+		}
+		must(t, n.Reboot())
+		if paths, err := n.VolumePathNames(v); err != nil || len(paths) > 0 {
+			t.Errorf("after a reboot the volume's paths are %q, %v", paths, err)
+		}
+	}
+}
