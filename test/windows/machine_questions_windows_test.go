@@ -33,7 +33,7 @@ func machineQuestions() []Question {
 		{20, "Is the SMBIOS serial number that of Win32_BIOS?", askBIOS},
 		unasked(21, "Do ContainerAdministrator, ContainerUser and HostProcess containers reach the pipes?", "a cluster with a pod of each kind is needed"),
 		{24, "Do all reads of disks parse, on this architecture?", askReads},
-		{31, "What does Windows tell of the disks that it needs: in the registry, by the bus types of adapters, and by the LUNs of NVMe disks?", askNeeds},
+		{36, "What does Windows tell of the disks that it needs: in the registry, by the bus types of adapters, and by the LUNs of NVMe disks?", askNeeds},
 	}
 	return slices.Concat(all, linkQuestions(), automountQuestions())
 }
