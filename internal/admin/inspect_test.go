@@ -86,6 +86,7 @@ func TestInspectFindsWhatLeadsNowhere(t *testing.T) {
 	noError(t, err)
 	_, err = n.Filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Path: pods + `\source`})
 	noError(t, err)
+	noError(t, n.Emulated.SetSwitch("mappingsOutliveReboot", "false"))
 	n.Reboot()
 	same(t, "with nothing in place", settled(t, n), &admin.InspectResponse{Dangling: []*admin.Dangling{
 		{Path: pods + `\link`, Target: pods + `\source`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
