@@ -37,10 +37,10 @@ func foreignDisks(t *testing.T, subject int) map[string]string {
 	dir := t.TempDir()
 	images := map[string]string{}
 	number := 0
-	add := func(name string, make func(path string) error) {
+	add := func(name string, fill func(path string) error) {
 		if number++; testnode.Sampled(number, subject, 4) {
 			images[name] = filepath.Join(dir, name)
-			noError(t, make(images[name]))
+			noError(t, fill(images[name]))
 		}
 	}
 	for archive := tar.NewReader(packed); ; {

@@ -21,7 +21,7 @@ func (Kernel) RegistryStrings(key, value string) ([]string, error) {
 	if err != nil {
 		return nil, failure("RegOpenKeyExW", key, err)
 	}
-	defer k.Close()
+	defer func() { _ = k.Close() }()
 	texts, err := registryStrings(k, value)
 	if errors.Is(err, registry.ErrNotExist) {
 		return nil, nil

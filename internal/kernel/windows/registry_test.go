@@ -28,8 +28,7 @@ func TestRegistryStrings(t *testing.T) {
 
 	for value, want := range map[string][]string{"one": {`C:\one`}, "expanded": {dir + `\MEMORY.DMP`}, "several": {`C:\one`, `D:\two`}} {
 		got, err := Kernel{}.RegistryStrings(key, value)
-		same := func(a, b string) bool { return strings.EqualFold(a, b) }
-		if err != nil || !slices.EqualFunc(got, want, same) {
+		if err != nil || !slices.EqualFunc(got, want, strings.EqualFold) {
 			t.Errorf("%s: got %q, %v, want %q", value, got, err, want)
 		}
 	}
