@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -25,6 +26,8 @@ type Clients struct {
 	streams int
 	running int       // calls
 	lines   []*Client // with waiting calls, the next one first
+	held    int       // bytes, for open streams
+	log     allowance
 }
 
 // New returns Clients without entries. The metrics may be nil.
@@ -32,7 +35,7 @@ func New(l Limits, logger klog.Logger, m *Metrics) *Clients {
 	if m == nil {
 		m = NewMetrics() // never collected
 	}
-	return &Clients{limits: l.complete(), logger: logger, metrics: m, known: map[uint32]*Client{}, conns: map[*Conn]struct{}{}}
+	return &Clients{limits: l.complete(), log: allowance{burst: allBurst, every: allEvery}, logger: logger, metrics: m, known: map[uint32]*Client{}, conns: map[*Conn]struct{}{}}
 }
 
 // A Client is one process, with its connections, streams and calls.
@@ -45,13 +48,25 @@ type Client struct {
 	streams int // see OpenStream
 	running int // calls
 	waiting []chan struct{}
+	held    int  // bytes, for open streams
+	resting bool // see forget
+	unread  int  // see wire
 }
 
 // Peer returns the process.
 func (c *Client) Peer() transport.Peer { return c.peer }
 
 // MayLog reports whether a line about the client's calls may be written, and how many were left out since the last one.
-func (c *Client) MayLog() (ok bool, leftOut int) { return c.log.take() }
+func (c *Client) MayLog() (ok bool, leftOut int) {
+	if ok, leftOut = c.log.take(); !ok {
+		return false, 0
+	}
+	if ok, _ := c.all.log.take(); !ok {
+		c.log.leaveOut(leftOut + 1)
+		return false, 0
+	}
+	return true, leftOut
+}
 
 // admit registers a new connection; it returns nil after Close. When the connection is one too many, the client that has
 // most loses one: its oldest one on which nothing ever arrived, as drivers' probes leave them behind, otherwise its newest.
@@ -63,7 +78,7 @@ func (cs *Clients) admit(accepted net.Conn) *Conn {
 		return nil
 	}
 	client := cs.of(transport.PeerOf(accepted))
-	c := &Conn{Conn: accepted, client: client}
+	c := &Conn{Conn: accepted, client: client, wire: newWire()}
 	client.conns = append(client.conns, c)
 	cs.conns[c] = struct{}{}
 	cs.metrics.connections.Inc()
@@ -75,16 +90,19 @@ func (cs *Clients) admit(accepted net.Conn) *Conn {
 		victim = cs.heaviest(client).leastMissed()
 	}
 	cs.mu.Unlock()
-	if victim == nil {
-		return c
+	if victim != nil {
+		cs.drops(victim, "too many connections are open", "limit", cs.limits.ClientConnections, "limitOfAll", cs.limits.Connections)
 	}
+	return c
+}
+
+// drops closes a connection, and says why.
+func (cs *Clients) drops(victim *Conn, why string, details ...any) {
 	cs.metrics.dropped.Inc()
 	if told, untold := victim.client.MayLog(); told {
-		cs.logger.Info("dropped a connection: too many are open", "client", victim.client.peer.String(), "limit", cs.limits.ClientConnections,
-			"limitOfAll", cs.limits.Connections, "linesLeftOut", untold)
+		cs.logger.Info("dropped a connection: "+why, append(details, "client", victim.client.peer.String(), "linesLeftOut", untold)...)
 	}
 	_ = victim.Close()
-	return c
 }
 
 // of returns the client of a peer. A process is identified by its number alone: the rest may change or be unreadable each
@@ -93,7 +111,7 @@ func (cs *Clients) of(peer transport.Peer) *Client {
 	if known := cs.known[peer.PID]; known != nil {
 		return known
 	}
-	c := &Client{peer: peer, all: cs}
+	c := &Client{peer: peer, all: cs, log: allowance{burst: clientBurst, every: clientEvery}}
 	if peer.PID != 0 {
 		cs.known[peer.PID] = c
 	}
@@ -131,17 +149,32 @@ func (c *Client) leave(closed *Conn) {
 		return
 	}
 	delete(cs.conns, closed)
+	closed.closed()
 	c.conns = slices.DeleteFunc(c.conns, func(one *Conn) bool { return one == closed })
 	cs.metrics.connections.Dec()
 	c.forget()
 }
 
 // forget removes a client that has nothing open and nothing running. A client that has closed its connections is kept
-// until its streams and its operations on the node are over: it may come back for more.
+// until its streams and its operations on the node are over, and until it may log as much as a new one: it may come back
+// for more.
 func (c *Client) forget() {
-	if len(c.conns) == 0 && c.streams == 0 && c.running == 0 && c.all.known[c.peer.PID] == c {
-		delete(c.all.known, c.peer.PID)
+	cs := c.all
+	if len(c.conns) > 0 || c.streams > 0 || c.running > 0 || cs.known[c.peer.PID] != c || c.resting {
+		return
 	}
+	rest := c.log.restored()
+	if rest <= 0 {
+		delete(cs.known, c.peer.PID)
+		return
+	}
+	c.resting = true
+	time.AfterFunc(rest, func() {
+		cs.mu.Lock()
+		defer cs.mu.Unlock()
+		c.resting = false
+		c.forget()
+	})
 }
 
 // Close admits no more connections and drops those on which nothing ever arrived. Clients probe an endpoint by connecting,

@@ -86,8 +86,8 @@ func TestConnectionsOfOneProcess(t *testing.T) {
 			_ = one.Close()
 		}
 	}
-	if got := fmt.Sprint(len(c.cs.conns), len(c.cs.known)); got != "0 0" {
-		t.Errorf("after all are closed, connections and processes are still counted: %s", got)
+	if got := len(c.cs.conns); got != 0 { // the process with the dropped connections stays known until it may log as before
+		t.Errorf("after all are closed, %d connections are still counted", got)
 	}
 }
 

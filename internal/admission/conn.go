@@ -5,6 +5,7 @@ package admission
 import (
 	"net"
 	"sync/atomic"
+	"time"
 )
 
 // Conn is one client's connection.
@@ -12,6 +13,7 @@ type Conn struct {
 	net.Conn
 	client *Client
 	spoke  atomic.Bool // the client has sent a byte
+	wire   wire
 }
 
 // Client returns the client at the other end.
@@ -24,7 +26,18 @@ func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
 		c.spoke.Store(true)
+		if victim, held := c.received(p[:n]); victim != nil {
+			c.client.all.drops(victim, "its open calls hold too much", "bytes", held)
+		}
 	}
+	return n, err
+}
+
+// Write fails when the client takes nothing for too long, upon which gRPC closes the connection.
+func (c *Conn) Write(p []byte) (int, error) {
+	_ = c.SetWriteDeadline(time.Now().Add(c.client.all.limits.Unread))
+	n, err := c.Conn.Write(p)
+	c.sent(p[:n])
 	return n, err
 }
 

@@ -26,6 +26,13 @@ type Limits struct {
 	Streams int
 	// ClientStreams is how many of them one client may have. Streams beyond either limit are refused at once.
 	ClientStreams int
+	// Bytes is how much the open streams of all clients may hold, whatever becomes of their calls: what the client sent, and a
+	// lump for each. Beyond it, the connection that holds most is closed, of the client that holds most.
+	Bytes int
+	// ClientBytes is how much of it one client may hold.
+	ClientBytes int
+	// Unread is how long a client may leave answers untaken, and one write unfinished, before its connection is closed.
+	Unread time.Duration
 	// Wait is how long a call waits for its turn before it is refused.
 	Wait time.Duration
 }
@@ -45,6 +52,9 @@ func (l Limits) complete() Limits {
 		ClientConnections: cmp.Or(l.ClientConnections, 4096),
 		Streams:           cmp.Or(l.Streams, 2048),
 		ClientStreams:     cmp.Or(l.ClientStreams, 32),
+		Bytes:             cmp.Or(l.Bytes, 96<<20),
+		ClientBytes:       cmp.Or(l.ClientBytes, 32<<20),
+		Unread:            cmp.Or(l.Unread, 30*time.Second),
 		Wait:              cmp.Or(l.Wait, 10*time.Second),
 	}
 }

@@ -27,7 +27,7 @@ type Slot struct {
 func (c *Client) Enter(ctx context.Context) (*Slot, error) {
 	cs := c.all
 	cs.mu.Lock()
-	if cs.running < cs.limits.Calls && c.running < cs.limits.ClientCalls { // then no call of the client waits
+	if cs.running < cs.limits.Calls && c.mayRun() { // then no call of the client waits
 		c.let()
 		cs.mu.Unlock()
 		return c.slot(), nil
@@ -91,7 +91,7 @@ func (c *Client) withdraw(turn chan struct{}) bool {
 	return true
 }
 
-// done ends a call and lets in the next one, of the first waiting client that may run one more.
+// done ends a call and lets in the next one.
 func (c *Client) done() {
 	cs := c.all
 	cs.mu.Lock()
@@ -100,8 +100,16 @@ func (c *Client) done() {
 	c.running--
 	cs.metrics.places.Dec()
 	c.forget()
+	cs.advance()
+}
+
+// mayRun reports whether the client may have one more call. Answers that it does not take count as calls.
+func (c *Client) mayRun() bool { return c.running+c.unread < c.all.limits.ClientCalls }
+
+// advance lets in waiting calls.
+func (cs *Clients) advance() {
 	for cs.running < cs.limits.Calls {
-		i := slices.IndexFunc(cs.lines, func(line *Client) bool { return line.running < cs.limits.ClientCalls })
+		i := slices.IndexFunc(cs.lines, (*Client).mayRun)
 		if i < 0 {
 			return
 		}

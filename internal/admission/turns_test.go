@@ -157,24 +157,24 @@ func TestPlaceIsKeptForWhatGoesOn(t *testing.T) {
 
 func TestLogLinesOfOneClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var a allowance
+		a := allowance{burst: clientBurst, every: clientEvery}
 		told := 0
-		for range 10 * lineBurst {
+		for range 10 * clientBurst {
 			if ok, _ := a.take(); ok {
 				told++
 			}
 		}
-		if told != lineBurst {
-			t.Errorf("%d lines at once, want %d", told, lineBurst)
+		if told != clientBurst {
+			t.Errorf("%d lines at once, want %d", told, clientBurst)
 		}
-		time.Sleep(lineEvery)
+		time.Sleep(clientEvery)
 		ok, leftOut := a.take()
 		again, _ := a.take()
-		if got, want := fmt.Sprint(ok, leftOut, again), fmt.Sprint(true, 9*lineBurst, false); got != want {
+		if got, want := fmt.Sprint(ok, leftOut, again), fmt.Sprint(true, 9*clientBurst, false); got != want {
 			t.Errorf("a little later: %s, want %s", got, want)
 		}
-		time.Sleep(lineBurst * lineEvery)
-		for i := range lineBurst {
+		time.Sleep(clientBurst * clientEvery)
+		for i := range clientBurst {
 			if ok, _ := a.take(); !ok {
 				t.Fatalf("after a rest only %d lines", i)
 			}

@@ -44,6 +44,10 @@ func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerI
 	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod]) // over a socket the call has it already, see deadline
 	defer cancel()
 	ctx, c := begun(ctx, p.Logger)
+	if c.conn != nil {
+		c.conn.Begin()
+		defer c.conn.End()
+	}
 	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod, Client: c.client()})
 	counted := p.Metrics.begin(p.endpoint, info.FullMethod)
 	if p.Disturb != nil && p.endpoint.Group != "" {

@@ -27,7 +27,7 @@ import (
 // Limits of one connection.
 const (
 	maxRequestBytes = 2 << 20         // a request is a few paths
-	maxHeaderBytes  = 64 << 10        // clients send none of their own
+	maxHeaderBytes  = 8 << 10         // clients send none of their own
 	maxStreams      = 256             // concurrent calls and other streams
 	streamWindow    = 64 << 10        // bytes of a request that are buffered before they are read; fixed, or clients could raise it
 	readBuffer      = 4 << 10         // bytes that are read from a connection at once

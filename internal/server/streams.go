@@ -32,7 +32,9 @@ func (p *passage) stream(draining context.Context) grpc.StreamServerInterceptor 
 				p.report(ctx, c, info.FullMethod, time.Since(begin), err)
 			}
 		}()
-		client := c.conn.Client() // streams come over connections only
+		c.conn.Begin() // streams come over connections only
+		defer c.conn.End()
+		client := c.conn.Client()
 		if err := client.OpenStream(); err != nil {
 			return toStatus(err)
 		}
