@@ -30,9 +30,10 @@ func (m *Metrics) Serve(l net.Listener) (stop func()) {
 	mux.HandleFunc("GET /healthz", answer(m.health.Live))
 	mux.HandleFunc("GET /readyz", answer(m.health.Ready))
 	s := &http.Server{
-		Handler: mux, MaxHeaderBytes: 16 << 10,
+		MaxHeaderBytes:    8 << 10,
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
 	}
+	crowd(s, mux)
 	go func() { _ = s.Serve(l) }() // ends with ErrServerClosed when stopped
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), stopPatience)

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// maxConnections is how many connections may be open. A scrape and kubelet's probes need a handful.
+const maxConnections = 256
+
+// crowd makes a server answer requests with a handler and keep no more than maxConnections open. Beyond that, the one closed
+// is the one that has been without a whole request for longest: whoever opens many and sends half a request on each pushes
+// out these, and not a probe, whose request comes whole.
+func crowd(s *http.Server, handler http.Handler) {
+	c := &connections{waiting: list.New(), of: map[net.Conn]*list.Element{}}
+	s.ConnState = c.note
+	s.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(ctx, connKey{}, conn)
+	}
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, _ := r.Context().Value(connKey{}).(net.Conn)
+		c.note(conn, stateAnswering)
+		defer c.note(conn, http.StateIdle)
+		handler.ServeHTTP(w, r)
+	})
+}
+
+type connKey struct{}
+
+// stateAnswering is the state of a connection whose request has come whole.
+const stateAnswering http.ConnState = -1
+
+// connections are those of one server.
+type connections struct {
+	mu      sync.Mutex
+	waiting *list.List                 // those without a whole request, the first one for longest
+	of      map[net.Conn]*list.Element // all that are open; nil for those that are answered
+}
+
+func (c *connections) note(conn net.Conn, state http.ConnState) {
+	if victim := c.change(conn, state); victim != nil {
+		_ = victim.Close()
+	}
+}
+
+// change notes a connection's state, and returns one to be closed if too many are open.
+func (c *connections) change(conn net.Conn, state http.ConnState) (victim net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch place, open := c.of[conn]; state {
+	case http.StateNew:
+		c.of[conn] = c.waiting.PushBack(conn)
+	case stateAnswering:
+		if place != nil {
+			c.waiting.Remove(place)
+			c.of[conn] = nil
+		}
+	case http.StateIdle:
+		if open && place == nil {
+			c.of[conn] = c.waiting.PushBack(conn)
+		}
+	case http.StateClosed, http.StateHijacked:
+		if place != nil {
+			c.waiting.Remove(place)
+		}
+		delete(c.of, conn)
+	case http.StateActive: // its first byte has come
+	}
+	if len(c.of) > maxConnections && c.waiting.Len() > 0 {
+		victim, _ = c.waiting.Remove(c.waiting.Front()).(net.Conn)
+		delete(c.of, victim)
+	}
+	return victim
+}
