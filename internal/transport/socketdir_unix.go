@@ -47,7 +47,8 @@ func CheckPipeSecurity(string) error {
 }
 
 // OpenSocketDir locks a directory for this agent, and makes it with mode 0700 if it is missing. It fails when another
-// agent holds the directory, and when anyone but its owner may write to it.
+// agent holds the directory, when the directory belongs to somebody else than root or the agent's user, and when anyone but
+// its owner may write to it.
 func OpenSocketDir(path string) (*SocketDir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -59,7 +60,10 @@ func OpenSocketDir(path string) (*SocketDir, error) {
 	if err := guard(path); err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("%s is a symbolic link, which the agent never makes; see who did, and remove it", filepath.Join(path, lockName))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock the socket directory: %w", err)
 	}
@@ -87,6 +91,10 @@ func guard(path string) error {
 	}
 	if !info.IsDir() {
 		return fmt.Errorf("the socket directory %s is not a directory", path)
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && owner.Uid != 0 && int(owner.Uid) != os.Geteuid() {
+		return fmt.Errorf("the socket directory %s belongs to user %d, who could replace the sockets in it; give a directory of your own",
+			path, owner.Uid)
 	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil

@@ -86,6 +86,33 @@ func TestSocketDirThatOthersMayWriteTo(t *testing.T) {
 	mustSay(t, err, dir, "others could replace the sockets")
 }
 
+func TestSocketDirOfSomebodyElse(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a directory away")
+	}
+	dir := t.TempDir()
+	if err := os.Chown(dir, 65534, -1); err != nil {
+		t.Fatal(err)
+	}
+	_, err := transport.OpenSocketDir(dir)
+	mustSay(t, err, dir, "belongs to user 65534")
+}
+
+func TestSocketDirWithALinkForItsLock(t *testing.T) {
+	dir, target := t.TempDir(), filepath.Join(t.TempDir(), "target")
+	if err := os.WriteFile(target, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, filepath.Join(dir, "csi-proxy.lock")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := transport.OpenSocketDir(dir)
+	mustSay(t, err, dir, "is a symbolic link")
+	if content, err := os.ReadFile(target); err != nil || string(content) != "precious" {
+		t.Errorf("the link's target has %q, %v", content, err)
+	}
+}
+
 func TestSocketDirHasOneAgent(t *testing.T) {
 	dir := t.TempDir()
 	first := openDir(t, dir)

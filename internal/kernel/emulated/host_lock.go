@@ -11,7 +11,7 @@ import (
 
 // lockDir locks the state directory for this process until the file is closed or the process dies.
 func lockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|notThroughALink, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,9 @@ func isHostNotEmpty(err error) bool {
 }
 func isHostNameTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
 
+// notThroughALink makes an open fail where the name is a symbolic link.
+const notThroughALink = syscall.O_NOFOLLOW
+
 // lockFile takes a lock that ends with the process; held is true if another process has it.
 func lockFile(f *os.File) (held bool, err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

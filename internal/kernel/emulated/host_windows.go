@@ -14,6 +14,9 @@ func isHostDiskFull(err error) bool    { return errors.Is(err, windows.ERROR_DIS
 func isHostNotEmpty(err error) bool    { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
 func isHostNameTooLong(err error) bool { return errors.Is(err, windows.ERROR_INVALID_NAME) }
 
+// notThroughALink is nothing here: who may make symbolic links is an administrator.
+const notThroughALink = 0
+
 // lockOffset is a byte past the end of the lock file, so that others can still read its text.
 const lockOffset = 1 << 30
 

@@ -147,3 +147,19 @@ func TestStateSurvivesItsEncoding(t *testing.T) {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}
 }
+
+// A link in the place of the lock file is not followed: what it leads to would lose its content.
+func TestLockIsNoLink(t *testing.T) {
+	dir, target := t.TempDir(), filepath.Join(t.TempDir(), "target")
+	must(t, os.WriteFile(target, []byte("precious"), 0o600))
+	if err := os.Symlink(target, filepath.Join(dir, "lock")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	if n, err := Open(dir, Options{NoSync: true}); err == nil {
+		_ = n.Close()
+		t.Error("the node was opened")
+	}
+	if content, err := os.ReadFile(target); err != nil || string(content) != "precious" {
+		t.Errorf("the link's target has %q, %v", content, err)
+	}
+}
