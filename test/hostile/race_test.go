@@ -71,11 +71,11 @@ func race(t *testing.T, link func(g *target, path string)) {
 	}()
 
 	paths := []string{mount + `\swap\victim`, mount + `\swap\victim\inner`, mount + `\swap\made\deeper`}
-	calls := methodsNamed(t, "Rmdir", "RmdirContents", "Mkdir", "PathExists")
+	calls := methodsNamed(t, "Rmdir", "RmdirContents", "Mkdir", "PathExists", "CreateSymlink")
 	seen := map[codes.Code]int{}
 	for i := range *raceRounds {
 		m, path := calls[i%len(calls)], paths[i/len(calls)%len(paths)]
-		_, err := g.call(t.Context(), m, m.encode(t, values{"path": path, "force": uint64(1)}))
+		_, err := g.call(t.Context(), m, m.encode(t, values{"path": path, "force": uint64(1), "source_path": pods + `\peer`, "target_path": path}))
 		code := codeOf(err)
 		seen[code]++
 		if code == codes.Internal || code == codes.Unknown {
