@@ -77,7 +77,7 @@ check-workflows: ## actionlint for .github/workflows
 .PHONY: cross
 cross: ## build and vet for Windows on amd64 and arm64; the commands as a release has them, into bin/windows-*
 	@for arch in amd64 arm64; do echo "windows/$$arch"; \
-		for module in $(MODULES); do (cd $$module && GOOS=windows GOARCH=$$arch GOWORK=off go build ./... && GOOS=windows GOARCH=$$arch GOWORK=off go vet ./...); done; \
+		for module in $(MODULES); do (cd $$module && GOOS=windows GOARCH=$$arch GOWORK=off go build -trimpath ./... && GOOS=windows GOARCH=$$arch GOWORK=off go vet -trimpath ./...); done; \
 		GOOS=windows GOARCH=$$arch hack/build.sh bin/windows-$$arch $(VERSION); done
 
 .PHONY: test-clients

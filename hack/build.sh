@@ -10,9 +10,9 @@ dir=$(cd "$1" && pwd) version=${2:-}
 cd "$(dirname "$0")/.."
 export GOWORK=off GOFLAGS='' CGO_ENABLED=0 GOAMD64='' GOARM64=''
 
-# docs/releasing.md, "Size", has the reasons for the tag and -s.
-flags=(-trimpath -tags=grpcnotrace -ldflags=-s)
-[[ -z $version ]] || flags=(-trimpath -tags=grpcnotrace -buildvcs=false
+# docs/releasing.md, "Size", has the reasons for the tags and -s.
+flags=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s)
+[[ -z $version ]] || flags=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -buildvcs=false
 	"-ldflags=-s -X github.com/kubernetes-csi/csi-proxy/internal/buildversion.linked=$version")
 go build "${flags[@]}" -o "$dir/" ./cmd/csi-proxy ./cmd/csi-proxyctl
 
