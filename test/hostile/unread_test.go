@@ -56,7 +56,7 @@ func TestHalfRequestsHoldMemory(t *testing.T) {
 	p := g.peer()
 	end := p.drain()
 	sent := 0
-	for i := uint32(0); i < 200; i++ {
+	for i := range uint32(200) {
 		if p.begin(2*i+1, false) != nil {
 			break
 		}
