@@ -260,7 +260,7 @@ func TestShareDriversInterrupted(t *testing.T) {
 
 // Each kernel call of the agent fails once, before or after it took effect.
 func TestShareDriversWithKernelFaults(t *testing.T) {
-	const every = 29
+	const every = 59
 	forBothDrivers(t, func(t *testing.T, removesMapping bool) {
 		undisturbed := newShareDriver(t, removesMapping)
 		undisturbed.live()

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -96,7 +97,7 @@ func TestOpenQuestions(t *testing.T) {
 			t.Parallel()
 			want := s.undisturbed(t)
 			for number, name := range slices.Sorted(maps.Keys(answers)) {
-				if !testnode.Sampled(number, subject, 3) {
+				if !testnode.Sampled(number, subject, 6) {
 					continue
 				}
 				answer := answers[name]
@@ -120,14 +121,26 @@ func TestReservedPartitionNeverComes(t *testing.T) {
 	subjects()[0].live(t, disturbance{switches: &switches}, nil).whole(t)
 }
 
-// undisturbed plays a life to compare others with.
+// undisturbedLives are by their subjects' names.
+var undisturbedLives sync.Map
+
+type undisturbedLife struct {
+	mu sync.Mutex
+	l  *life
+}
+
+// undisturbed returns a life to compare others with. It is played once for all tests.
 func (s subject) undisturbed(t *testing.T) *life {
 	t.Helper()
-	var l *life
-	if !t.Run("undisturbed", func(t *testing.T) { l = s.live(t, disturbance{}, nil) }) {
+	stored, _ := undisturbedLives.LoadOrStore(s.name, &undisturbedLife{})
+	u := stored.(*undisturbedLife) //nolint:forcetypeassert // there is nothing else in it
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.l == nil && !t.Run("undisturbed", func(t *testing.T) { u.l = s.live(t, disturbance{}, nil) }) {
+		u.l = nil
 		t.FailNow()
 	}
-	return l
+	return u.l
 }
 
 // alike counts the calls to which a fault for this one would apply.
