@@ -63,11 +63,6 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 		}
 		return &diskHandle{base, d}, nil
 	}
-	for _, a := range n.adapters() {
-		if lower == a.interfacePath() || lower == a.portName() {
-			return &adapterHandle{base, a}, nil
-		}
-	}
 	if text, _, ok := strings.Cut(strings.TrimPrefix(lower, interfacePrefix), "&"); ok && strings.HasPrefix(lower, interfacePrefix) {
 		number, _ := cutNumber(text, "", "")
 		if d, err := n.installed(number); err == nil && strings.EqualFold(d.interfacePath(), path) {
@@ -75,12 +70,17 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 		}
 		return nil, win32.ERROR_FILE_NOT_FOUND
 	}
-	if v, ok := n.volumeAtDevice(lower); ok {
-		return n.openVolume(base, v)
-	}
 	if !strings.HasSuffix(path, `\`) {
 		if id, ok := parseVolumeName(path + `\`); ok {
 			return n.openVolume(base, id)
+		}
+	}
+	if v, ok := n.volumeAtDevice(lower); ok {
+		return n.openVolume(base, v)
+	}
+	for _, a := range n.adapters() {
+		if lower == a.interfacePath() || lower == a.portName() {
+			return &adapterHandle{base, a}, nil
 		}
 	}
 	return nil, win32.ERROR_FILE_NOT_FOUND

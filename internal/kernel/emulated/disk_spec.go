@@ -68,7 +68,11 @@ func (s DiskSpec) record(others []diskState, switches Switches) (diskState, erro
 	if err := r.check(); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrInvalidSpec, err)
 	}
-	for slices.ContainsFunc(others, func(o diskState) bool { return o.Number == r.Number }) {
+	numbers := make(map[uint32]bool, len(others))
+	for i := range others {
+		numbers[others[i].Number] = true
+	}
+	for numbers[r.Number] {
 		r.Number++
 	}
 	if s.LUNAuto {
