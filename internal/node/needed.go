@@ -232,7 +232,7 @@ func (o *op) sparesExtent(n needs, id winpath.VolumeID, extent win32.DiskExtent,
 	defer d.Close()
 	layout, partition, err := d.partitionAt(extent.StartingOffset)
 	if err != nil {
-		return err
+		return fail(err, "reading the partitions of disk %d, to see whether Windows needs volume %s", d.number, id)
 	}
 	if what := n.why(d.number, layout); what != "" {
 		return errorf(FailedPrecondition, reason.SystemDisk, "%s disk %d, so volume %s on it is not %s", what, d.number, id, done)

@@ -24,10 +24,10 @@ const (
 	shareLink = pods + `\share`
 )
 
-// attackFor calls f until 60 seconds are over, or as often as told when the tests are sampled.
+// attackFor calls f until 25 seconds are over, or as often as told when the tests are sampled.
 func attackFor(rounds int, f func(round int)) (done int) {
 	begin := time.Now()
-	for testnode.Long() && time.Since(begin) < time.Minute || !testnode.Long() && done < rounds {
+	for testnode.Long() && time.Since(begin) < 25*time.Second || !testnode.Long() && done < rounds {
 		f(done)
 		done++
 	}
