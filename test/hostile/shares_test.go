@@ -4,6 +4,7 @@ package hostile
 
 import (
 	"context"
+	"flag"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,10 +25,13 @@ const (
 	shareLink = pods + `\share`
 )
 
-// attackFor calls f until 25 seconds are over, or as often as told when the tests are sampled.
+// attackTime is how long the attacks on shares go on when the tests are not sampled.
+var attackTime = flag.Duration("attack-time", 25*time.Second, "how long shares are attacked, with CSI_PROXY_LONG")
+
+// attackFor calls f until that time is over, or as often as told when the tests are sampled.
 func attackFor(rounds int, f func(round int)) (done int) {
 	begin := time.Now()
-	for testnode.Long() && time.Since(begin) < 25*time.Second || !testnode.Long() && done < rounds {
+	for testnode.Long() && time.Since(begin) < *attackTime || !testnode.Long() && done < rounds {
 		f(done)
 		done++
 	}
