@@ -5,7 +5,7 @@
 # below. Each package is cross-compiled and its tests run in its own folder, as go test does; the commands are in
 # Z:\binaries, which CSI_PROXY_BIN names. It makes the Wine tree when there is none, and needs root for that and for the
 # runs.
-# A package may take WINE_TEST_SECONDS (400). GO_TEST_FLAGS are passed to each test program: GO_TEST_FLAGS='-test.run=TestDelete -test.v'.
+# A package may take WINE_TEST_SECONDS (900). GO_TEST_FLAGS are passed to each test program: GO_TEST_FLAGS='-test.run=TestDelete -test.v'.
 # The tests' output is shown when they fail, or with V=1.
 set -euo pipefail
 
@@ -24,7 +24,7 @@ cd "$(dirname "$0")/.."
 	./v2/pkg/disk/hostapi \
 	./cmd/csi-proxy
 
-seconds=${WINE_TEST_SECONDS:-400}
+seconds=${WINE_TEST_SECONDS:-900}
 hack/wine.sh setup
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
