@@ -4,9 +4,9 @@ package admission
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/http2"
 )
 
@@ -31,7 +31,7 @@ func FuzzFrames(f *testing.F) {
 		for step := int(cut) + 1; len(b) > 0; b = b[min(step, len(b)):] {
 			fs.pass(b[:min(step, len(b))], func(f frame) { got = append(got, f) })
 		}
-		if len(got) < len(want) || !cmp.Equal(want, got[:len(want)], cmp.AllowUnexported(frame{})) {
+		if len(got) < len(want) || !slices.Equal(want, got[:len(want)]) {
 			t.Errorf("got %v, want %v first", got, want)
 		}
 	})
