@@ -86,7 +86,7 @@ func TestAutomountOff(t *testing.T) {
 		t.Errorf("the data is %q", got)
 	}
 
-	// A volume that cannot be brought online is no success.
+	// A volume that cannot be brought online is an error.
 	second := attach(t, n, emulated.DiskSpec{})
 	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_ONLINE, Times: 1, Error: win32.ERROR_ACCESS_DENIED})
 	wantCode(t, partition(t, n, second), codes.PermissionDenied)

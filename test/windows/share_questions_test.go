@@ -45,7 +45,7 @@ func askMappingFailures(t testing.TB, s Subject) (any, error) {
 	return answers, nil
 }
 
-// askUnmapped tells whether an open directory of a share is a way around the list of mappings. The share's root is asked
+// askUnmapped finds out whether an open directory of a share is a way around the list of mappings. The share's root is asked
 // for a name that it does not have: a server that is asked says so.
 func askUnmapped(t testing.TB, s Subject) (any, error) {
 	share, err := s.Share(t)
