@@ -30,7 +30,9 @@ type Node struct {
 	online   map[guid.GUID]bool  // volumes that were brought online since the last boot
 
 	privileges map[string]bool // enabled by the agent's process
-	unmapped   int             // contacts with file servers without a mapping
+
+	volumeDisks map[guid.GUID]*disk // where volumes were found last; perhaps they are no longer there
+	unmapped    int                 // contacts with file servers without a mapping
 }
 
 var _ kernel.Kernel = (*Node)(nil)
@@ -83,8 +85,17 @@ func (n *Node) volumeList() []*volume {
 
 // volume returns the current volume with the GUID.
 func (n *Node) volume(id guid.GUID) (*volume, bool) {
+	if d := n.volumeDisks[id]; d != nil && n.disks[d.number] == d {
+		if v, ok := d.volume(id); ok {
+			return v, true
+		}
+	}
 	for _, d := range n.disks {
 		if v, ok := d.volume(id); ok {
+			if n.volumeDisks == nil {
+				n.volumeDisks = map[guid.GUID]*disk{}
+			}
+			n.volumeDisks[id] = d
 			return v, true
 		}
 	}
