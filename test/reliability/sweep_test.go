@@ -4,6 +4,7 @@ package reliability
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -67,8 +68,16 @@ func TestEveryMethodIsSwept(t *testing.T) {
 	}
 }
 
-// every is the step between the points that are tried unless the run is a long one.
-const every = 151
+// stepOfSweep returns the step between the points that are tried. A long run tries half of them; CSI_PROXY_LONG=all tries all.
+func stepOfSweep() int {
+	switch {
+	case os.Getenv("CSI_PROXY_LONG") == "all":
+		return 1
+	case testnode.Long():
+		return 2
+	}
+	return 151
+}
 
 // TestSweep tries the disturbances at the kernel calls of each example.
 func TestSweep(t *testing.T) {
@@ -97,12 +106,13 @@ func (e swept) sweep(t *testing.T, subject int, total *tally) {
 	}
 	total.add("kernel calls", len(calls))
 	count := 0
+	step := stepOfSweep()
 	for number, call := range calls {
 		for _, d := range disturbances() {
 			if d.disk && !e.disk || d.named && strings.HasPrefix(e.method, "Disk/") {
 				continue
 			}
-			if count++; !testnode.Sampled(count, subject, every) {
+			if count++; count%step != subject%step {
 				continue
 			}
 			p := point{swept: e, number: number, disturbance: d, name: fmt.Sprintf("call %d, %s %#x, %s", number, call.Function, call.Code, d.name)}
