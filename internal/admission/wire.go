@@ -20,7 +20,7 @@ type wire struct {
 	active  int            // calls and streams that a handler is at work on
 	unread  int            // open streams without a handler: half a request, or an answer that is not taken
 	stall   *time.Timer    // running while there may be unread ones
-	moved   time.Time      // when a stream was last finished
+	moved   time.Time      // when a stream was last finished, or the first one came to be unread
 }
 
 func newWire() wire {
@@ -139,6 +139,9 @@ func (c *Conn) charge(bytes int) {
 func (c *Conn) recount() {
 	unread := max(len(c.wire.open)-c.wire.active, 0)
 	change := unread - c.wire.unread
+	if c.wire.unread == 0 && unread > 0 {
+		c.wire.moved = time.Now()
+	}
 	c.wire.unread = unread
 	c.client.unread += change
 	if change < 0 {
