@@ -36,7 +36,10 @@ func TestLinesOfAProcessThatComesBack(t *testing.T) {
 		}
 		time.Sleep(clientBurst*clientEvery + time.Second)
 		synctest.Wait()
-		if len(c.cs.known) != 0 {
+		c.cs.mu.Lock()
+		known := len(c.cs.known)
+		c.cs.mu.Unlock()
+		if known != 0 {
 			t.Error("a process that has rested is still known")
 		}
 		conn := again()

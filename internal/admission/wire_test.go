@@ -15,6 +15,11 @@ func TestCallsAtTheIntervalOfTheLook(t *testing.T) {
 		c := newCrowd(t, Limits{Unread: unread})
 		c.connect(user(1), 1, true)
 		conn := c.of["pid 1 uid 0"][0]
+		open := func() int {
+			c.cs.mu.Lock()
+			defer c.cs.mu.Unlock()
+			return len(c.cs.conns)
+		}
 		begins := func(stream byte) []byte { return []byte{0, 0, 0, frameHeaders, 0, 0, 0, 0, stream} }
 		conn.received(append(make([]byte, clientPreface), begins(1)...))
 		conn.Begin()
@@ -24,12 +29,12 @@ func TestCallsAtTheIntervalOfTheLook(t *testing.T) {
 		conn.received(begins(3))
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
-		if len(c.cs.conns) != 1 {
+		if open() != 1 {
 			t.Error("the connection was closed when its second call had just begun")
 		}
 		time.Sleep(unread)
 		synctest.Wait()
-		if len(c.cs.conns) != 0 {
+		if open() != 0 {
 			t.Error("the connection stays open although its second call makes no progress")
 		}
 		time.Sleep(time.Hour)
