@@ -11,10 +11,11 @@ import (
 // a process go by its number; the rest is for people. No right depends on a Peer, because numbers are reused. The zero
 // value is a process that the system does not name.
 type Peer struct {
-	PID       uint32 // 0: unknown; also, on Linux, a process outside the agent's PID namespace
-	UID       *int   // the user, on Linux
-	Image     string // the program's path, on Windows, if available
-	InProcess bool   // the client is this process itself; the other fields are not set
+	PID   uint32 // 0: unknown; also, on Linux, a process outside the agent's PID namespace
+	UID   *int   // the user, on Linux
+	Image string // the program's path, on Windows, if available
+	Identity
+	InProcess bool // the client is this process itself; the other fields are not set
 }
 
 // Known reports whether the system names the process, or at least its user.
