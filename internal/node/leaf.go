@@ -51,7 +51,7 @@ type leaf struct {
 
 // stat walks to a path and examines the object there.
 func (o *op) stat(path winpath.Path, links *int) (stat, error) {
-	pl, err := o.locateWithin(path, walk{}, links)
+	pl, err := o.locateWithin(path, walk{late: true}, links)
 	if err != nil {
 		return stat{}, err
 	}
@@ -61,6 +61,16 @@ func (o *op) stat(path winpath.Path, links *int) (stat, error) {
 		return stat{}, err
 	}
 	return l.stat, nil
+}
+
+// find fails if nothing is at a path.
+func (o *op) find(path winpath.Path) error {
+	pl, err := o.locate(path, walk{late: true})
+	if err != nil {
+		return err
+	}
+	defer pl.close()
+	return pl.find(o)
 }
 
 // lookAt examines the object that a handle is open on.
