@@ -97,10 +97,30 @@ func (n *Node) learnRoot(k kernel.Kernel, root winpath.Path, h kernel.Handle) {
 	if system, err := k.SystemWindowsDirectory(); err == nil && system != "" && system[0]|0x20 == root.Drive()|0x20 {
 		plain, err := h.FinalPath(win32.VOLUME_NAME_DOS)
 		if err == nil && winpath.Fold(plain) == winpath.Fold(root.Extended()) {
-			native, _ = h.FinalPath(win32.VOLUME_NAME_NT) // without a native name it is walked
+			native = nativeName(k, h)
 		}
 	}
 	n.direct.learn(root, native)
+}
+
+// nativeName returns the native name of an open directory, if it can be opened by that; else "". Inside a container it may
+// mean something else.
+func nativeName(k kernel.Kernel, h kernel.Handle) string {
+	native, err := h.FinalPath(win32.VOLUME_NAME_NT)
+	if err != nil {
+		return ""
+	}
+	how := walk{}.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT)
+	how.NoReparse = true
+	again, err := k.OpenFile(nil, native, how)
+	if err != nil {
+		return ""
+	}
+	defer again.Close() //nolint:errcheck // nothing is lost
+	if same, err := again.FinalPath(win32.VOLUME_NAME_NT); err != nil || same != native {
+		return ""
+	}
+	return native
 }
 
 // refusesLinks makes a junction in the system's directory for temporary files and returns nil if nothing can be opened

@@ -101,10 +101,15 @@ func reparseData(h kernel.Handle, tag win32.FileAttributeTag) (*win32.ReparsePoi
 	if tag.ReparseTag != win32.IO_REPARSE_TAG_MOUNT_POINT && tag.ReparseTag != win32.IO_REPARSE_TAG_SYMLINK {
 		return &win32.ReparsePoint{Tag: tag.ReparseTag}, nil
 	}
+	return reparsePoint(h)
+}
+
+// reparsePoint reads what a link or mount point is, nil if there is none any more.
+func reparsePoint(h kernel.Handle) (*win32.ReparsePoint, error) {
 	buffer := make([]byte, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)
 	n, err := h.DeviceIoControl(win32.FSCTL_GET_REPARSE_POINT, nil, buffer)
 	if hasCode(err, win32.ERROR_NOT_A_REPARSE_POINT) {
-		return nil, nil //nolint:nilnil // it was removed after the attributes were read
+		return nil, nil //nolint:nilnil // it was removed after it was seen
 	}
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 		return state{}, err
 	}
 	c := made.Letters[0].Volume
-	for _, path := range append([]string{`C:\Windows\Temp`}, s.Directories...) {
+	for _, path := range s.Directories {
 		p, err := directoryOnC(path)
 		if err != nil {
 			return state{}, err
