@@ -102,6 +102,7 @@ func (g *target) through(link string, before snapshot) snapshot {
 }
 
 func TestLinksInAVolumeAreNotGoneThrough(t *testing.T) {
+	t.Parallel()
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
 	links := workloadLinks(g)
@@ -118,6 +119,7 @@ func TestLinksInAVolumeAreNotGoneThrough(t *testing.T) {
 }
 
 func TestLinksInAVolumeAsTheyAre(t *testing.T) {
+	t.Parallel()
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
 	links := workloadLinks(g)
@@ -154,6 +156,7 @@ func TestLinksInAVolumeAsTheyAre(t *testing.T) {
 
 // Rmdir removes links themselves, alone or in a tree, and nothing behind them.
 func TestRmdirRemovesPlantedLinksThemselves(t *testing.T) {
+	t.Parallel()
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
 	rmdir := func(path string, force bool) error {
@@ -196,6 +199,7 @@ func TestRmdirRemovesPlantedLinksThemselves(t *testing.T) {
 
 // On kubelet's own file system drivers make links. They are followed as long as they stay inside.
 func TestLinksOnTheWorkingDirectory(t *testing.T) {
+	t.Parallel()
 	g := attack(t, testnode.Options{})
 	g.hostDir(pods + `\links`)
 	g.hostDir(`C:\var\lib\kubelet-evil\victim\inner`)

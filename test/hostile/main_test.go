@@ -3,6 +3,7 @@
 package hostile
 
 import (
+	"flag"
 	"os"
 	"testing"
 )
@@ -20,6 +21,10 @@ func TestMain(m *testing.M) {
 	}
 	if socket := os.Getenv(probeSocket); socket != "" {
 		os.Exit(probe(socket))
+	}
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("6") // whatever the number of processors: most of these tests wait for what hangs
 	}
 	os.Exit(m.Run())
 }
