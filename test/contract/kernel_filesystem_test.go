@@ -14,7 +14,7 @@ func filesystemVaries() map[string]string {
 	return map[string]string{
 		"PathExists":    "with the path: two calls for each directory on the way.",
 		"Mkdir":         "as PathExists.",
-		"Rmdir":         "with what is below a directory: entries are listed in buffers, and each is opened, looked at and removed. After a sharing violation the call is repeated for 2 s.",
+		"Rmdir":         "with what is below a directory: entries are listed in buffers, and each is opened, looked at and removed, until a listing finds none. What lies more than twelve levels deep is moved up (Rename). After a sharing violation the call is repeated for 2 s.",
 		"RmdirContents": "as Rmdir.",
 		"CreateSymlink": "as PathExists, for the link.",
 		"IsSymlink":     "as PathExists, and again for the link's target.",

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -193,6 +195,50 @@ func TestRmdirRemovesPlantedLinksThemselves(t *testing.T) {
 			noError(t, remove(tree))
 			g.unchanged(name+" of a tree with planted links at "+tree, clean)
 		}
+	}
+	g.alive()
+}
+
+// Planted mount points cost nothing but themselves: only what the mount manager knows is flushed, each volume once.
+func TestPlantedMountPointsAreNotFlushed(t *testing.T) {
+	g := attack(t, testnode.Options{})
+	tree := pods + `\tree`
+	for i := range 200 {
+		if i%10 == 0 {
+			g.hostDir(fmt.Sprintf(`%s\%d`, tree, i))
+		}
+		dir := fmt.Sprintf(`%s\%d`, tree, i/10*10)
+		g.plant(fmt.Sprintf(`%s\system%d`, dir, i), mountPoint(ntName(g.system)))
+		g.plant(fmt.Sprintf(`%s\own%d`, dir, i), mountPoint(ntName(g.volume)))
+		g.plant(fmt.Sprintf(`%s\gone%d`, dir, i), mountPoint(fmt.Sprintf(`\??\Volume{12345678-9abc-def0-1234-%012x}\`, i)))
+	}
+	flushes := func() (volumes []string) {
+		for _, call := range g.Faults.Calls() {
+			if call.Function == "Flush" {
+				volumes = append(volumes, call.Object)
+			}
+		}
+		return volumes
+	}
+	flushes()
+	_, err := g.Filesystem.RmdirContents(t.Context(), &filesystem.RmdirContentsRequest{Path: tree})
+	noError(t, err)
+	if got := flushes(); len(got) > 0 {
+		t.Errorf("removing planted mount points flushed %q", got)
+	}
+	for _, path := range []string{`\a`, `\b\c`} {
+		_, err := g.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeId: g.volume, TargetPath: tree + path})
+		noError(t, err)
+	}
+	_, err = g.Filesystem.Rmdir(t.Context(), &filesystem.RmdirRequest{Path: tree, Force: true})
+	noError(t, err)
+	if got, want := flushes(), []string{strings.TrimSuffix(g.volume, `\`)}; !slices.Equal(got, want) {
+		t.Errorf("removing two mount points of a volume flushed %q, want %q", got, want)
+	}
+	names, err := g.Emulated.VolumePathNames(g.volume)
+	noError(t, err)
+	if want := []string{mount + `\`}; !slices.Equal(names, want) {
+		t.Errorf("the mount manager lists %q, want %q", names, want)
 	}
 	g.alive()
 }

@@ -213,6 +213,30 @@ func crashCases() []crashCase {
 			},
 		},
 		{
+			"move a directory", func(t *testing.T, n *Node) { mkdir(t, n, crashDir+`\a\b`) },
+			func(n *Node) error {
+				d, err := n.OpenFile(nil, `\\?\`+crashDir, how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+				if err != nil {
+					return err
+				}
+				defer d.Close()
+				h, err := n.OpenFile(nil, `\\?\`+crashDir+`\a\b`, how(win32.DELETE, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+				if err != nil {
+					return err
+				}
+				defer h.Close()
+				return h.Rename(d, "up")
+			},
+			func(t *testing.T, n *Node) string {
+				_, errOld := os.Stat(hostPath(t, n, crashDir+`\a\b`))
+				_, errNew := os.Stat(hostPath(t, n, crashDir+`\up`))
+				if (errOld == nil) == (errNew == nil) {
+					t.Errorf("at its old place: %v, at its new one: %v", errOld, errNew)
+				}
+				return oldOrNew(errNew == nil)
+			},
+		},
+		{
 			"make a link", func(t *testing.T, n *Node) { mkdir(t, n, crashLink) },
 			func(n *Node) error {
 				h, err := n.OpenFile(nil, `\\?\`+crashLink, how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))

@@ -54,6 +54,17 @@ func (h *host) renameIn(dir *os.Root, from, to string) error {
 	return h.syncRoot(dir)
 }
 
+// renameBetween moves a name from one directory to another, where nothing has the new name.
+func (h *host) renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
+	if err := h.step("rename"); err != nil {
+		return err
+	}
+	if err := renameBetween(dir, from, other, to); err != nil {
+		return err
+	}
+	return errors.Join(h.syncRoot(other), h.syncRoot(dir))
+}
+
 // writeFileIn replaces a file of the directory atomically, by way of a temporary name.
 func (h *host) writeFileIn(dir *os.Root, name, temporary string, content []byte) error {
 	if err := dir.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {

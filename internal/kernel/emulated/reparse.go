@@ -3,6 +3,8 @@
 package emulated
 
 import (
+	"errors"
+	"io"
 	"os"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -96,16 +98,20 @@ func purge(dir *os.Root) error {
 		return err
 	}
 	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if isReserved(name) {
-			if err := dir.RemoveAll(name); err != nil {
-				return err
+	for {
+		names, err := f.Readdirnames(namesAtOnce)
+		for _, name := range names {
+			if isReserved(name) {
+				if err := dir.RemoveAll(name); err != nil {
+					return err
+				}
 			}
 		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return nil
 }
