@@ -29,8 +29,14 @@ func (g *target) peer() *peer {
 	conn, err := testnode.DialRaw(g.t.Context(), g.Socket("filesystem", "v2alpha1"))
 	noError(g.t, err)
 	g.t.Cleanup(func() { _ = conn.Close() })
+	return g.speak(conn)
+}
+
+// speak begins to speak HTTP/2 on a connection.
+func (g *target) speak(conn net.Conn) *peer {
+	g.t.Helper()
 	noError(g.t, conn.SetDeadline(time.Now().Add(time.Minute)))
-	_, err = conn.Write([]byte(http2.ClientPreface))
+	_, err := conn.Write([]byte(http2.ClientPreface))
 	noError(g.t, err)
 	p := &peer{http2.NewFramer(conn, conn), g.t, conn}
 	p.ReadMetaHeaders = hpack.NewDecoder(4096, nil)

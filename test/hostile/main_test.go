@@ -15,12 +15,20 @@ const accompliceSocket = "HOSTILE_ACCOMPLICE_SOCKET"
 // probeSocket likewise makes a copy ask for the health of the agent behind a socket.
 const probeSocket = "HOSTILE_PROBE_SOCKET"
 
+// childSocket and driverSocket make a copy a child that leaves calls behind, and a driver that calls once.
+const (
+	childSocket  = "HOSTILE_CHILD_SOCKET"
+	driverSocket = "HOSTILE_DRIVER_SOCKET"
+)
+
+// copies are what such copies do with the value of their variable.
+var copies = map[string]func(string) int{accompliceSocket: accomplice, probeSocket: probe, childSocket: child, driverSocket: driver}
+
 func TestMain(m *testing.M) {
-	if socket := os.Getenv(accompliceSocket); socket != "" {
-		os.Exit(accomplice(socket))
-	}
-	if socket := os.Getenv(probeSocket); socket != "" {
-		os.Exit(probe(socket))
+	for variable, do := range copies {
+		if value := os.Getenv(variable); value != "" {
+			os.Exit(do(value))
+		}
 	}
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
