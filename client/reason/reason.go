@@ -161,6 +161,9 @@ const (
 	NoSerialNumber = "NO_SERIAL_NUMBER"
 	// OwnService: the call would stop the agent itself.
 	OwnService = "OWN_SERVICE"
+	// ProtectedService: the node needs the service, or one that depends on it, and the agent's -protected-services keeps callers from
+	// stopping it.
+	ProtectedService = "PROTECTED_SERVICE"
 	// ServiceFailed: the service stopped again while it was starting.
 	ServiceFailed = "SERVICE_FAILED"
 	// ServiceNotFound: Windows has no such service.

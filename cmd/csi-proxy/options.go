@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
@@ -32,6 +34,7 @@ type options struct {
 	workingDirs  []string
 	privacy      bool
 	erase        bool
+	protected    protectedServices
 	apis         apis.Selection
 	readyFile    readyFile
 	metrics      string
@@ -52,6 +55,21 @@ func (l *list) Set(value string) error {
 		return errors.New("empty value")
 	}
 	*l = append(*l, value)
+	return nil
+}
+
+// protectedServices is the flag with the services that no caller may stop.
+type protectedServices []string
+
+func (p *protectedServices) String() string { return strings.Join(*p, ",") }
+
+// Set adds the items of a list with commas.
+func (p *protectedServices) Set(value string) error {
+	all := append(slices.Clone(*p), strings.Split(value, ",")...)
+	if _, err := node.ProtectedServices(all); err != nil {
+		return err
+	}
+	*p = all
 	return nil
 }
 
@@ -80,6 +98,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.BoolVar(&o.service, "windows-service", false, "run under the Windows Service Control Manager as csiproxy")
 	flags.BoolVar(&o.privacy, "require-privacy", true, "ask for encryption on SMB global mappings")
 	flags.BoolVar(&o.erase, "erase-on-format", false, "let FormatVolume erase the files of an NTFS volume, for provisioners that empty released local volumes with it; otherwise it refuses")
+	flags.Var(&o.protected, "protected-services", "`services` that no caller may stop, with commas: * stands for kubelet, the container runtime, the network, the SMB client, Defender and others, -NAME takes one away; none: all may be stopped (default: *)")
 	flags.StringVar((*string)(&o.readyFile), "ready-file", "", "`file` that exists while all endpoints accept calls; empty: none")
 	flags.StringVar(&o.metrics, "metrics-bind-address", "", "`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
 	flags.DurationVar(&o.callTimeout, "call-timeout", 0, "how long every call may take, a `duration` from 1s to 115s; 0: 30s to look, 60s to change, 110s to wait for disks or file systems")

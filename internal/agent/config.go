@@ -44,6 +44,8 @@ type Config struct {
 	RequirePrivacy bool
 	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume.
 	EraseOnFormat bool
+	// ProtectedServices are the services that StopService does not stop; see node.ProtectedServices.
+	ProtectedServices []string
 	// APIs selects the API groups and versions that are served; nil: all.
 	APIs *apis.Selection
 	// Interceptor wraps every kernel call; it may be nil.

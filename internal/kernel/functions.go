@@ -15,7 +15,7 @@ func Functions() []string {
 		// Files
 		"OpenFile", "SystemWindowsDirectory",
 		// Handle
-		"DeviceIoControl", "ReadAt", "Flush", "FinalPath", "Information", "SetInformation",
+		"DeviceIoControl", "ReadAt", "Flush", "FinalPath", "Information", "SetInformation", "Rename",
 		// Volumes
 		"VolumeNames", "VolumePathNames", "VolumeNameForMountPoint", "SetVolumeMountPoint", "DeleteVolumeMountPoint",
 		"VolumeInformation", "DiskFreeSpace", "FormatVolume",

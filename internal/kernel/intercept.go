@@ -197,5 +197,13 @@ func (h *interceptedHandle) SetInformation(class uint32, in []byte) error {
 	return h.do("SetInformation", class, in, func() error { return h.handle.SetInformation(class, in) })
 }
 
+func (h *interceptedHandle) Rename(dir Handle, name string) error {
+	to := name
+	if d, ok := dir.(*interceptedHandle); ok {
+		dir, to = d.handle, d.object+`\`+name
+	}
+	return h.k.doWith("Rename", h.object, to, func() error { return h.handle.Rename(dir, name) })
+}
+
 // Close is not intercepted: it must always happen, and no caller could act on a failure.
 func (h *interceptedHandle) Close() error { return h.handle.Close() }

@@ -103,11 +103,17 @@ type Handle interface {
 	FinalPath(volumeName uint32) (string, error)
 
 	// Information fills out with an information class of the file (GetFileInformationByHandleEx). Directory classes
-	// return the next entries at each call and ERROR_NO_MORE_FILES at the end.
+	// return the next entries at each call and ERROR_NO_MORE_FILES at the end. Whether entries that are made meanwhile are
+	// among them is left open; one that was returned may be deleted without losing any that was not.
 	Information(class uint32, out []byte) error
 
 	// SetInformation sets an information class (SetFileInformationByHandle).
 	SetInformation(class uint32, in []byte) error
+
+	// Rename moves the file or directory, of which the handle has win32.DELETE, into an open directory of the same volume,
+	// under a name that is free there (NtSetInformationFile with FileRenameInformation: SetFileInformationByHandle reads the
+	// new name as a path). ERROR_ALREADY_EXISTS: the name is taken. ERROR_ACCESS_DENIED: something below is open.
+	Rename(dir Handle, name string) error
 
 	// Close releases the handle. Other calls on it must have returned.
 	Close() error

@@ -19,6 +19,8 @@ const (
 	danglingDepth = 6
 	// danglingMost limits a search: a workload can fill directories without end.
 	danglingMost = 20_000
+	// danglingFound limits what it returns, for the same reason.
+	danglingFound = 1000
 )
 
 // Dangling is a mount point or link that leads nowhere.
@@ -44,7 +46,7 @@ const (
 // volumes. It returns what it found, and the error if one ended the search early.
 func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
 	search, err := read(ctx, f.node, on("Dangling"), func(o *op) (*danglingSearch, error) {
-		s := &danglingSearch{op: o, left: danglingMost, seen: map[string]bool{}}
+		s := &danglingSearch{op: o, left: danglingMost, tops: map[string]bool{}}
 		s.everywhere(f.node.dirs.Dirs())
 		slices.SortFunc(s.found, func(a, b Dangling) int { return cmp.Compare(a.Path, b.Path) })
 		return s, nil
@@ -59,13 +61,16 @@ func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
 type danglingSearch struct {
 	op    *op
 	left  int             // entries that may still be read
-	seen  map[string]bool // directories: one working directory may lie in another
+	tops  map[string]bool // the working directories, each searched for itself: one may lie in another
 	found []Dangling
 	err   error
 }
 
 // everywhere searches the directories in turn, until one search fails.
 func (s *danglingSearch) everywhere(dirs []winpath.Path) {
+	for _, dir := range dirs {
+		s.tops[dir.Key()] = true
+	}
 	for _, dir := range dirs {
 		if s.err = s.within(dir); s.err != nil {
 			return
@@ -91,15 +96,18 @@ func (s *danglingSearch) within(dir winpath.Path) error {
 
 // search looks at the entries of an open directory.
 func (s *danglingSearch) search(directory *leaf, at winpath.Path, depth int) error {
-	if s.seen[at.Key()] {
+	if depth > 1 && s.tops[at.Key()] {
 		return nil
 	}
-	s.seen[at.Key()] = true
-	entries, err := directory.entries()
-	if err != nil {
-		return fail(err, "listing %s", at)
-	}
-	for _, e := range entries {
+	entries := enumeration{directory: directory}
+	for {
+		e, err := entries.next()
+		if err != nil {
+			return fail(err, "listing %s", at)
+		}
+		if e == nil {
+			return nil
+		}
 		if s.left--; s.left < 0 {
 			return errorf(FailedPrecondition, reason.TooManyEntries, "the search for mount points and links that lead nowhere stopped after %d entries, at %s", danglingMost, at)
 		}
@@ -115,7 +123,6 @@ func (s *danglingSearch) search(directory *leaf, at winpath.Path, depth int) err
 			return err
 		}
 	}
-	return nil
 }
 
 // look examines one entry that is a link or a directory.
@@ -137,6 +144,9 @@ func (s *danglingSearch) look(pl *place, path winpath.Path, depth int) error {
 	found, err := s.leadsNowhere(l.stat, path)
 	if err != nil || found == nil {
 		return err
+	}
+	if len(s.found) == danglingFound {
+		return errorf(FailedPrecondition, reason.TooManyEntries, "there are more than %d mount points and links that lead nowhere; the search stopped at %s", danglingFound, path)
 	}
 	s.found = append(s.found, *found)
 	return nil

@@ -59,48 +59,6 @@ func (pl *place) makeDirectly(o *op, how kernel.OpenHow) (l *leaf, decided bool)
 	return &leaf{Handle: h, stat: stat{attributes: win32.FILE_ATTRIBUTE_DIRECTORY}}, true
 }
 
-// entries lists a whole directory without . and ...
-func (l *leaf) entries() ([]win32.DirectoryEntry, error) {
-	var all []win32.DirectoryEntry
-	_, err := l.has(func(entry win32.DirectoryEntry) (bool, error) {
-		all = append(all, entry)
-		return false, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
-}
-
-// has reports whether a directory has an entry, . and .. aside, for which f is true. It lists no further than that.
-func (l *leaf) has(f func(win32.DirectoryEntry) (bool, error)) (bool, error) {
-	buffer := make([]byte, 64<<10)
-	class := uint32(win32.FileFullDirectoryRestartInfo)
-	for {
-		clear(buffer)
-		err := l.Information(class, buffer)
-		if hasCode(err, win32.ERROR_NO_MORE_FILES) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		class = win32.FileFullDirectoryInfo
-		some, err := win32.ParseDirectoryEntries(buffer)
-		if err != nil {
-			return false, err
-		}
-		for _, entry := range some {
-			if entry.Name == "." || entry.Name == ".." {
-				continue
-			}
-			if found, err := f(entry); found || err != nil {
-				return found, err
-			}
-		}
-	}
-}
-
 // remove deletes the open object: an empty directory, a file, or a link itself. The name is free once the handle is
 // closed, even while others have the object open; on file systems without that ability, such as FAT and many servers,
 // once all of them have closed it. The handle needs win32.DELETE and, to remove a read-only object on such a file

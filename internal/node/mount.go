@@ -185,7 +185,11 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	case now != there:
 		return otherVolumeMounted(id, path, now)
 	}
-	return o.removeMountPoint(l, path.String())
+	text, err := mountPointText(l)
+	if err == nil {
+		err = o.deleteMountPoint(text)
+	}
+	return o.removedMountPoint(l, path.String(), err)
 }
 
 func otherVolumeMounted(id winpath.VolumeID, path winpath.Path, there winpath.VolumeID) error {
@@ -216,16 +220,17 @@ func (o *op) flushBeforeUnmount(id winpath.VolumeID) error {
 	return err
 }
 
-// removeMountPoint turns a mount point back into a plain directory. Its place is pinned, and its handle cannot delete it.
+// deleteMountPoint turns a mount point back into a plain directory. Its place is pinned, and no open handle can delete it.
+func (o *op) deleteMountPoint(text string) error {
+	return o.whileShared(func() error { return o.k.DeleteVolumeMountPoint(text) })
+}
+
+// removedMountPoint does what is left to do after deleteMountPoint, which ended with err.
 //
 // If the volume has gone, or does not answer, the mount manager may refuse; then the reparse point is deleted directly,
 // because a mount point that can never be removed would block the pod for ever. The same holds for one that Windows does not
 // take for a mount point, which a workload made. Otherwise that is not done: the mount manager would go on listing the path.
-func (o *op) removeMountPoint(l *leaf, path string) error {
-	text, err := mountPointText(l)
-	if err == nil {
-		err = o.whileShared(func() error { return o.k.DeleteVolumeMountPoint(text) })
-	}
+func (o *op) removedMountPoint(l *leaf, path string, err error) error {
 	if err == nil {
 		return nil
 	}

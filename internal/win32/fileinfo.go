@@ -164,3 +164,24 @@ func ParseFileDispositionEx(in []byte) (flags uint32, err error) {
 	}
 	return b.u32(0), nil
 }
+
+// FileRename is FILE_RENAME_INFORMATION, of which FILE_RENAME_INFO is another name, as 64-bit Windows has it. It never
+// replaces what has the name already.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_rename_information
+type FileRename struct {
+	RootDirectory uint64 // a handle of the new directory
+	Name          string // without a path
+}
+
+const sizeofFileRename = 24
+
+// Bytes encodes a FILE_RENAME_INFORMATION: the whole structure, and the name from its last field on.
+func (f FileRename) Bytes() []byte {
+	const offsetName = 20 // FileName
+	name := encodeUTF16(f.Name)
+	b := make(buffer, sizeofFileRename+len(name)) // the least that Windows takes
+	b.putU64(8, f.RootDirectory)                  // RootDirectory
+	b.putU32(16, uint32(len(name)))               // FileNameLength
+	copy(b[offsetName:], name)
+	return b
+}

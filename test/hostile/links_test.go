@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -102,6 +104,7 @@ func (g *target) through(link string, before snapshot) snapshot {
 }
 
 func TestLinksInAVolumeAreNotGoneThrough(t *testing.T) {
+	t.Parallel()
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
 	links := workloadLinks(g)
@@ -118,6 +121,7 @@ func TestLinksInAVolumeAreNotGoneThrough(t *testing.T) {
 }
 
 func TestLinksInAVolumeAsTheyAre(t *testing.T) {
+	t.Parallel()
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
 	links := workloadLinks(g)
@@ -154,6 +158,7 @@ func TestLinksInAVolumeAsTheyAre(t *testing.T) {
 
 // Rmdir removes links themselves, alone or in a tree, and nothing behind them.
 func TestRmdirRemovesPlantedLinksThemselves(t *testing.T) {
+	t.Parallel()
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
 	rmdir := func(path string, force bool) error {
@@ -194,8 +199,53 @@ func TestRmdirRemovesPlantedLinksThemselves(t *testing.T) {
 	g.alive()
 }
 
+// Planted mount points cost nothing but themselves: only what the mount manager knows is flushed, each volume once.
+func TestPlantedMountPointsAreNotFlushed(t *testing.T) {
+	g := attack(t, testnode.Options{})
+	tree := pods + `\tree`
+	for i := range 200 {
+		if i%10 == 0 {
+			g.hostDir(fmt.Sprintf(`%s\%d`, tree, i))
+		}
+		dir := fmt.Sprintf(`%s\%d`, tree, i/10*10)
+		g.plant(fmt.Sprintf(`%s\system%d`, dir, i), mountPoint(ntName(g.system)))
+		g.plant(fmt.Sprintf(`%s\own%d`, dir, i), mountPoint(ntName(g.volume)))
+		g.plant(fmt.Sprintf(`%s\gone%d`, dir, i), mountPoint(fmt.Sprintf(`\??\Volume{12345678-9abc-def0-1234-%012x}\`, i)))
+	}
+	flushes := func() (volumes []string) {
+		for _, call := range g.Faults.Calls() {
+			if call.Function == "Flush" {
+				volumes = append(volumes, call.Object)
+			}
+		}
+		return volumes
+	}
+	flushes()
+	_, err := g.Filesystem.RmdirContents(t.Context(), &filesystem.RmdirContentsRequest{Path: tree})
+	noError(t, err)
+	if got := flushes(); len(got) > 0 {
+		t.Errorf("removing planted mount points flushed %q", got)
+	}
+	for _, path := range []string{`\a`, `\b\c`} {
+		_, err := g.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeId: g.volume, TargetPath: tree + path})
+		noError(t, err)
+	}
+	_, err = g.Filesystem.Rmdir(t.Context(), &filesystem.RmdirRequest{Path: tree, Force: true})
+	noError(t, err)
+	if got, want := flushes(), []string{strings.TrimSuffix(g.volume, `\`)}; !slices.Equal(got, want) {
+		t.Errorf("removing two mount points of a volume flushed %q, want %q", got, want)
+	}
+	names, err := g.Emulated.VolumePathNames(g.volume)
+	noError(t, err)
+	if want := []string{mount + `\`}; !slices.Equal(names, want) {
+		t.Errorf("the mount manager lists %q, want %q", names, want)
+	}
+	g.alive()
+}
+
 // On kubelet's own file system drivers make links. They are followed as long as they stay inside.
 func TestLinksOnTheWorkingDirectory(t *testing.T) {
+	t.Parallel()
 	for i, refused := range linksRefused() {
 		if testnode.Long() || i == 0 {
 			t.Run(string(refused), func(t *testing.T) { linksOnTheWorkingDirectory(t, attackRefusing(t, refused)) })

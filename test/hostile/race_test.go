@@ -98,7 +98,8 @@ func race(t *testing.T, g *target, dir string, link func(g *target, path string)
 
 // swapOnce puts a plain directory in the place swap, then the link, and removes each again.
 func swapOnce(swap, plain, linked string) error {
-	err := os.MkdirAll(filepath.Join(plain, "victim", "inner"), 0o755)
+	deep := filepath.Join(plain, "victim", "inner", strings.Repeat("d/", 14)) // so deep that the agent moves some of it up
+	err := os.MkdirAll(deep, 0o755)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the agent removed it meanwhile, under the name that it had before
 	}

@@ -38,6 +38,8 @@ type Options struct {
 	PlainSMB bool
 	// EraseOnFormat lets FormatVolume erase files.
 	EraseOnFormat bool
+	// ProtectedServices are those that no caller may stop; see agent.Config.
+	ProtectedServices []string
 	// Metrics makes the agent count; see agent.Agent.Metrics.
 	Metrics bool
 	// Limits bound what clients cost; see agent.Config.
@@ -60,7 +62,7 @@ func Start(t testing.TB, o Options) *Node {
 	n.Agent, err = agent.Start(t.Context(), agent.Config{
 		StateDir: o.StateDir, Emulated: o.Emulated, Interceptor: n.Faults.observe, PipePrefix: "test-" + rand.Text() + "-",
 		WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
-		Metrics: o.Metrics, Limits: o.Limits, CallTimeout: o.CallTimeout, Audit: o.Audit,
+		ProtectedServices: o.ProtectedServices, Metrics: o.Metrics, Limits: o.Limits, CallTimeout: o.CallTimeout, Audit: o.Audit,
 	})
 	if err != nil {
 		t.Fatalf("starting the agent: %v", err)

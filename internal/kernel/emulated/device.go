@@ -167,6 +167,11 @@ func (h *device) SetInformation(uint32, []byte) error {
 	return failed("SetFileInformationByHandle", h.object, win32.ERROR_INVALID_PARAMETER)
 }
 
+// Rename implements kernel.Handle.
+func (h *device) Rename(kernel.Handle, string) error {
+	return failed("NtSetInformationFile", h.object, win32.ERROR_INVALID_PARAMETER)
+}
+
 // span is a part of a disk.
 type span struct {
 	disk       *disk

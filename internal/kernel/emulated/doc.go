@@ -28,6 +28,6 @@
 // that is deleted as a file.
 //
 // Not emulated: links to files, deletion at the last close, reading files through the kernel, extended MBR partitions,
-// volumes on several disks. A clone that gets a new identity has the original's file system, but none of its files, which
-// are not in the image.
+// volumes on several disks, the order of NTFS in listings of more than 512 names, the space of files more than 24 levels
+// deep. A clone that gets a new identity has the original's file system, but none of its files, which are not in the image.
 package emulated

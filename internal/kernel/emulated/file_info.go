@@ -5,7 +5,6 @@ package emulated
 import (
 	"io/fs"
 	"os"
-	"sort"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -88,71 +87,6 @@ func (h *fileHandle) fileID(out []byte) error {
 		id.ID = hostFileID(h.self, ".", h.info)
 	}
 	return fill(out, id.Bytes())
-}
-
-// list returns the next entries of a directory, as it was at the first call.
-func (h *fileHandle) list(out []byte, restart bool) error {
-	switch {
-	case h.self == nil:
-		return win32.ERROR_INVALID_PARAMETER
-	case !h.has(win32.FILE_LIST_DIRECTORY | win32.GENERIC_READ):
-		return win32.ERROR_ACCESS_DENIED
-	}
-	if restart || !h.listed {
-		if err := h.isLink(); err != nil { // a reparse point opened as itself cannot be listed
-			h.listing, h.listed = nil, true
-		} else if err := h.readListing(); err != nil {
-			return err
-		}
-	}
-	if len(h.listing) == 0 {
-		return win32.ERROR_NO_MORE_FILES
-	}
-	b, used := win32.DirectoryEntries(h.listing, len(out))
-	if used == 0 {
-		return win32.ERROR_MORE_DATA
-	}
-	copy(out, b)
-	clear(out[len(b):])
-	h.listing = h.listing[used:]
-	return nil
-}
-
-// readListing reads the directory, in the order of NTFS: by upper-case name. Names that Windows cannot have are left
-// out.
-func (h *fileHandle) readListing() error {
-	names, err := readNames(h.self)
-	if err != nil {
-		return err
-	}
-	sort.SliceStable(names, func(i, j int) bool {
-		return strings.Map(upper, names[i]) < strings.Map(upper, names[j])
-	})
-	h.listing, h.listed = nil, true
-	if h.parent != nil {
-		dot := win32.DirectoryEntry{Name: ".", Attributes: win32.FILE_ATTRIBUTE_DIRECTORY}
-		dotDot := dot
-		dotDot.Name = ".."
-		h.listing = append(h.listing, dot, dotDot)
-	}
-	for _, name := range names {
-		if !isFileName(windowsName(name)) {
-			continue
-		}
-		info, err := h.self.Lstat(name)
-		if err != nil {
-			continue // deleted meanwhile
-		}
-		e, err := inspect(h.self, name, info)
-		if err != nil {
-			continue
-		}
-		length, allocated := sizes(info)
-		h.listing = append(h.listing, win32.DirectoryEntry{
-			Name: windowsName(name), Attributes: e.attributes(), ReparseTag: e.tag, EndOfFile: length, AllocationSize: allocated,
-		})
-	}
-	return nil
 }
 
 // SetInformation implements kernel.Handle: deletion, and whether a file is read-only.

@@ -241,9 +241,8 @@ type fileHandle struct {
 
 	closed  bool
 	deleted bool
-	pending bool                   // to be deleted when no handle is open
-	listing []win32.DirectoryEntry // entries not yet returned
-	listed  bool
+	pending bool // to be deleted when no handle is open
+	listing listing
 }
 
 // Close implements kernel.Handle.
@@ -262,7 +261,7 @@ func (h *fileHandle) close() error {
 
 // release closes the host's directories.
 func (h *fileHandle) release() error {
-	var errs []error
+	errs := []error{h.listing.close()}
 	if h.self != nil {
 		errs = append(errs, h.self.Close())
 	}

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 func isHostDiskFull(err error) bool {
@@ -33,6 +35,21 @@ func lockFile(f *os.File) (held bool, err error) {
 
 // syncDir makes the names in a directory durable.
 func syncDir(f *os.File) error { return f.Sync() }
+
+// renameBetween moves a name from one directory to another.
+func renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
+	source, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := other.Open(".")
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	return unix.Renameat(int(source.Fd()), from, int(target.Fd()), to)
+}
 
 // markSparse does nothing: files may have holes here without being declared sparse.
 func markSparse(*os.File) error { return nil }

@@ -6,8 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 func isHostDiskFull(err error) bool    { return errors.Is(err, windows.ERROR_DISK_FULL) }
@@ -33,6 +36,44 @@ func lockFile(f *os.File) (held bool, err error) {
 
 // syncDir does nothing: NTFS logs names itself, and a directory handle cannot be flushed.
 func syncDir(*os.File) error { return nil }
+
+// renameBetween moves a name from one directory to another.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_rename_information
+func renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
+	source, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := other.Open(".")
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	name, err := windows.NewNTUnicodeString(from)
+	if err != nil {
+		return err
+	}
+	attributes := windows.OBJECT_ATTRIBUTES{RootDirectory: windows.Handle(source.Fd()), ObjectName: name}
+	attributes.Length = uint32(unsafe.Sizeof(attributes))
+	var (
+		h      windows.Handle
+		status windows.IO_STATUS_BLOCK
+	)
+	const share = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
+	err = windows.NtCreateFile(&h, windows.DELETE|windows.SYNCHRONIZE, &attributes, &status, nil, 0, share, windows.FILE_OPEN,
+		windows.FILE_OPEN_REPARSE_POINT|windows.FILE_OPEN_FOR_BACKUP_INTENT|windows.FILE_SYNCHRONOUS_IO_NONALERT, 0, 0)
+	if err == nil {
+		in := win32.FileRename{RootDirectory: uint64(target.Fd()), Name: to}.Bytes()
+		err = windows.NtSetInformationFile(h, &status, &in[0], uint32(len(in)), windows.FileRenameInformation)
+		_ = windows.CloseHandle(h) // nothing is lost: it holds no data
+	}
+	var refused windows.NTStatus
+	if errors.As(err, &refused) {
+		return refused.Errno()
+	}
+	return err
+}
 
 // markSparse declares that the file may have holes. A file system without sparse files refuses; the file then takes its
 // whole size, which is not an error.

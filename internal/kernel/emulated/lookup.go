@@ -9,8 +9,6 @@ import (
 	"os"
 	"path"
 	"runtime"
-	"slices"
-	"sort"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -68,43 +66,28 @@ func lookup(dir *os.Root, name string) (entry, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return entry{}, err
 	}
-	names, listErr := readNames(dir)
-	if listErr != nil {
-		return entry{}, listErr
-	}
-	if _, stored := slices.BinarySearch(names, exact); stored && err == nil {
+	exists, stored, other := err == nil, false, ""
+	err = eachName(dir, func(candidate string) bool {
+		switch {
+		case candidate == exact:
+			stored = exists
+		case sameName(name, windowsName(candidate)) && (other == "" || candidate < other):
+			other = candidate
+		}
+		return !stored
+	})
+	switch {
+	case err != nil:
+		return entry{}, err
+	case stored:
 		return inspect(dir, exact, info)
+	case other == "":
+		return entry{}, fs.ErrNotExist
 	}
-	for _, other := range names {
-		if !sameName(name, windowsName(other)) {
-			continue
-		}
-		if info, err = dir.Lstat(other); err == nil {
-			return inspect(dir, other, info)
-		}
+	if info, err = dir.Lstat(other); err != nil {
+		return entry{}, err
 	}
-	return entry{}, fs.ErrNotExist
-}
-
-// readNames returns the names in a directory of the host, without reserved ones, in byte order.
-func readNames(dir *os.Root) ([]string, error) {
-	f, err := dir.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	all, err := f.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	names := all[:0]
-	for _, name := range all {
-		if !isReserved(name) {
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
-	return names, nil
+	return inspect(dir, other, info)
 }
 
 // inspect returns the entry of a name.
@@ -158,7 +141,8 @@ func openDir(parent *os.Root, e entry) (*os.Root, error) {
 }
 
 // isEmpty reports whether Windows sees nothing in the directory.
-func isEmpty(dir *os.Root) (bool, error) {
-	names, err := readNames(dir)
-	return len(names) == 0, err
+func isEmpty(dir *os.Root) (empty bool, err error) {
+	empty = true
+	err = eachName(dir, func(string) bool { empty = false; return false })
+	return empty, err
 }

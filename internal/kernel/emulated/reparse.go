@@ -3,7 +3,10 @@
 package emulated
 
 import (
+	"errors"
+	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -63,7 +66,7 @@ func (h *host) deleteEntry(dir *os.Root, e entry) error {
 	if err := h.renameIn(dir, e.name, gone); err != nil {
 		return err
 	}
-	if err := h.step("removeAll"); err != nil {
+	if err := h.step("removeAll", filepath.Join(dir.Name(), gone)); err != nil {
 		return err
 	}
 	return dir.RemoveAll(gone)
@@ -96,16 +99,20 @@ func purge(dir *os.Root) error {
 		return err
 	}
 	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if isReserved(name) {
-			if err := dir.RemoveAll(name); err != nil {
-				return err
+	for {
+		names, err := f.Readdirnames(namesAtOnce)
+		for _, name := range names {
+			if isReserved(name) {
+				if err := dir.RemoveAll(name); err != nil {
+					return err
+				}
 			}
 		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return nil
 }

@@ -96,7 +96,7 @@ type Switches struct {
 	MountPointCallsShareDelete bool `yaml:"mountPointCallsShareDelete" json:"mountPointCallsShareDelete"`
 
 	// MountManagerNotices: does the mount manager notice that a mount point was removed otherwise than by
-	// DeleteVolumeMountPointW, or does it go on listing its path?
+	// DeleteVolumeMountPointW, or that a directory above it was moved, or does it go on listing its path?
 	MountManagerNotices bool `yaml:"mountManagerNotices" json:"mountManagerNotices"`
 	// MappingsOutliveReboot: are SMB global mappings still there after a restart of Windows, disconnected and without their
 	// credentials, or gone?

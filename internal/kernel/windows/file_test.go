@@ -352,6 +352,24 @@ func TestDeleteAtClose(t *testing.T) {
 	check(t, err, win32.ERROR_FILE_NOT_FOUND)
 }
 
+// A directory moves into another one, which is named by its handle.
+func TestRename(t *testing.T) {
+	root := tree(t)
+	must(t, open(t, open(t, root, "Sub", openDirectory()), "deep", createDirectory()).Close())
+	sub := open(t, root, "Sub", openDirectory())
+	deep := open(t, sub, "deep", remove())
+	check(t, deep.Rename(root, "sub"), win32.ERROR_ALREADY_EXISTS)
+	check(t, deep.Rename(root, `a\b`), win32.ERROR_INVALID_NAME)
+	check(t, deep.Rename(kernel.Handle(struct{ kernel.Handle }{root}), "up"), win32.ERROR_INVALID_HANDLE)
+	must(t, deep.Rename(root, "up"))
+	must(t, deep.Close())
+	_, err := Kernel{}.OpenFile(sub, "deep", lookAt())
+	check(t, err, win32.ERROR_FILE_NOT_FOUND)
+	must(t, open(t, root, "up", openDirectory()).Close())
+	must(t, root.Close())
+	check(t, open(t, sub, "file.txt", remove()).Rename(root, "file.txt"), win32.ERROR_INVALID_HANDLE)
+}
+
 func TestSystemWindowsDirectory(t *testing.T) {
 	dir, err := Kernel{}.SystemWindowsDirectory()
 	must(t, err)

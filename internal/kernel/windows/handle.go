@@ -7,10 +7,12 @@ package windows
 import (
 	"errors"
 	"io"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sys/windows"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -97,6 +99,25 @@ func (h *handle) Information(class uint32, out []byte) error {
 func (h *handle) SetInformation(class uint32, in []byte) error {
 	return failure("SetFileInformationByHandle", h.object,
 		windows.SetFileInformationByHandle(h.windows(), class, start(in), uint32(len(in))))
+}
+
+// Rename calls NtSetInformationFile, which, unlike SetFileInformationByHandle, takes the new directory as a handle. Windows
+// opens that directory once more, to write into it.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntsetinformationfile
+func (h *handle) Rename(dir kernel.Handle, name string) error {
+	const function = "NtSetInformationFile"
+	into, ok := dir.(*handle)
+	if !ok || into.windows() == windows.InvalidHandle {
+		return &kernel.Error{Function: function, Object: h.object, Code: win32.ERROR_INVALID_HANDLE}
+	}
+	if name == "" || strings.ContainsAny(name, `\/:`) { // empty, a path, or a stream: not one component
+		return &kernel.Error{Function: function, Object: h.object, Code: win32.ERROR_INVALID_NAME}
+	}
+	in := win32.FileRename{RootDirectory: uint64(into.windows()), Name: name}.Bytes()
+	var status windows.IO_STATUS_BLOCK
+	return failure(function, h.object,
+		windows.NtSetInformationFile(h.windows(), &status, start(in), uint32(len(in)), windows.FileRenameInformation))
 }
 
 // Close calls CloseHandle, once.

@@ -182,6 +182,23 @@ func TestWineGaps(t *testing.T) {
 			},
 			"ERROR_FILE_NOT_FOUND", "success", // the name goes when the handle does
 		},
+		{
+			"move without the right to delete",
+			func() (string, error) {
+				root := tree(t)
+				return only(open(t, open(t, root, "Sub", openDirectory()), "file.txt", lookAt()).Rename(root, "up"))
+			},
+			"ERROR_ACCESS_DENIED", "success",
+		},
+		{
+			"move of a directory in which a file is open",
+			func() (string, error) {
+				root := tree(t)
+				open(t, open(t, root, "Sub", openDirectory()), "file.txt", kernel.OpenHow{Access: win32.FILE_READ_DATA, Share: shareAll, Disposition: win32.FILE_OPEN})
+				return only(open(t, root, "Sub", remove()).Rename(root, "moved"))
+			},
+			"ERROR_ACCESS_DENIED", "success",
+		},
 		{"format", func() (string, error) { return only(New().FormatVolume(missingVolume, "NTFS")) }, "ERROR_NOT_FOUND", "ERROR_NOT_SUPPORTED"},
 		{
 			"SMB global mappings",

@@ -409,6 +409,16 @@ const FILE_DISPOSITION_INFO golden_file_disposition = {.DeleteFile = TRUE};
 
 const FILE_DISPOSITION_INFO_EX golden_file_disposition_ex = {.Flags = 0x11121314};
 
+/* FILE_RENAME_INFO with a name of four units, which fills the structure and the bytes that Windows asks for behind it. */
+const struct {
+    BOOLEAN ReplaceIfExists;
+    HANDLE RootDirectory;
+    DWORD FileNameLength;
+    WCHAR FileName[4];
+} golden_file_rename = {
+    .RootDirectory = (HANDLE)0x1112131415161718, .FileNameLength = 8, .FileName = {'n', 'a', 'm', 'e'},
+};
+
 typedef DOC_FILE_FULL_DIR_INFO(1) ENTRY_1; /* 70 bytes, and 2 of padding */
 typedef DOC_FILE_FULL_DIR_INFO(5) ENTRY_5; /* 78 bytes, and 2 of padding */
 typedef DOC_FILE_FULL_DIR_INFO(6) ENTRY_6; /* 80 bytes */

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"crypto/rand"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// removal removes a tree. Its memory and its handles do not grow with the tree, which a workload may have made as wide and
+// deep as it likes: names are read a buffer at a time, and what lies deeper than a few levels is moved up first. What it
+// has done stays done, so that a removal that is broken off is finished by the next one.
+type removal struct {
+	*op
+	levels  []*level // the directory to empty, and open directories below it, each in the one before
+	spare   [][]byte // buffers of levels that are done with
+	flushed map[winpath.VolumeID]bool
+
+	// Of one pass over the tree:
+	entries bool  // the directory to empty has some
+	gone    bool  // an object was removed or moved up
+	again   bool  // something was put off until the next pass
+	err     error // why the first object stays that could not be removed
+}
+
+// level is an open directory of the tree.
+type level struct {
+	enumeration
+	parent *level // nil: the directory to empty
+	place  *place // in the parent
+	path   string
+}
+
+const (
+	openContents = win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE
+	openRemoval  = win32.DELETE | openContents | win32.FILE_WRITE_ATTRIBUTES
+
+	// deepest is how many levels are open below the directory to empty. Most trees are not deeper. On the emulated node, each
+	// takes three handles of the host.
+	deepest = 12
+)
+
+// tree deletes the object at a place; with force, a plain directory is deleted together with its content. If the
+// object is a file, it returns the error for that. Found is false, and the error says why, if nothing is there.
+func (r *removal) tree(pl *place, path string, force bool, isFile error) (found bool, err error) {
+	for round := 0; ; round++ {
+		found, err := r.object(pl, path, isFile)
+		switch {
+		case !found:
+			return round > 0, err // another program was faster
+		case !hasCode(err, win32.ERROR_DIR_NOT_EMPTY) || !force:
+			return true, err
+		}
+		// A program that still fills the directory gets as long as one that keeps a file open.
+		if round > 1 && !r.sharingPatience.wait(sharingTime) {
+			return true, beingFilled(path, err)
+		}
+		if err := r.contentsAt(pl, path); err != nil {
+			return true, err
+		}
+	}
+}
+
+func beingFilled(path string, err error) error {
+	return &Error{Class: Unavailable, Reason: reason.DirectoryNotEmpty, Err: err, Message: path + " is being filled while it is being removed"}
+}
+
+// contentsAt removes the content of the directory at a place. It does nothing to a link or mount point, which may have come
+// there meanwhile.
+func (r *removal) contentsAt(pl *place, path string) error {
+	l, err := pl.open(r.op, openContents)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return fail(err, "opening %s to empty it", path)
+	}
+	defer pl.release(l.Handle)
+	if !l.isPlainDirectory() {
+		return nil
+	}
+	return r.contents(l, path)
+}
+
+// contents removes the content of an open directory, in passes over the tree until one finds nothing. A pass does not stop
+// at an object that cannot be removed; without any other progress it is the last.
+func (r *removal) contents(directory *leaf, path string) error {
+	for rounds := 0; ; {
+		r.pass(directory, path)
+		switch {
+		case !r.entries || r.err != nil && !r.gone:
+			return r.err
+		case r.again && r.gone:
+			continue
+		}
+		if rounds++; rounds > 2 && !r.sharingPatience.wait(sharingTime) {
+			if r.err != nil {
+				return r.err
+			}
+			return beingFilled(path, nil)
+		}
+	}
+}
+
+// pass goes over the tree once.
+func (r *removal) pass(directory *leaf, path string) {
+	r.entries, r.gone, r.again, r.err = false, false, false, nil
+	r.push(&level{enumeration: enumeration{directory: directory}, path: path})
+	defer func() { // after a panic
+		for len(r.levels) > 0 {
+			r.pop()
+		}
+	}()
+	for len(r.levels) > 0 {
+		top := r.levels[len(r.levels)-1]
+		entry, err := top.next()
+		if err != nil {
+			r.stays(fail(err, "listing %s", top.path))
+		}
+		if entry != nil {
+			r.entry(top, entry.Name)
+		} else {
+			r.leave()
+		}
+	}
+}
+
+// stays notes why an object could not be removed.
+func (r *removal) stays(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// entry removes one entry of a level, or goes down into it.
+func (r *removal) entry(in *level, name string) {
+	if in.parent == nil {
+		r.entries = true
+	}
+	pl := child(in.directory.Handle, name)
+	pl.pinned = true
+	path := in.path + `\` + name
+	found, err := r.object(pl, path, nil)
+	switch {
+	case !found:
+	case err == nil:
+		r.gone = true
+	case hasCode(err, win32.ERROR_DIR_NOT_EMPTY):
+		r.enter(in, pl, path)
+	default:
+		r.stays(err)
+	}
+}
+
+// enter opens a directory with content as the next level. At the deepest one, the directory is moved up instead. If that is
+// refused, because something below is open or the file system cannot, the uppermost level is closed; the next pass comes
+// back to it.
+func (r *removal) enter(parent *level, pl *place, path string) {
+	if len(r.levels) > deepest {
+		if r.moveUp(pl, path) {
+			return
+		}
+		r.closeLevel(r.levels[1])
+		r.levels = slices.Delete(r.levels, 1, 2)
+		r.again = true
+	}
+	l, err := pl.open(r.op, openContents)
+	switch {
+	case missing(err):
+	case err != nil:
+		r.stays(fail(err, "opening %s to empty it", path))
+	case !l.isPlainDirectory(): // something else has come there
+		pl.close()
+	default:
+		r.push(&level{enumeration: enumeration{directory: l}, parent: parent, place: pl, path: path})
+	}
+}
+
+// moveUp moves a directory from deep in the tree into the directory that is being emptied, under a new name. Its handle
+// decides what is moved: a plain directory that was opened in the tree.
+func (r *removal) moveUp(pl *place, path string) bool {
+	l, err := pl.open(r.op, win32.DELETE)
+	if err != nil {
+		return missing(err)
+	}
+	defer pl.release(l.Handle)
+	if !l.isPlainDirectory() {
+		return false
+	}
+	name := "csi-proxy-" + rand.Text()
+	if err := r.whileShared(func() error { return l.Rename(r.levels[0].directory.Handle, name) }); err != nil {
+		klog.FromContext(r.ctx).V(2).Info("A directory deep in a tree was not moved up", "path", path, "err", err)
+		return false
+	}
+	r.gone, r.again = true, true
+	return true
+}
+
+// leave closes the last level, whose entries are done, and removes its directory. One that still has entries is left to
+// the next pass.
+func (r *removal) leave() {
+	top := r.pop()
+	if top.parent == nil {
+		return
+	}
+	if r.levels[len(r.levels)-1] != top.parent {
+		return // the parent had to be closed
+	}
+	found, err := r.object(top.place, top.path, nil)
+	switch {
+	case !found || hasCode(err, win32.ERROR_DIR_NOT_EMPTY):
+	case err == nil:
+		r.gone = true
+	default:
+		r.stays(err)
+	}
+}
+
+// held reports whether every directory from the one that is being emptied to the last level is open, so that none can be
+// renamed or replaced.
+func (r *removal) held() bool { return len(r.levels) < 2 || r.levels[1].parent == r.levels[0] }
+
+func (r *removal) push(l *level) {
+	if last := len(r.spare) - 1; last >= 0 {
+		l.buffer, r.spare = r.spare[last], r.spare[:last]
+	}
+	r.levels = append(r.levels, l)
+}
+
+func (r *removal) pop() *level {
+	top := r.levels[len(r.levels)-1]
+	r.levels = r.levels[:len(r.levels)-1]
+	r.closeLevel(top)
+	return top
+}
+
+func (r *removal) closeLevel(l *level) {
+	if l.buffer != nil {
+		r.spare, l.buffer = append(r.spare, l.buffer), nil
+	}
+	if l.place != nil { // the directory to empty is its opener's
+		l.place.close()
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// mounted is a mount point that the mount manager must be told of before it goes.
+type mounted struct {
+	volume winpath.VolumeID
+	text   string // its path, for the mount manager
+	known  bool   // the mount manager lists it
+}
+
+// object deletes the object at a place: a file, an empty directory, a link, or a mount point, which is unmounted first.
+//
+// The object is opened anew for each step, because a handle that may delete a directory does not hold it in its place, and
+// DeleteVolumeMountPointW may take such a handle for a sharing violation.
+func (r *removal) object(pl *place, path string, isFile error) (found bool, err error) {
+	for round := 0; ; round++ {
+		at, found, err := r.removeOnce(pl, path, isFile)
+		switch {
+		case !found && round > 0:
+			return true, nil // another program was faster
+		case at == nil:
+			return found, err
+		case round > 1 && !r.sharingPatience.wait(sharingTime):
+			return true, beingFilled(path, nil)
+		}
+		if err := r.unmount(pl, *at, path); err != nil {
+			return true, err
+		}
+	}
+}
+
+// removeOnce deletes the object at a place, unless a volume is mounted there.
+func (r *removal) removeOnce(pl *place, path string, isFile error) (at *mounted, found bool, err error) {
+	l, err := pl.open(r.op, openRemoval)
+	if missing(err) {
+		return nil, false, err
+	}
+	if err != nil {
+		return nil, true, fail(err, "opening %s to remove it", path)
+	}
+	if _, ok := l.mountedVolume(); ok && pl.unwalked != nil { // the mount manager takes its path as text: the way must be held
+		pl.release(l.Handle)
+		if err := pl.arrive(); err != nil {
+			return nil, !missing(err), err
+		}
+		return r.removeOnce(pl, path, isFile)
+	}
+	defer pl.release(l.Handle)
+	if at := r.mountedAt(l); at != nil {
+		return at, true, nil
+	}
+	if l.isFile() && isFile != nil {
+		return nil, true, isFile
+	}
+	if err := r.whileShared(l.remove); err != nil && !missing(err) {
+		return nil, true, fail(err, "removing %s", path)
+	}
+	return nil, true, nil
+}
+
+// mountedAt returns the mount that a mount point stands for. It returns nil for one that the mount manager does not know:
+// a workload can make as many as it likes, of any volume, and they are removed like links. So is one whose path could
+// change meanwhile, as the mount manager takes paths.
+func (r *removal) mountedAt(l *leaf) *mounted {
+	id, ok := l.mountedVolume()
+	if !ok || !r.held() {
+		return nil
+	}
+	text, err := mountPointText(l)
+	if err != nil {
+		return nil // on a share
+	}
+	names, err := r.k.VolumePathNames(id.String())
+	if err != nil { // the volume is gone, or does not answer: the mount manager may know it still
+		return &mounted{volume: id, text: text}
+	}
+	same := func(name string) bool { return strings.EqualFold(name, strings.TrimPrefix(text, `\\?\`)) }
+	if !slices.ContainsFunc(names, same) {
+		return nil
+	}
+	return &mounted{volume: id, text: text, known: true}
+}
+
+// unmount turns the mount point at a place back into a plain directory. The volume is flushed first, but only once for all
+// its mount points in the tree. A mount point of another volume, which came there meanwhile, stays.
+func (r *removal) unmount(pl *place, at mounted, path string) error {
+	if at.known && !r.flushed[at.volume] {
+		if err := r.flushBeforeUnmount(at.volume); err != nil {
+			klog.FromContext(r.ctx).Info("A volume was not flushed before the removal of its mount point", "volume", at.volume, "path", path, "err", err)
+		}
+		if r.flushed == nil {
+			r.flushed = map[winpath.VolumeID]bool{}
+		}
+		r.flushed[at.volume] = true
+	}
+	l, err := r.openMountPoint(pl)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return fail(err, "opening the mount point %s", path)
+	}
+	defer pl.release(l.Handle)
+	if now, ok := l.mountedVolume(); !ok || now != at.volume {
+		return nil
+	}
+	return r.removedMountPoint(l, path, r.deleteMountPoint(at.text))
+}
+
+// openMountPoint opens a mount point at a pinned place, to hold it there while it is removed by its path.
+func (r *removal) openMountPoint(pl *place) (l *leaf, err error) {
+	access, share := pl.held(win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES)
+	h, err := pl.handle(r.op, kernel.OpenHow{
+		Access: access, Share: share, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
+	})
+	if err != nil {
+		return nil, err
+	}
+	point, err := reparsePoint(h)
+	if err != nil {
+		pl.release(h)
+		return nil, err
+	}
+	return &leaf{Handle: h, stat: stat{attributes: win32.FILE_ATTRIBUTE_DIRECTORY, reparse: point}}, nil
+}
