@@ -19,5 +19,5 @@ func peerOf(c *net.UnixConn) Peer {
 	}); ctrl != nil || err != nil {
 		return Peer{}
 	}
-	return Peer{PID: uint32(credentials.Pid), UID: new(int(credentials.Uid))}
+	return Peer{PID: uint32(credentials.Pid), UID: new(int(credentials.Uid)), Identity: identityOf(c, credentials.Pid)}
 }
