@@ -71,9 +71,9 @@ func (o *op) locate(path winpath.Path, w walk) (*place, error) {
 }
 
 func (o *op) locateWithin(path winpath.Path, w walk, links *int) (*place, error) {
-	root, rest, err := o.node.dirs.Check(path)
+	root, rest, err := o.checkDirs(path)
 	if err != nil {
-		return nil, outside(err)
+		return nil, err
 	}
 	pl := &place{path: path, pinned: w.pin}
 	if err := o.enterRoot(pl, root, w); err != nil {
