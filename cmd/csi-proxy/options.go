@@ -40,6 +40,7 @@ type options struct {
 	metrics      string
 	callTimeout  time.Duration // 0: each method's own
 	audit        auditFlags
+	policy       string   // a file; empty: clients may do everything
 	deprecated   []string // deprecated flags that were given
 	service      bool     // run as a Windows service
 	log          logFlags
@@ -103,6 +104,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&o.metrics, "metrics-bind-address", "", "`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
 	flags.DurationVar(&o.callTimeout, "call-timeout", 0, "how long every call may take, a `duration` from 1s to 115s; 0: 30s to look, 60s to change, 110s to wait for disks or file systems")
 	o.audit.register(flags)
+	flags.StringVar(&o.policy, "policy", "", "`file` that says which clients may call what, read at the start; empty: all may call everything (csi-proxyctl policy test FILE checks it)")
 	flags.StringVar(&o.host, "host", defaultHost(), "the node to work on: windows, or emulated, a Windows node made of files")
 	flags.StringVar(&o.stateDir, "state-dir", "", "`directory` in which the emulated node lives; made if missing")
 	flags.StringVar(&scenario, "scenario", "", "what a new emulated node is made of: a `file or profile` ("+strings.Join(emulated.Profiles(), ", ")+")")
@@ -125,6 +127,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, fmt.Errorf("unknown argument %q", rest[0])
 	}
 	o.audit.file = onDriveC(o.audit.file, runtime.GOOS)
+	o.policy = onDriveC(o.policy, runtime.GOOS)
 	o.readyFile = readyFile(onDriveC(string(o.readyFile), runtime.GOOS))
 	o.workingDirs = append([]string{kubelet}, more...)
 	flags.Visit(func(f *flag.Flag) {

@@ -43,6 +43,10 @@ func serve(ctx, told context.Context, o *options, ready func(endpoints int) erro
 	if l != nil {
 		defer l.Close()
 	}
+	rules, err := o.loadPolicy(logger)
+	if err != nil {
+		return err
+	}
 	record, closeAudit, err := o.audit.open(logger)
 	if err != nil {
 		return err
@@ -62,6 +66,7 @@ func serve(ctx, told context.Context, o *options, ready func(endpoints int) erro
 		Crash:             func() { os.Exit(crashed) },
 		Metrics:           l != nil,
 		CallTimeout:       o.callTimeout,
+		Policy:            rules,
 		Audit:             record,
 	})
 	if err != nil {

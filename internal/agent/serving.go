@@ -37,7 +37,7 @@ func (a *Agent) serve() error {
 	selected := a.config.APIs.Apply(all)
 	o := server.Options{
 		Metrics: a.counting.calls, Failed: a.fail, Logger: a.config.Logger, Records: a.records(),
-		Limits: a.config.Limits, CallTimeout: a.config.CallTimeout,
+		Limits: a.config.Limits, CallTimeout: a.config.CallTimeout, Policy: a.config.Policy,
 	}
 	if a.emulation.Node != nil {
 		a.emulation.Serve(selected)

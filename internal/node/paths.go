@@ -73,9 +73,9 @@ func (o *op) locate(path winpath.Path, w walk) (*place, error) {
 }
 
 func (o *op) locateWithin(path winpath.Path, w walk, links *int) (*place, error) {
-	root, rest, err := o.node.dirs.Check(path)
+	root, rest, err := o.checkDirs(path)
 	if err != nil {
-		return nil, outside(err)
+		return nil, err
 	}
 	if native, ok := o.node.direct.path(root, rest); ok && w.late && len(rest) > 0 {
 		pl := &place{path: path, pinned: w.pin, name: rest[len(rest)-1], native: native}

@@ -47,12 +47,16 @@ func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerI
 	if c.conn != nil {
 		defer c.conn.Begin(stream)()
 	}
-	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod, Client: c.client()})
+	ctx, rule, refusal := p.judge(ctx, c, info.FullMethod)
+	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod, Client: c.client(), Rule: rule})
 	counted := p.Metrics.begin(p.endpoint, info.FullMethod)
 	if p.Disturb != nil && p.endpoint.Group != "" {
 		next = disturbed(p.Disturb, info.FullMethod, next)
 	}
-	response, err := admitted(ctx, c, request, info, next)
+	response, err := any(nil), refusal
+	if err == nil {
+		response, err = admitted(ctx, c, request, info, next)
+	}
 	took := time.Since(begin)
 	counted(status.Code(err), took)
 	if err != nil || p.Logger.V(2).Enabled() {

@@ -23,5 +23,6 @@ func peerOf(c *net.UnixConn) (peer Peer, process Process) {
 			process = hold(int(fd), peer.PID)
 		}
 	})
+	peer.Identity = identityOf(c, int32(peer.PID))
 	return peer, process
 }

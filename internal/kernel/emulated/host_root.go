@@ -57,7 +57,7 @@ func (h *host) renameIn(dir *os.Root, from, to string) error {
 
 // renameBetween moves a name from one directory to another, where nothing has the new name.
 func (h *host) renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
-	if err := h.step("rename"); err != nil {
+	if err := h.step("rename", filepath.Join(dir.Name(), from)); err != nil {
 		return err
 	}
 	if err := renameBetween(dir, from, other, to); err != nil {
