@@ -64,7 +64,9 @@ func open(k kernel.Kernel, o Options) (*Node, error) {
 	if o.Logger.GetSink() == nil {
 		o.Logger = klog.Background()
 	}
-	n.EnablePrivileges(klog.NewContext(context.Background(), o.Logger))
+	starting := klog.NewContext(context.Background(), o.Logger)
+	n.EnablePrivileges(starting)
+	n.ProveDirectOpens(starting)
 	local := server.NewLocal(append(apis.All(n), readOnlyEndpoint(n.Disks)), server.Options{Logger: o.Logger})
 	return &Node{node: n, client: csiproxy.Over(local), readOnly: csiproxy.Typed(local, "disk")}, nil
 }

@@ -30,7 +30,9 @@ func (a *Agent) serve() error {
 	if err != nil {
 		return err
 	}
-	n.EnablePrivileges(klog.NewContext(context.Background(), a.config.Logger))
+	starting := klog.NewContext(context.Background(), a.config.Logger)
+	n.EnablePrivileges(starting)
+	n.ProveDirectOpens(starting)
 	all := apis.All(n)
 	selected := a.config.APIs.Apply(all)
 	o := server.Options{

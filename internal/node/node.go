@@ -79,6 +79,7 @@ type Node struct {
 	seal   seal // of credentials that distinguish calls
 	system systemVolumeCache
 	hints  volumeHints
+	direct directOpens
 	mapped mappedWith
 	logins logins
 }

@@ -109,27 +109,27 @@ func (r *removal) unmount(pl *place, at mounted, path string) error {
 	if now, ok := l.mountedVolume(); !ok || now != at.volume {
 		return nil
 	}
+	// The way may be held only since it was opened here, and lead elsewhere than when it was looked at.
+	if text, err := mountPointText(l); err != nil || text != at.text {
+		return nil
+	}
 	return r.removedMountPoint(l, path, r.deleteMountPoint(at.text))
 }
 
 // openMountPoint opens a mount point at a pinned place, to hold it there while it is removed by its path.
-func (r *removal) openMountPoint(pl *place) (l *leaf, err error) {
+func (r *removal) openMountPoint(pl *place) (*leaf, error) {
 	access, share := pl.held(win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES)
-	err = r.whileShared(func() error {
-		h, err := r.k.OpenFile(pl.dir, pl.name, kernel.OpenHow{
-			Access: access, Share: share, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
-		})
-		if err != nil {
-			return err
-		}
-		pl.own(h)
-		tag := win32.FileAttributeTag{Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: win32.IO_REPARSE_TAG_MOUNT_POINT}
-		point, err := reparseData(h, tag)
-		l = &leaf{Handle: h, stat: stat{attributes: win32.FILE_ATTRIBUTE_DIRECTORY, reparse: point}}
-		return err
+	h, err := pl.handle(r.op, kernel.OpenHow{
+		Access: access, Share: share, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
 	})
-	if err != nil && l != nil {
-		pl.release(l.Handle)
+	if err != nil {
+		return nil, err
 	}
-	return l, err
+	tag := win32.FileAttributeTag{Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: win32.IO_REPARSE_TAG_MOUNT_POINT}
+	point, err := reparseData(h, tag)
+	if err != nil {
+		pl.release(h)
+		return nil, err
+	}
+	return &leaf{Handle: h, stat: stat{attributes: win32.FILE_ATTRIBUTE_DIRECTORY, reparse: point}}, nil
 }

@@ -37,7 +37,7 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 		}
 		return pathNotFound(path, err)
 	}
-	pl, err := o.locate(path, walk{pin: true})
+	pl, err := o.locate(path, walk{pin: true, late: true})
 	if missing(err) {
 		return gone(err)
 	}

@@ -246,7 +246,14 @@ func TestPlantedMountPointsAreNotFlushed(t *testing.T) {
 // On kubelet's own file system drivers make links. They are followed as long as they stay inside.
 func TestLinksOnTheWorkingDirectory(t *testing.T) {
 	t.Parallel()
-	g := attack(t, testnode.Options{})
+	for i, refused := range linksRefused() {
+		if testnode.Long() || i == 0 {
+			t.Run(string(refused), func(t *testing.T) { linksOnTheWorkingDirectory(t, attackRefusing(t, refused)) })
+		}
+	}
+}
+
+func linksOnTheWorkingDirectory(t *testing.T, g *target) {
 	g.hostDir(pods + `\links`)
 	g.hostDir(`C:\var\lib\kubelet-evil\victim\inner`)
 	for _, l := range []planted{
