@@ -50,13 +50,6 @@ func (r *removal) removeOnce(pl *place, path string, isFile error) (at *mounted,
 	if err != nil {
 		return nil, true, fail(err, "opening %s to remove it", path)
 	}
-	if _, ok := l.mountedVolume(); ok && pl.unwalked != nil { // the mount manager takes its path as text: the way must be held
-		pl.release(l.Handle)
-		if err := pl.arrive(); err != nil {
-			return nil, !missing(err), err
-		}
-		return r.removeOnce(pl, path, isFile)
-	}
 	defer pl.release(l.Handle)
 	if at := r.mountedAt(l); at != nil {
 		return at, true, nil
@@ -116,11 +109,15 @@ func (r *removal) unmount(pl *place, at mounted, path string) error {
 	if now, ok := l.mountedVolume(); !ok || now != at.volume {
 		return nil
 	}
+	// The way may be held only since it was opened here, and lead elsewhere than when it was looked at.
+	if text, err := mountPointText(l); err != nil || text != at.text {
+		return nil
+	}
 	return r.removedMountPoint(l, path, r.deleteMountPoint(at.text))
 }
 
 // openMountPoint opens a mount point at a pinned place, to hold it there while it is removed by its path.
-func (r *removal) openMountPoint(pl *place) (l *leaf, err error) {
+func (r *removal) openMountPoint(pl *place) (*leaf, error) {
 	access, share := pl.held(win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES)
 	h, err := pl.handle(r.op, kernel.OpenHow{
 		Access: access, Share: share, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
@@ -128,7 +125,8 @@ func (r *removal) openMountPoint(pl *place) (l *leaf, err error) {
 	if err != nil {
 		return nil, err
 	}
-	point, err := reparsePoint(h)
+	tag := win32.FileAttributeTag{Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: win32.IO_REPARSE_TAG_MOUNT_POINT}
+	point, err := reparseData(h, tag)
 	if err != nil {
 		pl.release(h)
 		return nil, err

@@ -301,8 +301,8 @@ func TestHostileServiceNames(t *testing.T) {
 // A service that never arrives costs its caller the deadline and nobody else anything.
 func TestServiceThatNeverArrives(t *testing.T) {
 	n := startWith(t,
-		emulated.ServiceSpec{Name: "never", PendingQueries: 1 << 30},
-		emulated.ServiceSpec{Name: "never-stops", Running: true, PendingQueries: 1 << 30, Dependencies: []string{"W32Time"}})
+		emulated.ServiceSpec{Name: "never", PendingQueries: 1000},
+		emulated.ServiceSpec{Name: "never-stops", Running: true, PendingQueries: 1000, Dependencies: []string{"W32Time"}})
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	results := make(chan error, 3)
