@@ -45,12 +45,12 @@ func New(l Limits, logger klog.Logger, m *Metrics) *Clients {
 
 // A Client is one process.
 type Client struct {
+	*account
 	peer      transport.Peer    // as of its first connection
 	container string            // see containerOf
 	process   transport.Process // nil: it cannot be held, or it rests
 	all       *Clients
 	log       allowance
-	account   *account
 	resting   bool // see forget
 }
 
