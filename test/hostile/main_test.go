@@ -6,6 +6,8 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // accompliceSocket is set in the environment of a copy of this program that attacks a socket: the agent tells
@@ -30,9 +32,12 @@ func TestMain(m *testing.M) {
 			os.Exit(do(value))
 		}
 	}
+	if name := os.Getenv(raidVariable); name != "" {
+		os.Exit(raid(name))
+	}
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set("6") // whatever the number of processors: most of these tests wait for what hangs
 	}
-	os.Exit(m.Run())
+	os.Exit(testnode.Main(m))
 }
