@@ -41,5 +41,5 @@ func (c *Conn) mustWait() bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	_, open := cs.conns[c]
-	return open && c.client.held > lightBytes && goroutines-connGoroutines*len(cs.conns) > cs.limits.Handlers
+	return open && c.client.account.held > lightBytes && goroutines-connGoroutines*len(cs.conns) > cs.limits.Handlers
 }

@@ -42,10 +42,10 @@ type Limits struct {
 
 // complete returns the limits with the defaults filled in. A driver has a connection to each of a few endpoints and, when a
 // node drains, a few dozen calls at a time; some drivers open a connection for each call and leave it to their garbage
-// collector. So the limits are far beyond what a driver needs, and low enough that one client leaves three quarters of the slots
-// to others, and that all clients that use them up at once stay below 256 MiB, the chart's memory limit. Probes and grpcurl have one stream open; a client
-// that watches the health of its connections has at most one for each of the agent's two dozen endpoints. A stream costs
-// about 20 KiB.
+// collector. So the limits are far beyond what a driver needs, and low enough that one client leaves three quarters of the
+// slots to others, and that all clients that use them up at once stay below 256 MiB, the chart's memory limit. Probes and
+// grpcurl have one stream open; a client that watches the health of its connections has at most one for each of the agent's
+// two dozen endpoints. A stream costs about 20 KiB.
 func (l Limits) complete() Limits {
 	return Limits{
 		Calls:             cmp.Or(l.Calls, 1024),

@@ -24,16 +24,13 @@ const (
 )
 
 // copies are what such copies do with the value of their variable.
-var copies = map[string]func(string) int{accompliceSocket: accomplice, probeSocket: probe, childSocket: child, driverSocket: driver}
+var copies = map[string]func(string) int{accompliceSocket: accomplice, probeSocket: probe, childSocket: child, driverSocket: driver, raidVariable: raid}
 
 func TestMain(m *testing.M) {
 	for variable, do := range copies {
 		if value := os.Getenv(variable); value != "" {
 			os.Exit(do(value))
 		}
-	}
-	if name := os.Getenv(raidVariable); name != "" {
-		os.Exit(raid(name))
 	}
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
