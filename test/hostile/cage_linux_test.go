@@ -3,12 +3,14 @@
 package hostile
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -48,6 +50,15 @@ func newCage(t *testing.T) *cage {
 	return &cage{}
 }
 
+// within returns the command that starts a program in a cgroup. It enters it first: memory is charged where it was asked for.
+func within(group, program string, args ...string) *exec.Cmd {
+	if group == "" {
+		return exec.Command(program, args...)
+	}
+	enter := `echo $$ > "$0" && exec "$@"`
+	return exec.Command("/bin/sh", append([]string{"-c", enter, filepath.Join(group, "cgroup.procs"), program}, args...)...)
+}
+
 // removeGroup removes a cgroup, which the kernel allows when its last process is gone for good.
 func removeGroup(t *testing.T, group string) {
 	eventually(t, "the cgroup is removed", func() bool { return os.Remove(group) == nil })
@@ -69,12 +80,7 @@ func startCaged(t *testing.T) *caged {
 	program, args := testnode.Command(t, "csi-proxy"), []string{
 		"-host=emulated", "-state-dir=" + a.stateDir, "-metrics-bind-address=127.0.0.1:0",
 	}
-	c := exec.Command(program, args...)
-	if a.group != "" { // before it starts: memory is charged where it was asked for
-		enter := `echo $$ > "$0" && exec "$@"`
-		c = exec.Command("/bin/sh", append([]string{"-c", enter, filepath.Join(a.group, "cgroup.procs"), program}, args...)...)
-	}
-	a.Process = testnode.BeginCommand(t, c)
+	a.Process = testnode.BeginCommand(t, within(a.group, program, args...))
 	a.Ready()
 	for line := range strings.Lines(a.Logged()) {
 		if _, address, ok := strings.Cut(line, `serving metrics and health" address="`); ok {
@@ -134,4 +140,46 @@ func (a *caged) lives(during string) {
 	if highest >= chartLimit {
 		a.t.Errorf("%s: the agent held %d MiB, and the chart allows %d MiB", during, highest>>20, chartLimit>>20)
 	}
+}
+
+// unleash starts raiders against an agent and returns when all have sent their first wave. They end with the test, or when
+// the returned function is called. Where cgroups can be made they are in one of their own, as those of another container, and
+// they yield the processor to the agent and its driver, as containers with fewer shares do.
+func unleash(t *testing.T, b battlefield, names ...string) (end func()) {
+	t.Helper()
+	program, err := os.Executable()
+	noError(t, err)
+	group := filepath.Join("/sys/fs/cgroup/memory", fmt.Sprintf("csi-proxy-test-raiders-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	if os.Mkdir(group, 0o755) == nil {
+		t.Cleanup(func() { removeGroup(t, group) })
+	} else {
+		group = ""
+	}
+	var ends []func()
+	var firsts []*bufio.Reader
+	for _, name := range names {
+		c := within(group, program)
+		c.Env = append(os.Environ(), raidVariable+"="+name, raidSockets+"="+b.sockets, raidMetrics+"="+b.metrics, raidFiles+"="+b.files)
+		c.Stderr = os.Stderr
+		input, err := c.StdinPipe()
+		noError(t, err)
+		output, err := c.StdoutPipe()
+		noError(t, err)
+		noError(t, c.Start())
+		_ = syscall.Setpriority(syscall.PRIO_PROCESS, c.Process.Pid, 19)
+		ends = append(ends, func() { _ = input.Close(); _ = c.Wait() })
+		firsts = append(firsts, bufio.NewReader(output))
+	}
+	end = sync.OnceFunc(func() {
+		for _, f := range ends {
+			f()
+		}
+	})
+	t.Cleanup(end)
+	for i, first := range firsts {
+		if line, err := first.ReadString('\n'); line != "attacking\n" {
+			t.Fatalf("the raider %q printed %q, %v", names[i], line, err)
+		}
+	}
+	return end
 }

@@ -8,13 +8,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -52,8 +52,15 @@ type wave func(ctx context.Context, b battlefield) (net.Conn, error)
 // An attacker goes on until its context ends, and reports when its first wave has been sent.
 type attacker func(ctx context.Context, b battlefield, begun func())
 
-// raids are attacks by many connections of one process.
+// raids are the attacks of one process, by name.
 func raids() map[string]attacker {
+	all := crowdRaids()
+	maps.Copy(all, singleRaids())
+	return all
+}
+
+// crowdRaids are attacks by many connections.
+func crowdRaids() map[string]attacker {
 	unread := func(headers, calls int) wave {
 		return overHTTP2(func(f *http2.Framer) error {
 			if err := f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}); err != nil {
@@ -229,36 +236,10 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// unleash starts raiders against an agent and returns when all have sent their first wave. They end with the test, or when
-// the returned function is called.
-func unleash(t *testing.T, b battlefield, names ...string) (end func()) {
-	t.Helper()
-	program, err := os.Executable()
-	noError(t, err)
-	var ends []func()
-	var firsts []*bufio.Reader
-	for _, name := range names {
-		c := exec.Command(program)
-		c.Env = append(os.Environ(), raidVariable+"="+name, raidSockets+"="+b.sockets, raidMetrics+"="+b.metrics, raidFiles+"="+b.files)
-		c.Stderr = os.Stderr
-		input, err := c.StdinPipe()
-		noError(t, err)
-		output, err := c.StdoutPipe()
-		noError(t, err)
-		noError(t, c.Start())
-		ends = append(ends, func() { _ = input.Close(); _ = c.Wait() })
-		firsts = append(firsts, bufio.NewReader(output))
-	}
-	end = sync.OnceFunc(func() {
-		for _, f := range ends {
-			f()
-		}
-	})
-	t.Cleanup(end)
-	for i, first := range firsts {
-		if line, err := first.ReadString('\n'); line != "attacking\n" {
-			t.Fatalf("the raider %q printed %q, %v", names[i], line, err)
-		}
-	}
-	return end
+// command returns this program again, with more in its environment.
+func command(program string, variables ...string) *exec.Cmd {
+	c := exec.Command(program)
+	c.Env = append(os.Environ(), variables...)
+	c.Stderr = os.Stderr
+	return c
 }
