@@ -146,9 +146,10 @@ func deepTree(t *testing.T, dir string, levels int) {
 	t.Helper()
 	at, err := unix.Open(dir, unix.O_DIRECTORY, 0)
 	noError(t, err)
+	name := strings.Repeat("d", 255)
 	for range levels {
-		noError(t, unix.Mkdirat(at, "d", 0o700))
-		below, err := unix.Openat(at, "d", unix.O_DIRECTORY, 0)
+		noError(t, unix.Mkdirat(at, name, 0o700))
+		below, err := unix.Openat(at, name, unix.O_DIRECTORY, 0)
 		noError(t, err)
 		noError(t, unix.Close(at))
 		at = below
