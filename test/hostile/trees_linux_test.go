@@ -73,6 +73,10 @@ func TestTreesWithoutEnd(t *testing.T) {
 			if len(host) != 1 {
 				t.Fatalf("the directory is at %q", host)
 			}
+			wideTree(t, host[0], 100) // the first removal brings the program's pages into memory
+			noError(t, c.remove(t.Context(), client, pods+`\tree`))
+			_, err = client.Mkdir(t.Context(), &api.MkdirRequest{Path: pods + `\tree`})
+			noError(t, err)
 			c.make(t, host[0])
 
 			pid := p.Command.Process.Pid
