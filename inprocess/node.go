@@ -26,6 +26,9 @@ type Options struct {
 	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume, as provisioners of local volumes want it; otherwise
 	// such a volume is refused.
 	EraseOnFormat bool
+	// ProtectedServices are the services that StopService refuses to stop, as items of the agent's flag -protected-services;
+	// none: those that a Kubernetes node needs, such as kubelet. An item none protects none.
+	ProtectedServices []string
 	// Logger gets a line for each call that fails, and at level 2 for every call; the zero value: klog's own.
 	Logger klog.Logger
 }
@@ -53,7 +56,7 @@ func open(k kernel.Kernel, o Options) (*Node, error) {
 	}
 	n, err := node.New(k, node.Config{
 		WorkingDirs: append([]string{o.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.AllowPlainSMB,
-		EraseOnFormat: o.EraseOnFormat,
+		EraseOnFormat: o.EraseOnFormat, ProtectedServices: o.ProtectedServices,
 	})
 	if err != nil {
 		return nil, err
@@ -61,7 +64,9 @@ func open(k kernel.Kernel, o Options) (*Node, error) {
 	if o.Logger.GetSink() == nil {
 		o.Logger = klog.Background()
 	}
-	n.EnablePrivileges(klog.NewContext(context.Background(), o.Logger))
+	starting := klog.NewContext(context.Background(), o.Logger)
+	n.EnablePrivileges(starting)
+	n.ProveDirectOpens(starting)
 	local := server.NewLocal(append(apis.All(n), readOnlyEndpoint(n.Disks)), server.Options{Logger: o.Logger})
 	return &Node{node: n, client: csiproxy.Over(local), readOnly: csiproxy.Typed(local, "disk")}, nil
 }

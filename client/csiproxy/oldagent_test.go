@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -147,15 +148,16 @@ func TestTextsOfOldAgents(t *testing.T) {
 	}
 }
 
-// dyingAgent breaks the connection in the middle of its first call.
+// dyingAgent breaks the connection in the middle of its first calls.
 type dyingAgent struct {
 	filesystemv1.UnimplementedFilesystemServer
-	die   func()
-	calls atomic.Int32
+	die    func()
+	deaths int32
+	calls  atomic.Int32
 }
 
 func (a *dyingAgent) Rmdir(ctx context.Context, _ *filesystemv1.RmdirRequest) (*filesystemv1.RmdirResponse, error) {
-	if a.calls.Add(1) == 1 {
+	if a.calls.Add(1) <= a.deaths {
 		a.die()
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -177,38 +179,94 @@ func (b *breakable) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// TestBrokenConnection: a call whose answer is lost is repeated, except for the one that is not idempotent.
-func TestBrokenConnection(t *testing.T) {
+// startDying starts an agent that breaks the connection of so many calls.
+func startDying(t *testing.T, deaths int32) (*dyingAgent, *csiproxy.Client) {
+	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the fake agents of this test listen on unix sockets")
 	}
-	for _, force := range []bool{true, false} {
-		socket := filepath.Join(t.TempDir(), "s")
-		l, err := net.Listen("unix", socket)
-		if err != nil {
-			t.Fatal(err)
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener := &breakable{Listener: l}
+	agent := &dyingAgent{deaths: deaths, die: func() { _ = (*listener.last.Load()).Close() }}
+	s := grpc.NewServer()
+	filesystemv1.RegisterFilesystemServer(s, agent)
+	go func() { _ = s.Serve(listener) }()
+	t.Cleanup(s.Stop)
+	c := csiproxy.New(csiproxy.Options{PipePath: func(group string, v apiversion.Version) string {
+		if group == "filesystem" && v.String() == "v1" {
+			return socket
 		}
-		listener := &breakable{Listener: l}
-		agent := &dyingAgent{die: func() { _ = (*listener.last.Load()).Close() }}
-		s := grpc.NewServer()
-		filesystemv1.RegisterFilesystemServer(s, agent)
-		go func() { _ = s.Serve(listener) }()
-		t.Cleanup(s.Stop)
-		c := csiproxy.New(csiproxy.Options{PipePath: func(group string, v apiversion.Version) string {
-			if group == "filesystem" && v.String() == "v1" {
-				return socket
-			}
-			return socket + "-of-nobody"
-		}})
-		t.Cleanup(func() { _ = c.Close() })
+		return socket + "-of-nobody"
+	}})
+	t.Cleanup(func() { _ = c.Close() })
+	return agent, c
+}
 
-		_, err = c.Filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Force: force})
+// TestBrokenConnection: a call whose answer is lost is repeated, except for the one that is not idempotent.
+func TestBrokenConnection(t *testing.T) {
+	for _, force := range []bool{true, false} {
+		agent, c := startDying(t, 1)
+		_, err := c.Filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Force: force})
 		switch {
 		case force && (err != nil || agent.calls.Load() != 2):
 			t.Errorf("a forced Rmdir: %v after %d calls, want success after 2", err, agent.calls.Load())
 		case !force && (status.Code(err) != codes.Unavailable || agent.calls.Load() != 1):
 			t.Errorf("an Rmdir without force: %v after %d calls, want Unavailable after 1", err, agent.calls.Load())
 		}
+	}
+}
+
+// TestConnectionThatBreaksEachTime: a call that may be what kills the agent is repeated once, not until the agent is served
+// no more.
+func TestConnectionThatBreaksEachTime(t *testing.T) {
+	agent, c := startDying(t, 5)
+	_, err := c.Filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Force: true})
+	if status.Code(err) != codes.Unavailable || agent.calls.Load() != 2 {
+		t.Errorf("%v after %d calls, want Unavailable after 2", err, agent.calls.Load())
+	}
+}
+
+// refusingAgent has no time.
+type refusingAgent struct {
+	filesystemv1.UnimplementedFilesystemServer
+	calls atomic.Int32
+}
+
+func (a *refusingAgent) Rmdir(context.Context, *filesystemv1.RmdirRequest) (*filesystemv1.RmdirResponse, error) {
+	a.calls.Add(1)
+	refusal, err := status.New(codes.Unavailable, "the disk does not answer").WithDetails(
+		&errdetails.ErrorInfo{Domain: "csi-proxy", Reason: "NOT_ANSWERING"})
+	if err != nil {
+		return nil, err
+	}
+	return nil, refusal.Err()
+}
+
+// TestRefusalIsNotRepeated: an agent that is there and refuses a call for now is asked again by the driver, in the
+// driver's own time.
+func TestRefusalIsNotRepeated(t *testing.T) {
+	agent := &refusingAgent{}
+	c := serve(t, map[string]func(*grpc.Server){
+		"filesystem-v1": func(s *grpc.Server) { filesystemv1.RegisterFilesystemServer(s, agent) },
+	})
+	_, err := c.Filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Force: true})
+	if status.Code(err) != codes.Unavailable || agent.calls.Load() != 1 {
+		t.Errorf("%v after %d calls, want Unavailable after 1", err, agent.calls.Load())
+	}
+}
+
+// TestNoAgentIsToldAtOnce: only an agent that was there is waited for.
+func TestNoAgentIsToldAtOnce(t *testing.T) {
+	c := serve(t, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err := c.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{})
+	if !errors.Is(err, csiproxy.ErrNoAgent) || status.Code(err) != codes.Unavailable {
+		t.Errorf("%v, want %v with the code Unavailable", err, csiproxy.ErrNoAgent)
 	}
 }
 

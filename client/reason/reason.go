@@ -23,6 +23,9 @@ const (
 	NotAnswering = "NOT_ANSWERING"
 	// Panic: a defect of the agent ended the call. The agent's log has the details.
 	Panic = "PANIC"
+	// Policy: the operator's policy does not let this client make this call, or reach what the call names. Repeating it is
+	// in vain.
+	Policy = "POLICY"
 	// StillRunning: the call's deadline ended while the agent was working on it. A change continues, and repeating the call
 	// joins it.
 	StillRunning = "STILL_RUNNING"
@@ -161,6 +164,9 @@ const (
 	NoSerialNumber = "NO_SERIAL_NUMBER"
 	// OwnService: the call would stop the agent itself.
 	OwnService = "OWN_SERVICE"
+	// ProtectedService: the node needs the service, or one that depends on it, and the agent's -protected-services keeps callers from
+	// stopping it.
+	ProtectedService = "PROTECTED_SERVICE"
 	// ServiceFailed: the service stopped again while it was starting.
 	ServiceFailed = "SERVICE_FAILED"
 	// ServiceNotFound: Windows has no such service.

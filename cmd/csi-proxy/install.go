@@ -27,10 +27,11 @@ const restartDelay = 10 * time.Second
 
 // An installation is a request to csi-proxy service install.
 type installation struct {
-	start bool
-	flags []string // of the agent
-	logs  []string // the directories of its logs, which are made
-	ready string   // the directory of its ready file; empty: none
+	start  bool
+	flags  []string // of the agent
+	logs   []string // the directories of its logs, which are made
+	ready  string   // the directory of its ready file; empty: none
+	policy string   // its policy file; empty: none
 }
 
 // beforeDashes returns how many arguments stand before "--".
@@ -65,10 +66,11 @@ func readInstallation(args []string) (installation, error) {
 	case o.version || !o.service:
 		return i, fmt.Errorf("install: with %q the agent would not run as a service", strings.Join(given, " "))
 	}
-	if err := errors.Join(fullPath("-log_file", o.log.file), fullPath("-log_dir", o.log.dir), fullPath("-state-dir", o.stateDir)); err != nil {
+	if err := errors.Join(fullPath("-log_file", o.log.file), fullPath("-log_dir", o.log.dir), fullPath("-state-dir", o.stateDir), fullPath("-policy", o.policy)); err != nil {
 		return i, fmt.Errorf("install: %w", err)
 	}
 	i.logs, i.ready = o.directories()
+	i.policy = o.policy
 	return i, nil
 }
 
@@ -154,6 +156,7 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 		c.print("%s was installed differently and is changed:\n  %s", serviceName, strings.Join(changes.Updated, "\n  "))
 	}
 	c.warn(append([]string{program, filepath.Dir(program), i.ready}, i.logs...)...)
+	c.warnOfPolicy(i.policy)
 	c.warnOfLinks(append([]string{i.ready}, i.logs...)...)
 	c.warnOfPrivileges(before.Privileges)
 	running := before.State == winservice.Running && len(changes.Updated) > 0

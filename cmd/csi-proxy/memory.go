@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -31,6 +32,7 @@ func giveBackMemory(ctx context.Context) {
 		}
 		now := allocated()
 		if now-last < quietBytes && now-given >= loadBytes {
+			runtime.GC() // what pools held is free only after a second collection
 			debug.FreeOSMemory()
 			given = now
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
@@ -32,11 +34,13 @@ type options struct {
 	workingDirs  []string
 	privacy      bool
 	erase        bool
+	protected    protectedServices
 	apis         apis.Selection
 	readyFile    readyFile
 	metrics      string
 	callTimeout  time.Duration // 0: each method's own
 	audit        auditFlags
+	policy       string   // a file; empty: clients may do everything
 	deprecated   []string // deprecated flags that were given
 	service      bool     // run as a Windows service
 	log          logFlags
@@ -52,6 +56,21 @@ func (l *list) Set(value string) error {
 		return errors.New("empty value")
 	}
 	*l = append(*l, value)
+	return nil
+}
+
+// protectedServices is the flag with the services that no caller may stop.
+type protectedServices []string
+
+func (p *protectedServices) String() string { return strings.Join(*p, ",") }
+
+// Set adds the items of a list with commas.
+func (p *protectedServices) Set(value string) error {
+	all := append(slices.Clone(*p), strings.Split(value, ",")...)
+	if _, err := node.ProtectedServices(all); err != nil {
+		return err
+	}
+	*p = all
 	return nil
 }
 
@@ -80,10 +99,12 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.BoolVar(&o.service, "windows-service", false, "run under the Windows Service Control Manager as csiproxy")
 	flags.BoolVar(&o.privacy, "require-privacy", true, "ask for encryption on SMB global mappings")
 	flags.BoolVar(&o.erase, "erase-on-format", false, "let FormatVolume erase the files of an NTFS volume, for provisioners that empty released local volumes with it; otherwise it refuses")
+	flags.Var(&o.protected, "protected-services", "`services` that no caller may stop, with commas: * stands for kubelet, the container runtime, the network, the SMB client, Defender and others, -NAME takes one away; none: all may be stopped (default: *)")
 	flags.StringVar((*string)(&o.readyFile), "ready-file", "", "`file` that exists while all endpoints accept calls; empty: none")
 	flags.StringVar(&o.metrics, "metrics-bind-address", "", "`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
 	flags.DurationVar(&o.callTimeout, "call-timeout", 0, "how long every call may take, a `duration` from 1s to 115s; 0: 30s to look, 60s to change, 110s to wait for disks or file systems")
 	o.audit.register(flags)
+	flags.StringVar(&o.policy, "policy", "", "`file` that says which clients may call what, read at the start; empty: all may call everything (csi-proxyctl policy test FILE checks it)")
 	flags.StringVar(&o.host, "host", defaultHost(), "the node to work on: windows, or emulated, a Windows node made of files")
 	flags.StringVar(&o.stateDir, "state-dir", "", "`directory` in which the emulated node lives; made if missing")
 	flags.StringVar(&scenario, "scenario", "", "what a new emulated node is made of: a `file or profile` ("+strings.Join(emulated.Profiles(), ", ")+")")
@@ -106,6 +127,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, fmt.Errorf("unknown argument %q", rest[0])
 	}
 	o.audit.file = onDriveC(o.audit.file, runtime.GOOS)
+	o.policy = onDriveC(o.policy, runtime.GOOS)
 	o.readyFile = readyFile(onDriveC(string(o.readyFile), runtime.GOOS))
 	o.workingDirs = append([]string{kubelet}, more...)
 	flags.Visit(func(f *flag.Flag) {

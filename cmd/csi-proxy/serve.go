@@ -32,6 +32,7 @@ func serve(ctx, told context.Context, o *options, ready func(endpoints int) erro
 		logger.Info("deprecated flag: its directory is allowed as a working directory; use -working-dir", "flag", name)
 	}
 
+	boundMemory(logger)
 	if err := o.readyFile.disappear(); err != nil {
 		return err
 	}
@@ -42,25 +43,31 @@ func serve(ctx, told context.Context, o *options, ready func(endpoints int) erro
 	if l != nil {
 		defer l.Close()
 	}
+	rules, err := o.loadPolicy(logger)
+	if err != nil {
+		return err
+	}
 	record, closeAudit, err := o.audit.open(logger)
 	if err != nil {
 		return err
 	}
 	defer closeAudit() // after the agent: calls end while it stops
 	a, err := agent.Start(told, agent.Config{
-		Kernel:         o.kernel(),
-		StateDir:       o.stateDir,
-		Emulated:       emulated.Options{Scenario: o.scenario},
-		SocketDir:      o.socketDir,
-		PipeSecurity:   o.pipeSecurity,
-		WorkingDirs:    o.workingDirs,
-		RequirePrivacy: o.privacy,
-		EraseOnFormat:  o.erase,
-		APIs:           &o.apis,
-		Crash:          func() { os.Exit(crashed) },
-		Metrics:        l != nil,
-		CallTimeout:    o.callTimeout,
-		Audit:          record,
+		Kernel:            o.kernel(),
+		StateDir:          o.stateDir,
+		Emulated:          emulated.Options{Scenario: o.scenario},
+		SocketDir:         o.socketDir,
+		PipeSecurity:      o.pipeSecurity,
+		WorkingDirs:       o.workingDirs,
+		RequirePrivacy:    o.privacy,
+		EraseOnFormat:     o.erase,
+		ProtectedServices: o.protected,
+		APIs:              &o.apis,
+		Crash:             func() { os.Exit(crashed) },
+		Metrics:           l != nil,
+		CallTimeout:       o.callTimeout,
+		Policy:            rules,
+		Audit:             record,
 	})
 	if err != nil {
 		if told.Err() != nil && ctx.Err() == nil {

@@ -41,6 +41,9 @@ type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
+// refused is the refusal of a call that was not made.
+type refused struct{ error }
+
 // errNotConfirmed ends a command that would have destroyed something and was not confirmed.
 var errNotConfirmed = errors.New("not confirmed, nothing was done; give --yes to do it without asking, or --dry-run to see what would be done")
 
@@ -56,6 +59,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, errNotConfirmed):
 		return exitNotConfirmed
+	case errors.As(err, new(refused)):
+		return exitRefused
 	case errors.As(err, new(*dial.Error)), errors.Is(err, csiproxy.ErrNoAgent):
 		return exitUnavailable
 	}

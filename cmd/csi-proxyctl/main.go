@@ -86,7 +86,7 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 		&cobra.Group{ID: "emulated", Title: "Play an emulated node's hardware:"},
 	)
 	for group, commands := range map[string][]*cobra.Command{
-		"look":     {apisCommand(a), treeCommand(a), doctorCommand(a), journalCommand(a)},
+		"look":     {apisCommand(a), treeCommand(a), doctorCommand(a), journalCommand(a), policyCommand(a)},
 		"api":      {diskGroup(a), volumeGroup(a), fsGroup(a), smbGroup(a), iscsiGroup(a), systemGroup(a)},
 		"emulated": {nodeCommand(a)},
 	} {

@@ -19,15 +19,17 @@ type Clients struct {
 	logger  klog.Logger
 	metrics *Metrics
 
-	mu      sync.Mutex
-	closed  bool               // no more connections are admitted
-	known   map[uint32]*Client // by process number
-	conns   map[*Conn]struct{}
-	streams int
-	running int       // calls
-	lines   []*Client // with waiting calls, the next one first
-	held    int       // bytes, for open streams
-	log     allowance
+	mu         sync.Mutex
+	closed     bool               // no more connections are admitted
+	known      map[uint32]*Client // that have not ended, as far as is known, by process number
+	seen       uint64             // connections so far
+	ended      map[string]*account
+	containers map[string]*tally
+	conns      map[*Conn]struct{}
+	tally                 // of all
+	lines      []*account // with waiting calls, the next one first
+	scarce     uint64     // seen when only the reserve of calls was left; 0: more are left
+	log        allowance
 }
 
 // New returns Clients without entries. The metrics may be nil.
@@ -35,22 +37,30 @@ func New(l Limits, logger klog.Logger, m *Metrics) *Clients {
 	if m == nil {
 		m = NewMetrics() // never collected
 	}
-	return &Clients{limits: l.complete(), log: allowance{burst: allBurst, every: allEvery}, logger: logger, metrics: m, known: map[uint32]*Client{}, conns: map[*Conn]struct{}{}}
+	return &Clients{
+		limits: l.complete(), log: allowance{burst: allBurst, every: allEvery}, logger: logger, metrics: m,
+		known: map[uint32]*Client{}, ended: map[string]*account{}, containers: map[string]*tally{}, conns: map[*Conn]struct{}{},
+	}
 }
 
-// A Client is one process, with its connections, streams and calls.
+// A Client is one process.
 type Client struct {
-	peer  transport.Peer // as of its first connection
-	all   *Clients
-	log   allowance
-	conns []*Conn
+	peer      transport.Peer    // as of its first connection
+	container string            // see containerOf
+	process   transport.Process // nil: it cannot be held, or it rests
+	all       *Clients
+	log       allowance
+	account   *account
+	resting   bool // see forget
+}
 
-	streams int // see OpenStream
-	running int // calls
-	waiting []chan struct{}
-	held    int  // bytes, for open streams
-	resting bool // see forget
-	unread  int  // see wire
+// containerOf returns the container of a process, "" if it is in none or that is not known: the root of the control groups
+// and "none" are the node itself.
+func containerOf(p transport.Peer) string {
+	if p.Container == "/" || p.Container == "none" {
+		return ""
+	}
+	return p.Container
 }
 
 // Peer returns the process.
@@ -68,32 +78,53 @@ func (c *Client) MayLog() (ok bool, leftOut int) {
 	return true, leftOut
 }
 
-// admit registers a new connection; it returns nil after Close. When the connection is one too many, the client that has
-// most loses one: its oldest one on which nothing ever arrived, as drivers' probes leave them behind, otherwise its newest.
-// So a client can push out nobody who has fewer connections than itself.
+// admit registers a new connection; it returns nil after Close. When the connection is one too many, see surplus.
 func (cs *Clients) admit(accepted net.Conn) *Conn {
+	process := transport.ProcessOf(accepted)
 	cs.mu.Lock()
 	if cs.closed {
 		cs.mu.Unlock()
+		if process != nil {
+			_ = process.Close()
+		}
 		return nil
 	}
-	client := cs.of(transport.PeerOf(accepted))
-	c := &Conn{Conn: accepted, client: client, wire: newWire()}
-	client.conns = append(client.conns, c)
+	client := cs.of(transport.PeerOf(accepted), process)
+	c := &Conn{Conn: accepted, client: client, wire: newWire(), heard: time.Now()}
+	client.account.open = append(client.account.open, c)
+	client.count(func(t *tally) { t.conns++ })
 	cs.conns[c] = struct{}{}
 	cs.metrics.connections.Inc()
-	var victim *Conn
-	switch {
-	case len(client.conns) > cs.limits.ClientConnections:
-		victim = client.leastMissed()
-	case len(cs.conns) > cs.limits.Connections:
-		victim = cs.heaviest(client).leastMissed()
-	}
+	victim := cs.surplus(client)
 	cs.mu.Unlock()
 	if victim != nil {
 		cs.drops(victim, "too many connections are open", "limit", cs.limits.ClientConnections, "limitOfAll", cs.limits.Connections)
 	}
 	return c
+}
+
+// surplus returns the connection that is one too many, if there is one. If they are too many in all, those go first whose
+// process has ended, and then those of the process that has most, in the container that has most. So nobody can push out
+// one who has fewer connections.
+func (cs *Clients) surplus(newcomer *Client) *Conn {
+	count := func(t *tally) int { return t.conns }
+	switch {
+	case newcomer.account.conns > cs.limits.ClientConnections:
+		return newcomer.account.leastMissed()
+	case cs.tally.conns <= cs.limits.Connections:
+		return nil
+	}
+	cs.buryAll()
+	gone := &account{}
+	for _, a := range cs.ended {
+		if a.conns > gone.conns {
+			gone = a
+		}
+	}
+	if gone.conns > 0 {
+		return gone.leastMissed()
+	}
+	return cs.heaviest(newcomer.account, count).leastMissed()
 }
 
 // drops closes a connection, and says why.
@@ -105,36 +136,32 @@ func (cs *Clients) drops(victim *Conn, why string, details ...any) {
 	_ = victim.Close()
 }
 
-// of returns the client of a peer. A process is identified by its number alone: the rest may change or be unreadable each
-// time that it connects. Where the system gives no number, every connection is a client of its own.
-func (cs *Clients) of(peer transport.Peer) *Client {
-	if known := cs.known[peer.PID]; known != nil {
+// of returns the client of a peer, and takes over the hold on its process. Where the system does not let processes be held,
+// their number alone identifies them: the rest may change or be unreadable each time that one connects. Where it gives no
+// number, every connection is a client of its own.
+func (cs *Clients) of(peer transport.Peer, process transport.Process) *Client {
+	cs.seen++
+	c := &Client{
+		peer: peer, container: containerOf(peer), process: process, all: cs, log: allowance{burst: clientBurst, every: clientEvery},
+	}
+	c.account = &account{container: c.container, number: cs.seen}
+	if process != nil && process.Ended() { // another one may have its number
+		c.release()
+		c.account = cs.ofEnded(c.container)
+		return c
+	}
+	if known := cs.known[peer.PID]; known != nil && !known.bury() {
+		if known.process == nil {
+			known.process = process
+		} else {
+			c.release()
+		}
 		return known
 	}
-	c := &Client{peer: peer, all: cs, log: allowance{burst: clientBurst, every: clientEvery}}
 	if peer.PID != 0 {
 		cs.known[peer.PID] = c
 	}
 	return c
-}
-
-// heaviest returns the client with the most connections; among several, the newcomer if it is one of them.
-func (cs *Clients) heaviest(newcomer *Client) *Client {
-	most := newcomer
-	for _, c := range cs.known {
-		if len(c.conns) > len(most.conns) {
-			most = c
-		}
-	}
-	return most
-}
-
-// leastMissed returns the connection whose loss costs a client least.
-func (c *Client) leastMissed() *Conn {
-	if i := slices.IndexFunc(c.conns, (*Conn).silent); i >= 0 {
-		return c.conns[i]
-	}
-	return c.conns[len(c.conns)-1]
 }
 
 // silent reports whether the client has sent nothing yet.
@@ -150,7 +177,8 @@ func (c *Client) leave(closed *Conn) {
 	}
 	delete(cs.conns, closed)
 	closed.closed()
-	c.conns = slices.DeleteFunc(c.conns, func(one *Conn) bool { return one == closed })
+	c.account.open = slices.DeleteFunc(c.account.open, func(one *Conn) bool { return one == closed })
+	c.count(func(t *tally) { t.conns-- })
 	cs.metrics.connections.Dec()
 	c.forget()
 }
@@ -160,9 +188,10 @@ func (c *Client) leave(closed *Conn) {
 // for more.
 func (c *Client) forget() {
 	cs := c.all
-	if len(c.conns) > 0 || c.streams > 0 || c.running > 0 || cs.known[c.peer.PID] != c || c.resting {
+	if c.account.tally != (tally{}) || cs.known[c.peer.PID] != c || c.resting {
 		return
 	}
+	c.release() // there may be many such, and a process that gets the number meanwhile has little to lose
 	rest := c.log.restored()
 	if rest <= 0 {
 		delete(cs.known, c.peer.PID)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,10 +34,16 @@ func newCrowd(t *testing.T, limits Limits) *crowd {
 // connect adds connections of a process that have sent something, or have not.
 func (c *crowd) connect(peer transport.Peer, count int, spoke bool) {
 	c.t.Helper()
+	c.connectHeld(peer, nil, count, spoke)
+}
+
+// connectHeld adds connections of a process that is held.
+func (c *crowd) connectHeld(peer transport.Peer, process transport.Process, count int, spoke bool) {
+	c.t.Helper()
 	for range count {
 		ours, theirs := net.Pipe()
 		c.t.Cleanup(func() { _ = theirs.Close() })
-		added := c.cs.admit(&transport.Conn{Conn: ours, Peer: peer})
+		added := c.cs.admit(&transport.Conn{Conn: ours, Peer: peer, Process: process})
 		added.spoke.Store(spoke)
 		c.of[peer.String()] = append(c.of[peer.String()], added)
 	}
@@ -66,20 +73,25 @@ func (c *crowd) open() map[string]string {
 	return marks
 }
 
-func TestConnectionsOfOneProcess(t *testing.T) {
-	c := newCrowd(t, Limits{ClientConnections: 4, Connections: 100})
+func TestConnectionsOfOneProcess(t *testing.T) { synctest.Test(t, testConnectionsOfOneProcess) }
+
+func testConnectionsOfOneProcess(t *testing.T) {
+	c := newCrowd(t, Limits{ClientConnections: 5, Connections: 100})
+	c.connect(user(1), 1, true)
+	c.of["pid 1 uid 0"][0].work(1) // a call
 	c.connect(user(1), 2, true)
 	c.connect(user(1), 2, false) // probes that nobody closed
+	time.Sleep(settling)
 	c.connect(user(1), 2, true)  // push out the probes
-	c.connect(user(1), 1, true)  // is one too many and dropped itself
+	c.connect(user(1), 1, false) // pushes out the one that was used longest ago
 	c.connect(user(2), 3, false)
-	want := map[string]string{"pid 1 uid 0": "++--++-", "pid 2 uid 0": "+++"}
+	want := map[string]string{"pid 1 uid 0": "+-+--+++", "pid 2 uid 0": "+++"}
 	if d := cmp.Diff(want, c.open()); d != "" {
 		t.Errorf("connections (-want +got):\n%s", d)
 	}
 	open, dropped := testutil.ToFloat64(c.cs.metrics.connections), testutil.ToFloat64(c.cs.metrics.dropped)
-	if got := fmt.Sprint(len(c.cs.conns), open, dropped); got != "7 7 3" {
-		t.Errorf("open, and open and dropped in the metrics: got %s, want 7 7 3", got)
+	if got := fmt.Sprint(len(c.cs.conns), open, dropped); got != "8 8 3" {
+		t.Errorf("open, and open and dropped in the metrics: got %s, want 8 8 3", got)
 	}
 	for _, conns := range c.of {
 		for _, one := range conns {
@@ -100,7 +112,7 @@ func TestConnectionsOfAllProcesses(t *testing.T) {
 	c.connect(user(1), 1, true)
 	want := map[string]string{
 		"pid 1 uid 0": "+++", "pid 2 uid 0": "+++",
-		"pid 666 uid 0": "++++----------------",
+		"pid 666 uid 0": "----------------++++",
 	}
 	if d := cmp.Diff(want, c.open()); d != "" {
 		t.Errorf("connections (-want +got):\n%s", d)
@@ -116,7 +128,7 @@ func TestConnectionsOfUnknownProcesses(t *testing.T) {
 	}
 }
 
-// A process is identified by its number, whatever else the system tells about it at one time and not at another.
+// A process that is not held is identified by its number, whatever else the system tells about it at one time and not at another.
 func TestConnectionsOfAProcessWhoseNameChanges(t *testing.T) {
 	c, other := newCrowd(t, Limits{ClientConnections: 2, Connections: 100}), 1000
 	c.connect(transport.Peer{PID: 7}, 1, true)
@@ -124,7 +136,7 @@ func TestConnectionsOfAProcessWhoseNameChanges(t *testing.T) {
 	c.connect(transport.Peer{PID: 7, UID: &other}, 1, true)
 	c.connect(transport.Peer{PID: 71}, 2, true)
 	c.connect(user(0), 3, true) // outside the agent's PID namespace: nothing tells whether they are one
-	want := map[string]string{"pid 7": "+", `pid 7 C:\a driver.exe`: "+-", "pid 7 uid 1000": "-", "pid 71": "++", "pid 0 uid 0": "+++"}
+	want := map[string]string{"pid 7": "-", `pid 7 C:\a driver.exe`: "-+", "pid 7 uid 1000": "+", "pid 71": "++", "pid 0 uid 0": "+++"}
 	if d := cmp.Diff(want, c.open()); d != "" {
 		t.Errorf("connections (-want +got):\n%s", d)
 	}
@@ -167,7 +179,7 @@ func TestStreamsOfAllProcesses(t *testing.T) {
 		open(peer)
 	}
 	first.CloseStream()
-	open(user(2))
+	open(user(3))
 	if d := cmp.Diff([]bool{false, false, false, true, false}, refused); d != "" {
 		t.Errorf("refused streams (-want +got):\n%s", d)
 	}
@@ -184,7 +196,7 @@ func TestProcessThatComesBack(t *testing.T) {
 	_ = c.of["pid 1 uid 0"][0].Close()
 	c.connect(user(1), 1, true)
 	again := c.of["pid 1 uid 0"][1]
-	if got := again.client.running; got != 1 {
+	if got := again.client.account.running; got != 1 {
 		t.Errorf("it has %d calls running, want 1", got)
 	}
 	_ = again.Close()

@@ -13,6 +13,7 @@ type Conn struct {
 	net.Conn
 	client *Client
 	spoke  atomic.Bool // the client has sent a byte
+	heard  time.Time   // when it last sent some, at first when it was accepted; guarded by Clients.mu, as is wire
 	wire   wire
 }
 

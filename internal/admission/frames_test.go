@@ -14,6 +14,8 @@ import (
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("\x00\x00\x02\x01\x05\x00\x00\x00\x01ab\x00\x00\x00\x04\x01\x00\x00\x00\x00"), uint8(1))
 	f.Add([]byte("\x00\x00\x04\x03\x00\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\x03\x00\x01\x80\x00\x00\x05xyz"), uint8(7))
+	long := append([]byte("\x01\x00\x05\x00\x00\x00\x00\x00\x01"), make([]byte, 1<<16+5)...) // a length of three bytes
+	f.Add(append(long, "\x00\x00\x00\x01\x05\x80\x00\x00\x03"...), uint8(200))
 	f.Fuzz(func(t *testing.T, b []byte, cut uint8) {
 		var want, got []frame
 		framer := http2.NewFramer(nil, bytes.NewReader(b))

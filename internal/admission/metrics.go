@@ -7,6 +7,7 @@ import "github.com/prometheus/client_golang/prometheus"
 // Metrics count the connections and calls of all clients together.
 type Metrics struct {
 	places      prometheus.Gauge
+	left        prometheus.Gauge
 	queued      prometheus.Gauge
 	connections prometheus.Gauge
 	dropped     prometheus.Counter
@@ -18,6 +19,10 @@ func NewMetrics() *Metrics {
 		places: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "csi_proxy_call_places_taken",
 			Help: "API calls that run, and those whose callers gave up while what they began goes on.",
+		}),
+		left: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "csi_proxy_call_places_left_behind",
+			Help: "Places of calls that are over while what they began goes on: their callers gave up, or their process ended.",
 		}),
 		queued: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "csi_proxy_calls_queued",
@@ -36,5 +41,5 @@ func NewMetrics() *Metrics {
 
 // Collectors returns the collectors, for a registry.
 func (m *Metrics) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.places, m.queued, m.connections, m.dropped}
+	return []prometheus.Collector{m.places, m.left, m.queued, m.connections, m.dropped}
 }

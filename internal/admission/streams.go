@@ -15,20 +15,26 @@ func (c *Client) OpenStream() error {
 	cs := c.all
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	switch {
-	case c.streams >= cs.limits.ClientStreams:
-		return tooManyStreams(cs.limits.ClientStreams, "this process")
-	case cs.streams >= cs.limits.Streams:
-		return tooManyStreams(cs.limits.Streams, "all processes")
+	places := quota{cs.limits.Streams, cs.limits.ClientStreams}
+	if places.crowded(cs.streams) {
+		c.bury()
 	}
-	c.streams++
-	cs.streams++
+	process, container := places.share(cs.streams)
+	switch a := c.account; {
+	case cs.streams >= cs.limits.Streams:
+		return tooManyStreams(cs.streams, "all processes")
+	case a.streams >= process:
+		return tooManyStreams(a.streams, "this process")
+	case a.container != "" && cs.together(a).streams >= container:
+		return tooManyStreams(cs.together(a).streams, "this container")
+	}
+	c.count(func(t *tally) { t.streams++ })
 	return nil
 }
 
-func tooManyStreams(limit int, whose string) error {
+func tooManyStreams(open int, whose string) error {
 	return &node.Error{Class: node.ResourceExhausted, Reason: reason.TooManyStreams, Message: fmt.Sprintf(
-		"%d health and reflection streams of %s are open already; end those that are not needed, or try again later", limit, whose)}
+		"%d health and reflection streams of %s are open already; end those that are not needed, or try again later", open, whose)}
 }
 
 // CloseStream takes back a stream that OpenStream counted.
@@ -36,7 +42,6 @@ func (c *Client) CloseStream() {
 	cs := c.all
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	c.streams--
-	cs.streams--
+	c.count(func(t *tally) { t.streams-- })
 	c.forget()
 }

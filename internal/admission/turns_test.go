@@ -33,7 +33,7 @@ func newGated(l Limits) *gated {
 func (g *gated) client(pid uint32) *Client {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.of(transport.Peer{PID: pid})
+	return g.of(transport.Peer{PID: pid}, nil)
 }
 
 // outcome is the result of a call: its slot, or the error.
@@ -91,7 +91,7 @@ func TestClientsTakeTurns(t *testing.T) {
 // A client that fills all its slots with calls that do not end leaves the other slots to others.
 func TestOneClientDoesNotFillAllPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGated(Limits{Calls: 4, ClientCalls: 2, ClientWaiting: 3, Wait: 10 * time.Second})
+		g := newGated(Limits{Calls: 8, ClientCalls: 2, ClientWaiting: 3, Wait: 10 * time.Second})
 		hung, driver := g.client(1), g.client(2)
 		var waiting []<-chan outcome
 		for range 5 {

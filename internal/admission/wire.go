@@ -2,7 +2,11 @@
 
 package admission
 
-import "time"
+import (
+	"context"
+	"sync"
+	"time"
+)
 
 // gRPC takes a call for finished as soon as its answer is queued. A client that gives no window, or does not read, keeps
 // what the agent holds for the call all the same. So a connection looks at the frames that pass and knows which streams
@@ -36,6 +40,7 @@ func (c *Conn) received(b []byte) (victim *Conn, held int) {
 	if _, open := cs.conns[c]; !open {
 		return nil, 0
 	}
+	c.heard = time.Now()
 	c.wire.in.pass(b, func(f frame) {
 		switch f.kind {
 		case frameHeaders:
@@ -53,10 +58,11 @@ func (c *Conn) received(b []byte) (victim *Conn, held int) {
 	})
 	c.recount()
 	switch {
-	case c.client.held > cs.limits.ClientBytes:
-		victim = c.client.fullest()
+	case c.client.account.held > cs.limits.ClientBytes:
+		victim = c.client.account.fullest()
 	case cs.held > cs.limits.Bytes:
-		victim = cs.fullest(c.client).fullest()
+		cs.buryAll()
+		victim = cs.heaviest(c.client.account, func(t *tally) int { return t.held }).fullest()
 	default:
 		return nil, 0
 	}
@@ -77,11 +83,14 @@ func (c *Conn) sent(b []byte) {
 	c.recount()
 }
 
-// Begin and End enclose the work of a handler on a stream of the connection.
-func (c *Conn) Begin() { c.work(1) }
-
-// End ends what Begin began. From now on, the client can take the answer.
-func (c *Conn) End() { c.work(-1) }
+// Begin notes that a handler begins its work on a stream of the connection, until it calls end: from then on, the client can
+// take the answer. When the stream's context ends, so does the note: of a stream that its client has reset, nothing is open.
+func (c *Conn) Begin(stream context.Context) (end func()) {
+	c.work(1)
+	once := sync.OnceFunc(func() { c.work(-1) })
+	stop := context.AfterFunc(stream, once)
+	return func() { stop(); once() }
+}
 
 func (c *Conn) work(change int) {
 	cs := c.client.all
@@ -131,9 +140,11 @@ func (c *Conn) finished(stream uint32) {
 
 func (c *Conn) charge(bytes int) {
 	c.wire.held += bytes
-	c.client.held += bytes
-	c.client.all.held += bytes
+	c.client.count(func(t *tally) { t.held += bytes })
 }
+
+// busy reports whether the connection has a call or a stream.
+func (w *wire) busy() bool { return len(w.open) > 0 || w.active > 0 }
 
 // recount finds out how many streams wait for their client, and lets in calls that waited because of them.
 func (c *Conn) recount() {
@@ -143,7 +154,7 @@ func (c *Conn) recount() {
 		c.wire.moved = time.Now()
 	}
 	c.wire.unread = unread
-	c.client.unread += change
+	c.client.count(func(t *tally) { t.unread += change })
 	if change < 0 {
 		c.client.all.advance()
 	}
@@ -157,25 +168,4 @@ func (c *Conn) closed() {
 	if c.wire.stall != nil {
 		c.wire.stall.Stop()
 	}
-}
-
-// fullest returns the connection of the client that holds most.
-func (c *Client) fullest() *Conn {
-	most := c.conns[0]
-	for _, conn := range c.conns {
-		if conn.wire.held > most.wire.held {
-			most = conn
-		}
-	}
-	return most
-}
-
-// fullest returns the client that holds most, which is the given one if no other holds more.
-func (cs *Clients) fullest(most *Client) *Client {
-	for _, c := range cs.known {
-		if c.held > most.held {
-			most = c
-		}
-	}
-	return most
 }

@@ -22,8 +22,7 @@ func TestCallsAtTheIntervalOfTheLook(t *testing.T) {
 		}
 		begins := func(stream byte) []byte { return []byte{0, 0, 0, frameHeaders, 0, 0, 0, 0, stream} }
 		conn.received(append(make([]byte, clientPreface), begins(1)...))
-		conn.Begin()
-		conn.End()
+		conn.Begin(t.Context())()
 		conn.sent([]byte{0, 0, 0, frameHeaders, flagEndStream, 0, 0, 0, 1})
 		time.Sleep(unread - time.Millisecond)
 		conn.received(begins(3))

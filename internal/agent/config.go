@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
@@ -44,6 +45,8 @@ type Config struct {
 	RequirePrivacy bool
 	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume.
 	EraseOnFormat bool
+	// ProtectedServices are the services that StopService does not stop; see node.ProtectedServices.
+	ProtectedServices []string
 	// APIs selects the API groups and versions that are served; nil: all.
 	APIs *apis.Selection
 	// Interceptor wraps every kernel call; it may be nil.
@@ -56,6 +59,8 @@ type Config struct {
 	Limits admission.Limits
 	// CallTimeout is how long every call of the API may take, see server.CheckCallTimeout; 0: the method's own limit.
 	CallTimeout time.Duration
+	// Policy decides what clients of the storage API may do; nil: everything. It does not apply to the admin endpoint.
+	Policy *policy.Policy
 	// Audit records every call, after the journal of an emulated node; it may be nil.
 	Audit server.Record
 	// Logger is the agent's log; the zero value: klog's own.

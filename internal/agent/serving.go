@@ -24,18 +24,20 @@ type serving struct {
 func (a *Agent) serve() error {
 	n, err := node.New(a.config.Kernel, node.Config{
 		WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor, RequirePrivacy: a.config.RequirePrivacy,
-		EraseOnFormat: a.config.EraseOnFormat,
-		Observer:      a.counting.operations, Hold: server.Hold,
+		EraseOnFormat: a.config.EraseOnFormat, ProtectedServices: a.config.ProtectedServices,
+		Observer: a.counting.operations, Hold: server.Hold,
 	})
 	if err != nil {
 		return err
 	}
-	n.EnablePrivileges(klog.NewContext(context.Background(), a.config.Logger))
+	starting := klog.NewContext(context.Background(), a.config.Logger)
+	n.EnablePrivileges(starting)
+	n.ProveDirectOpens(starting)
 	all := apis.All(n)
 	selected := a.config.APIs.Apply(all)
 	o := server.Options{
 		Metrics: a.counting.calls, Failed: a.fail, Logger: a.config.Logger, Records: a.records(),
-		Limits: a.config.Limits, CallTimeout: a.config.CallTimeout,
+		Limits: a.config.Limits, CallTimeout: a.config.CallTimeout, Policy: a.config.Policy,
 	}
 	if a.emulation.Node != nil {
 		a.emulation.Serve(selected)

@@ -32,7 +32,7 @@ func TestJournalOfAPIAndKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range first.GetEntries() {
-		if e.GetKernel().GetFunction() != "EnablePrivilege" {
+		if e.GetKernel() == nil || e.GetRequestId() != "" { // the agent's own calls, when it starts
 			t.Errorf("before anything happened: got %v", e)
 		}
 	}

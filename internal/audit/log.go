@@ -40,12 +40,16 @@ func New(to io.Writer, logger klog.Logger) *Log { return &Log{to: to, logger: lo
 type line struct {
 	Time      string          `json:"time"` // when the call began, RFC 3339 in UTC with microseconds
 	RequestID string          `json:"request_id"`
-	PID       int             `json:"pid,omitempty"`   // of the caller
-	Image     string          `json:"image,omitempty"` // of the caller, on Windows
-	UID       *int            `json:"uid,omitempty"`   // of the caller, on Linux
+	PID       int             `json:"pid,omitempty"`       // of the caller
+	Image     string          `json:"image,omitempty"`     // of the caller, on Windows
+	UID       *int            `json:"uid,omitempty"`       // of the caller, on Linux
+	SID       string          `json:"sid,omitempty"`       // of the caller, on Windows
+	Elevated  *bool           `json:"elevated,omitempty"`  // with sid
+	Container string          `json:"container,omitempty"` // of the caller, if it was found out; on Linux its control group
 	Client    string          `json:"client,omitempty"`
 	Endpoint  string          `json:"endpoint"`
 	Method    string          `json:"method"`
+	Rule      string          `json:"rule,omitempty"`          // of the policy, which allowed or refused the call; absent with the reason POLICY: no rule is for the caller
 	Request   json.RawMessage `json:"request,omitempty"`       // without secrets; absent when it could not be read, or is too large
 	Bytes     int             `json:"request_bytes,omitempty"` // of a request that is too large
 	Code      string          `json:"code"`
@@ -59,7 +63,7 @@ func (l *Log) Record(c server.RecordedCall) server.CallRecord {
 	begin := time.Now()
 	r := &record{log: l, begin: begin}
 	r.line = line{
-		Time: stamp(begin), RequestID: c.RequestID, Endpoint: c.Endpoint, Method: c.Method,
+		Time: stamp(begin), RequestID: c.RequestID, Endpoint: c.Endpoint, Method: c.Method, Rule: c.Rule,
 	}
 	r.line.caller(c.Client)
 	return r
@@ -72,6 +76,10 @@ func (l *line) caller(client transport.Peer) {
 		return
 	}
 	l.PID, l.UID, l.Image = int(client.PID), client.UID, strings.ToValidUTF8(client.Image, "\uFFFD")
+	l.Container = strings.ToValidUTF8(client.Container, "\uFFFD")
+	if client.SID != "" {
+		l.SID, l.Elevated = client.SID, &client.Elevated
+	}
 }
 
 // record is a running call.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -107,9 +106,6 @@ func (c *APICall) End(response proto.Message, err error) {
 // Intercept is the kernel.Interceptor.
 func (j *Journal) Intercept(ctx context.Context, call kernel.Call, do func() error) error {
 	call.Input = slices.Clone(call.Input[:min(len(call.Input), redact.MaxSize)])
-	if len(call.Object) > maxText { // deep in a tree that a workload made; it is shown clipped
-		call.Object = strings.Clone(call.Object[:maxText+1])
-	}
 	r := j.running.Add(Entry{RequestID: j.requestID(ctx), Call: call})
 	err := errPanic
 	defer func() { j.end(r, func(e *Entry) { e.Err = err }) }()

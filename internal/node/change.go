@@ -39,6 +39,7 @@ func (n *Node) changeWith(ctx context.Context, what operation, finally func(), f
 // changeTo is changeWith for an operation with a result.
 func changeTo[T any](ctx context.Context, n *Node, what operation, finally func(), f func(o *op) (T, error)) (T, error) {
 	var zero T
+	what.allowed = allowedName(ctx)
 	fl := n.fly(ctx, what, finally, func(o *op) (any, error) { return f(o) })
 	select {
 	case <-fl.done:

@@ -19,8 +19,7 @@ func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) 
 		return false, err
 	}
 	return read(ctx, f.node, on("PathExists", pathObject(parsed)), func(o *op) (bool, error) {
-		links := maxLinks
-		_, err := o.stat(parsed, &links)
+		err := o.find(parsed)
 		if missing(err) {
 			return false, nil
 		}
@@ -98,7 +97,7 @@ func (f *Filesystem) Mkdir(ctx context.Context, path string) error {
 }
 
 func (o *op) mkdir(path winpath.Path) error {
-	pl, err := o.locate(path, walk{create: true})
+	pl, err := o.locate(path, walk{create: true, late: true})
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ type leaf struct {
 
 // stat walks to a path and examines the object there.
 func (o *op) stat(path winpath.Path, links *int) (stat, error) {
-	pl, err := o.locateWithin(path, walk{}, links)
+	pl, err := o.locateWithin(path, walk{late: true}, links)
 	if err != nil {
 		return stat{}, err
 	}
@@ -61,6 +61,16 @@ func (o *op) stat(path winpath.Path, links *int) (stat, error) {
 		return stat{}, err
 	}
 	return l.stat, nil
+}
+
+// find fails if nothing is at a path.
+func (o *op) find(path winpath.Path) error {
+	pl, err := o.locate(path, walk{late: true})
+	if err != nil {
+		return err
+	}
+	defer pl.close()
+	return pl.find(o)
 }
 
 // lookAt examines the object that a handle is open on.
@@ -91,10 +101,15 @@ func reparseData(h kernel.Handle, tag win32.FileAttributeTag) (*win32.ReparsePoi
 	if tag.ReparseTag != win32.IO_REPARSE_TAG_MOUNT_POINT && tag.ReparseTag != win32.IO_REPARSE_TAG_SYMLINK {
 		return &win32.ReparsePoint{Tag: tag.ReparseTag}, nil
 	}
+	return reparsePoint(h)
+}
+
+// reparsePoint reads what a link or mount point is, nil if there is none any more.
+func reparsePoint(h kernel.Handle) (*win32.ReparsePoint, error) {
 	buffer := make([]byte, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)
 	n, err := h.DeviceIoControl(win32.FSCTL_GET_REPARSE_POINT, nil, buffer)
 	if hasCode(err, win32.ERROR_NOT_A_REPARSE_POINT) {
-		return nil, nil //nolint:nilnil // it was removed after the attributes were read
+		return nil, nil //nolint:nilnil // it was removed after it was seen
 	}
 	if err != nil {
 		return nil, err

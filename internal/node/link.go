@@ -22,12 +22,12 @@ type directoryLink struct {
 // makeLink makes the link, whose parent directory must exist. If the same link exists, that is success; anything else
 // there is AlreadyExists.
 func (o *op) makeLink(link directoryLink) error {
-	pl, err := o.locateLinkPlace(link)
+	pl, err := o.locate(link.at, walk{late: true})
 	if err != nil {
-		return err
+		return withoutParent(link, err)
 	}
 	defer pl.close()
-	h, err := o.k.OpenFile(pl.dir, pl.name, kernel.OpenHow{
+	h, err := pl.handle(o, kernel.OpenHow{
 		Access: win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES | win32.DELETE, Share: shareAll,
 		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})
@@ -35,9 +35,9 @@ func (o *op) makeLink(link directoryLink) error {
 		return sameLink(o, pl, link)
 	}
 	if err != nil {
-		return fail(err, "making the link %s", link.at)
+		return fail(withoutParent(link, err), "making the link %s", link.at)
 	}
-	made := &leaf{Handle: pl.own(h)}
+	made := &leaf{Handle: h}
 	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: link.substitute, PrintName: link.print}
 	if _, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil); err != nil {
 		_ = made.remove() // leave nothing half-done; a failure here leaves an empty directory
@@ -48,9 +48,9 @@ func (o *op) makeLink(link directoryLink) error {
 
 // linkPossible fails as makeLink would, as far as that can be known beforehand, and changes nothing.
 func (o *op) linkPossible(link directoryLink) error {
-	pl, err := o.locateLinkPlace(link)
+	pl, err := o.locate(link.at, walk{})
 	if err != nil {
-		return err
+		return withoutParent(link, err)
 	}
 	defer pl.close()
 	if err := sameLink(o, pl, link); !missing(err) {
@@ -70,12 +70,12 @@ func failedLink(link directoryLink, err error) error {
 	return fail(err, "making the link %s", link.at)
 }
 
-func (o *op) locateLinkPlace(link directoryLink) (*place, error) {
-	pl, err := o.locate(link.at, walk{})
+// withoutParent explains the failure to find the directory of a link.
+func withoutParent(link directoryLink, err error) error {
 	if missing(err) {
-		return nil, &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: fmt.Sprintf("the parent directory of %s is not there", link.at)}
+		return &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: fmt.Sprintf("the parent directory of %s is not there", link.at)}
 	}
-	return pl, err
+	return err
 }
 
 // sameLink returns nil if the object in the link's place is that link already.

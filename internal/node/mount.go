@@ -173,7 +173,7 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 		return err
 	}
 	// The flush may have taken long, and an administrator may have mounted something meanwhile.
-	if l, err = lookAt(l.Handle); err != nil {
+	if l.reparse, err = reparsePoint(l.Handle); err != nil {
 		return fail(err, "looking at %s again", path)
 	}
 	now, ok := l.mountedVolume()

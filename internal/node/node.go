@@ -4,6 +4,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -25,6 +26,9 @@ type Config struct {
 	RequirePrivacy bool
 	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume; otherwise it refuses such a volume.
 	EraseOnFormat bool
+	// ProtectedServices are the services that StopService does not stop, as the function of that name reads them; none: the
+	// default ones.
+	ProtectedServices []string
 	// Observer is told the progress of operations. It may be nil.
 	Observer Observer
 	// Hold is called with the context of a call when an operation is about to begin on its behalf. Its result is released
@@ -55,6 +59,8 @@ type Node struct {
 	dirs           winpath.WorkingDirs
 	requirePrivacy bool
 	eraseOnFormat  bool
+	// names of services that no caller may stop
+	protectedServices []string
 
 	locks   keyedLocks
 	visits  visits
@@ -73,6 +79,7 @@ type Node struct {
 	seal   seal // of credentials that distinguish calls
 	system systemVolumeCache
 	hints  volumeHints
+	direct directOpens
 	mapped mappedWith
 	logins logins
 }
@@ -83,9 +90,13 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	if err != nil {
 		return nil, invalidPath(err)
 	}
+	protected, err := ProtectedServices(c.ProtectedServices)
+	if err != nil {
+		return nil, fmt.Errorf("the services that no caller may stop: %w", err)
+	}
 	n := &Node{
 		kernel: k, around: c.Interceptor, observer: c.Observer, hold: c.Hold,
-		dirs: dirs, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat,
+		dirs: dirs, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat, protectedServices: protected,
 		flights: map[string]*flight{}, seal: newSeal(),
 	}
 	n.Disks, n.Volumes, n.Filesystem = &Disks{n}, &Volumes{n}, &Filesystem{n}

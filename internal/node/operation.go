@@ -14,6 +14,8 @@ type operation struct {
 	arguments string
 	// sealed distinguishes calls with different credentials, and is never shown.
 	sealed string
+	// allowed distinguishes calls that may not reach the same, and is never shown.
+	allowed string
 	// alone: a call is never joined to an identical one.
 	alone bool
 	// fresh: a call joins only an operation that has not begun, because its result must be newer than the call.
@@ -47,7 +49,7 @@ func (w operation) key() string {
 	for _, x := range w.objects {
 		parts = append(parts, x.key())
 	}
-	return strings.Join(append(parts, w.arguments, w.sealed), "\x00")
+	return strings.Join(append(parts, w.arguments, w.sealed, w.allowed), "\x00")
 }
 
 // hangsAt returns the objects by which hanging reads are counted: for a read of the node as a whole, its verb.

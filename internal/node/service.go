@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -105,17 +104,17 @@ func (o *op) stopService(w *serviceWait, name string, force bool) error {
 	}
 }
 
-// stopDependents stops the services that keep a service from stopping, if force allows it. It stops none if the agent is
-// among them.
+// stopDependents stops the services that keep a service from stopping, if force allows it. It stops none if the agent or a
+// protected service is among them.
 func (o *op) stopDependents(w *serviceWait, name string, force bool) error {
 	dependents, err := o.k.DependentServices(name)
 	if err != nil {
 		return failService(err, "listing what depends on service "+name)
 	}
-	switch {
-	case slices.ContainsFunc(dependents, isOwnService):
-		return errorf(FailedPrecondition, reason.OwnService, "this agent's own service, %s, depends on service %s; the agent does not stop itself", ownService, name)
-	case len(dependents) > 0 && !force:
+	if err := o.node.mayStopDependents(name, dependents); err != nil {
+		return err
+	}
+	if len(dependents) > 0 && !force {
 		return errorf(FailedPrecondition, reason.DependentsRunning,
 			"services that depend on %s are running: %s; stop them first, or set force", name, strings.Join(dependents, ", "))
 	}

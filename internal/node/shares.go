@@ -63,6 +63,9 @@ func (o *op) enterShare(pl *place, name string, target winpath.Target, w walk) e
 	if why := noFileShare(target.Server, target.Share); why != "" {
 		return refusedLink(pl.path, name, "it leads to "+key+": "+why)
 	}
+	if err := o.checkServer(target.Server); err != nil {
+		return err
+	}
 	if _, err := o.reach(shareObject(key)); err != nil { // from here on, the server answers, or the removal of its mapping
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -44,6 +45,9 @@ func (o *op) createSymlink(source, link winpath.Path) error {
 
 // linkable refuses a file as the source of a directory link. The source may be missing.
 func (o *op) linkable(source winpath.Path) error {
+	if o.isDirectory(source) {
+		return nil
+	}
 	links := maxLinks
 	s, err := o.stat(source, &links)
 	if missing(err) {
@@ -56,4 +60,17 @@ func (o *op) linkable(source winpath.Path) error {
 		return errorf(FailedPrecondition, reason.NotADirectory, "%s is a file; links can lead only to directories", source)
 	}
 	return nil
+}
+
+// isDirectory reports whether a directory, or a link to one, is at a path, as far as one look without a walk shows.
+func (o *op) isDirectory(path winpath.Path) bool {
+	pl, err := o.locate(path, walk{late: true})
+	if err != nil {
+		return false
+	}
+	defer pl.close()
+	how := pl.asItIs(0)
+	how.Options |= win32.FILE_DIRECTORY_FILE
+	_, decided, err := pl.openDirectly(o, how)
+	return decided && err == nil
 }

@@ -113,13 +113,13 @@ func (s *System) StartService(ctx context.Context, name string) error {
 // StopService stops a service and returns when it is stopped; a stopped service is success. It waits as StartService
 // does. While services that depend on it are running, it fails with FailedPrecondition and names them; with force it
 // stops them first, each before those that it depends on, within the same time. FailedPrecondition as well: the service
-// cannot be stopped, or it is the agent's own service, or that one depends on it.
+// cannot be stopped, or it is the agent's own service or a protected one, or one of those depends on it.
 func (s *System) StopService(ctx context.Context, name string, force bool) error {
 	if err := checkServiceName(name); err != nil {
 		return err
 	}
-	if isOwnService(name) {
-		return errorf(FailedPrecondition, reason.OwnService, "service %s is this agent, which does not stop itself", name)
+	if err := s.node.mayStop(name); err != nil {
+		return err
 	}
 	return s.control(ctx, on("StopService", serviceObject(name)), func(o *op, w *serviceWait) error { return o.stopService(w, name, force) })
 }
@@ -136,8 +136,7 @@ func (s *System) control(ctx context.Context, what operation, f func(o *op, w *s
 // ownService is the name under which the agent is installed.
 const ownService = "csiproxy"
 
-// isOwnService ignores case for more letters than Windows does, to be on the safe side.
-func isOwnService(name string) bool { return strings.EqualFold(strings.TrimSpace(name), ownService) }
+func isOwnService(name string) bool { return sameService(name, ownService) }
 
 // maxServiceName is the limit of CreateServiceW, in UTF-16 units.
 const maxServiceName = 256

@@ -94,7 +94,7 @@ func (o *op) linkTarget(s stat, at winpath.Path, links *int) (winpath.Path, erro
 func (o *op) follow(path winpath.Path) (*place, *leaf, error) {
 	links := maxLinks
 	for at := path; ; {
-		pl, err := o.locateWithin(at, walk{}, &links)
+		pl, err := o.locateWithin(at, walk{late: true}, &links)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/admission"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
@@ -20,6 +21,7 @@ type call struct {
 	id      string
 	conn    *admission.Conn // nil when the client is in this process
 	slot    *admission.Slot // nil until the call may run, and if the client is in this process
+	rule    *policy.Rule    // nil: the client may do everything, or nothing
 	records []CallRecord
 }
 
@@ -49,12 +51,12 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// client returns the caller.
+// client returns the caller, as of the moment when this connection was accepted.
 func (c *call) client() transport.Peer {
 	if c.conn == nil {
 		return transport.Peer{InProcess: true}
 	}
-	return c.conn.Client().Peer()
+	return transport.PeerOf(c.conn.Conn)
 }
 
 // Hold keeps the slot of the call that a context belongs to, for an operation that may outlive the call: until Release,

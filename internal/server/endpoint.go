@@ -63,6 +63,9 @@ func Unary[Request, Response any](name string, limit time.Duration, handle func(
 		if err := decode(request); err != nil {
 			return nil, err // a status already
 		}
+		if err := permitted(ctx, request); err != nil {
+			return nil, err
+		}
 		response, err := handle(ctx, request)
 		if err != nil {
 			return nil, err

@@ -40,20 +40,23 @@ func newPassage(e Endpoint, o Options) *passage {
 // pass is the interceptor of unary calls. Recording and counting stand around everything that changes the outcome, so
 // that they show what the caller sees.
 func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	begin := time.Now()
+	begin, stream := time.Now(), ctx
 	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod]) // over a socket the call has it already, see deadline
 	defer cancel()
 	ctx, c := begun(ctx, p.Logger)
 	if c.conn != nil {
-		c.conn.Begin()
-		defer c.conn.End()
+		defer c.conn.Begin(stream)()
 	}
-	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod, Client: c.client()})
+	ctx, rule, refusal := p.judge(ctx, c, info.FullMethod)
+	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod, Client: c.client(), Rule: rule})
 	counted := p.Metrics.begin(p.endpoint, info.FullMethod)
 	if p.Disturb != nil && p.endpoint.Group != "" {
 		next = disturbed(p.Disturb, info.FullMethod, next)
 	}
-	response, err := admitted(ctx, c, request, info, next)
+	response, err := any(nil), refusal
+	if err == nil {
+		response, err = admitted(ctx, c, request, info, next)
+	}
 	took := time.Since(begin)
 	counted(status.Code(err), took)
 	if err != nil || p.Logger.V(2).Enabled() {
@@ -81,7 +84,7 @@ func admitted(ctx context.Context, c *call, request any, info *grpc.UnaryServerI
 		if c.slot, err = c.conn.Client().Enter(ctx); err != nil {
 			return nil, toStatus(err)
 		}
-		defer c.slot.Release()
+		defer c.slot.Leave()
 	}
 	return handled(ctx, request, info, next)
 }

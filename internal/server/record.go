@@ -19,6 +19,7 @@ type RecordedCall struct {
 	Endpoint  string // "csi-proxy-disk-v1"
 	Method    string // "/v1.Disk/ListDiskIDs"
 	Client    transport.Peer
+	Rule      string // of the policy; "" without a policy, and if no rule is for the client
 }
 
 // A CallRecord records one call.

@@ -21,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/admission"
+	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
@@ -63,6 +64,7 @@ type Options struct {
 	Logger  klog.Logger      // for the lines about calls; the zero value: klog's own
 	Records []Record         // called for every call, in this order
 	Disturb Disturbance      // wraps the calls of the storage API; may be nil
+	Policy  *policy.Policy   // decides what clients of the storage API may do; nil: everything
 	Limits  admission.Limits // on clients; the zero value: the defaults
 	// CallTimeout is how long every call of the endpoints may take; 0: the method's own limit.
 	CallTimeout time.Duration

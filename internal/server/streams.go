@@ -32,8 +32,7 @@ func (p *passage) stream(draining context.Context) grpc.StreamServerInterceptor 
 				p.report(ctx, c, info.FullMethod, time.Since(begin), err)
 			}
 		}()
-		c.conn.Begin() // streams come over connections only
-		defer c.conn.End()
+		defer c.conn.Begin(stream.Context())() // streams come over connections only
 		client := c.conn.Client()
 		if err := client.OpenStream(); err != nil {
 			return toStatus(err)

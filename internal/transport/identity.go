@@ -3,9 +3,12 @@
 package transport
 
 // An Identity is what the system says of a process besides its number and user, as of the moment when its connection was
-// accepted. Empty fields are not known.
+// accepted. Empty fields are not known: a process that has ended, or whose number may be another's by now, has none.
 type Identity struct {
 	SID       string // the user of its token, on Windows
 	Elevated  bool   // the token is elevated, on Windows
-	Container string // the container that it runs in: the name of its job object, on Linux its control group
+	Container string // the isolated container that it runs in, by its id, or NoContainer; on Linux its control group
 }
+
+// NoContainer is the Container of a process of the node itself, on Windows.
+const NoContainer = "none"

@@ -226,8 +226,8 @@ func (l *pipeListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	peer := peerOf(h)
-	return &Conn{Conn: pipeConn{os.NewFile(uintptr(h), l.path), l.Addr()}, Peer: peer}, nil
+	peer, process := peerOf(h)
+	return &Conn{Conn: pipeConn{os.NewFile(uintptr(h), l.path), l.Addr()}, Peer: peer, Process: process}, nil
 }
 
 // next waits for the next client.

@@ -7,9 +7,8 @@ import (
 	"net"
 )
 
-// A Peer is the client at the other end of a connection, as of the moment when the connection was accepted. The limits of
-// a process go by its number; the rest is for people. No right depends on a Peer, because numbers are reused. The zero
-// value is a process that the system does not name.
+// A Peer describes the process that opened a connection, as of the moment when the connection was accepted. Numbers are
+// reused; ProcessOf is what holds on to the process. The zero value is a process that the system does not name.
 type Peer struct {
 	PID   uint32 // 0: unknown; also, on Linux, a process outside the agent's PID namespace
 	UID   *int   // the user, on Linux
@@ -40,7 +39,8 @@ func (p Peer) String() string {
 // A Conn is an accepted connection and the client at its other end.
 type Conn struct {
 	net.Conn
-	Peer Peer
+	Peer    Peer
+	Process Process // see ProcessOf
 }
 
 // PeerOf returns the other end of a connection that a listener of a Place accepted, and the zero Peer for any other.

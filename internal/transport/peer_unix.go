@@ -7,4 +7,4 @@ package transport
 import "net"
 
 // peerOf returns the zero Peer: these systems do not have Linux's way to name the caller.
-func peerOf(*net.UnixConn) Peer { return Peer{} }
+func peerOf(*net.UnixConn) (Peer, Process) { return Peer{}, nil }

@@ -7,12 +7,13 @@ import "golang.org/x/sys/windows"
 // peerOf returns the process at the other end of a connected instance.
 //
 // https://learn.microsoft.com/windows/win32/api/namedpipeapi/nf-namedpipeapi-getnamedpipeclientprocessid
-func peerOf(h windows.Handle) Peer {
+func peerOf(h windows.Handle) (Peer, Process) {
 	var pid uint32
 	if err := windows.GetNamedPipeClientProcessId(h, &pid); err != nil {
-		return Peer{}
+		return Peer{}, nil
 	}
-	return Peer{PID: pid, Image: imageOf(pid)}
+	process := hold(pid) // first: the rest then belongs to the same process
+	return Peer{PID: pid, Image: imageOf(pid)}, process
 }
 
 // imageOf returns the path of a process's program, "" if it is not available.

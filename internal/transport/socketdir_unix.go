@@ -150,7 +150,8 @@ func (l socketListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Conn{Conn: c, Peer: peerOf(c)}, nil
+	peer, process := peerOf(c)
+	return &Conn{Conn: c, Peer: peer, Process: process}, nil
 }
 
 // removeStale removes the socket of an agent that was killed. No other agent can take its place meanwhile: we hold the

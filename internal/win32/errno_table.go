@@ -132,6 +132,7 @@ const (
 	ERROR_INVALID_REPARSE_DATA              Errno = 4392
 	ERROR_REPARSE_TAG_INVALID               Errno = 4393
 	ERROR_REPARSE_TAG_MISMATCH              Errno = 4394
+	ERROR_REPARSE_POINT_ENCOUNTERED         Errno = 4395
 	FVE_E_LOCKED_VOLUME                     Errno = 0x80310000
 )
 
@@ -264,6 +265,7 @@ var errnoTable = [...]errnoEntry{
 	{ERROR_INVALID_REPARSE_DATA, "ERROR_INVALID_REPARSE_DATA", "the data of the reparse point is invalid"},
 	{ERROR_REPARSE_TAG_INVALID, "ERROR_REPARSE_TAG_INVALID", "the reparse tag is invalid"},
 	{ERROR_REPARSE_TAG_MISMATCH, "ERROR_REPARSE_TAG_MISMATCH", "the reparse point has another tag"},
+	{ERROR_REPARSE_POINT_ENCOUNTERED, "ERROR_REPARSE_POINT_ENCOUNTERED", "a reparse point is on the way"},
 	{FVE_E_LOCKED_VOLUME, "FVE_E_LOCKED_VOLUME", "BitLocker has locked the volume"},
 	{ISDSC_OPERATION_NOT_ALL_SUCCESS, "ISDSC_OPERATION_NOT_ALL_SUCCESS", "a part of the iSCSI operation failed"},
 	{ISDSC_OPERATION_REQUIRES_REBOOT, "ISDSC_OPERATION_REQUIRES_REBOOT", "the iSCSI operation takes effect after a reboot"},

@@ -61,6 +61,7 @@ const (
 const (
 	VOLUME_NAME_DOS  = 0x0 // \\?\C:\dir
 	VOLUME_NAME_GUID = 0x1 // \\?\Volume{GUID}\dir
+	VOLUME_NAME_NT   = 0x2 // \Device\HarddiskVolume3\dir
 )
 
 // Information classes of GetFileInformationByHandleEx and SetFileInformationByHandle.

@@ -52,6 +52,7 @@ func classNames() map[string]string {
 		"SetInformation 0x00000015":      "FileDispositionInfoEx",
 		"FinalPath ":                     "VOLUME_NAME_DOS",
 		"FinalPath 0x00000001":           "VOLUME_NAME_GUID",
+		"FinalPath 0x00000002":           "VOLUME_NAME_NT",
 		"SystemFirmwareTable 0x52534d42": "RSMB",
 	}
 }

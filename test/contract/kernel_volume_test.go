@@ -9,11 +9,14 @@ import (
 )
 
 func volumeVaries() map[string]string {
-	const path = "with the path: two calls for each directory on the way."
+	const (
+		path   = "if a link or mount point is on the way: two calls for each directory on the way are added."
+		byText = "with the path: Windows takes it as text, so that each directory on the way is held by a handle of its own, with two calls for each."
+	)
 	return map[string]string{
 		"ListVolumesOnDisk":                "with all volumes of the node; until each partition has its volume, for 10 s at most.",
-		"MountVolume":                      path,
-		"UnmountVolume":                    path,
+		"MountVolume":                      byText + " Before, the disk is locked and looked at, so that nothing that the system needs is mounted over: 16 calls.",
+		"UnmountVolume":                    byText,
 		"ResizeVolume":                     "with the disk: tables are written only where they change.",
 		"GetVolumeIDFromTargetPath":        path + " Links are followed one by one.",
 		"GetClosestVolumeIDFromTargetPath": path + " Links are followed one by one.",

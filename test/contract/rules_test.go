@@ -120,7 +120,7 @@ func TestRule01NothingMountedText(t *testing.T) {
 		}
 	}
 	mounted(t, n, 1)
-	n.Faults.Add(testnode.Fault{Function: "OpenFile", Times: 1, Error: win32.ERROR_ACCESS_DENIED})
+	n.Faults.Add(testnode.Fault{Function: "OpenFile", Times: 2, Error: win32.ERROR_ACCESS_DENIED}) // of the path at once, and of the walk
 	if err := get(staging); err == nil || ebsNothingMounted.MatchString(err.Error()) {
 		t.Errorf("a failing kernel call: %v reads as nothing mounted", err)
 	}

@@ -253,7 +253,7 @@ func TestServicesThatCannotBeControlled(t *testing.T) {
 		n.Faults.Add(testnode.Fault{Function: "StartService", Times: 1, Error: code})
 		wantCode(t, startService(t.Context(), n, "Spooler"), want)
 		n.Faults.Add(testnode.Fault{Function: "StopService", Times: 1, Error: code})
-		wantCode(t, stopService(t.Context(), n, "LanmanWorkstation", false), want)
+		wantCode(t, stopService(t.Context(), n, "csi-dependent", false), want)
 	}
 	// A call failed after it took effect: the next one finds the service in its state.
 	n.Faults.Release()

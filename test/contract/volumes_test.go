@@ -3,16 +3,20 @@
 package contract
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/Microsoft/go-winio/pkg/guid"
 	"google.golang.org/grpc/codes"
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
@@ -220,6 +224,51 @@ func TestResizeSlack(t *testing.T) {
 	noError(t, resize(most+1<<20)) // within the slack of alignment
 	if got := length(); got != most {
 		t.Errorf("length %d, want the maximum %d", got, most)
+	}
+}
+
+// TestVolumesOfOneDiskAreResizedOneByOne: both change the disk's table, which Windows reads and writes as a whole.
+func TestVolumesOfOneDiskAreResizedOneByOne(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	noError(t, partition(t, n, 1))
+	driveLayout(t, n, 1, func(l *win32.DriveLayout) {
+		first := &l.Partitions[len(l.Partitions)-1]
+		first.Length, first.Rewrite = 2<<30, true
+		second := *first
+		second.StartingOffset += 4 << 30
+		second.Number++
+		var err error
+		second.ID, err = guid.NewV4()
+		noError(t, err)
+		l.Partitions = append(l.Partitions, second)
+	})
+	ids := volumesOf(t, n, 1)
+	before := partitions(t, n, 1)
+	if len(ids) != 2 {
+		t.Fatalf("the disk has the volumes %q, want two", ids)
+	}
+	resize := func(ctx context.Context, id string) error {
+		_, err := n.Volume.ResizeVolume(ctx, &volume.ResizeVolumeRequest{VolumeId: id, SizeBytes: 3 << 30})
+		return err
+	}
+	hang, reached, err := n.Agent.Faults().Add(faults.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_GROW_PARTITION, Times: 1, Hang: true})
+	noError(t, err)
+	first := make(chan error, 1)
+	go func() { first <- resize(t.Context(), ids[0]) }()
+	<-reached
+	soon, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	wantCode(t, resize(soon, ids[1]), codes.DeadlineExceeded)
+	if now := partitions(t, n, 1); !slices.Equal(now, before) {
+		t.Errorf("while one volume is being resized, the other's partition grew: %d bytes, were %d", now, before)
+	}
+	n.Agent.Faults().Remove(hang)
+	noError(t, <-first)
+	noError(t, resize(t.Context(), ids[1]))
+	for i, length := range partitions(t, n, 1)[len(before)-2:] {
+		if length != 3<<30 {
+			t.Errorf("partition %d is %d bytes long, want %d", i, length, 3<<30)
+		}
 	}
 }
 

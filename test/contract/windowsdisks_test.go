@@ -100,6 +100,21 @@ func TestDisksThatWindowsNeeds(t *testing.T) {
 	}
 }
 
+// TestWhatWindowsNeedsIsNotGuessed: while a drive with a page file does not say which disk it is on, no disk is taken
+// offline. A drive that is not there has no page file.
+func TestWhatWindowsNeedsIsNotGuessed(t *testing.T) {
+	n := startChanged(t, func(s *emulated.Scenario) {
+		s.Disks[0].Letter, s.PageFiles = "E", []string{`E:\pagefile.sys`, `Q:\pagefile.sys`}
+	})
+	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, Object: `\\.\E:`, Error: win32.ERROR_IO_DEVICE})
+	for _, number := range []uint32{1, 2} {
+		wantCode(t, setState(t, n, number, false), codes.Unavailable)
+	}
+	n.Faults.Release()
+	wantReason(t, setState(t, n, 1, false), codes.FailedPrecondition, "SYSTEM_DISK")
+	noError(t, setState(t, n, 2, false))
+}
+
 func wantLUN(t *testing.T, n *testnode.Node, number uint32, want string) {
 	t.Helper()
 	reply, err := n.Disk.ListDiskLocations(t.Context(), &disk.ListDiskLocationsRequest{})

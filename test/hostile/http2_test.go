@@ -29,8 +29,14 @@ func (g *target) peer() *peer {
 	conn, err := testnode.DialRaw(g.t.Context(), g.Socket("filesystem", "v2alpha1"))
 	noError(g.t, err)
 	g.t.Cleanup(func() { _ = conn.Close() })
+	return g.speak(conn)
+}
+
+// speak begins to speak HTTP/2 on a connection.
+func (g *target) speak(conn net.Conn) *peer {
+	g.t.Helper()
 	noError(g.t, conn.SetDeadline(time.Now().Add(time.Minute)))
-	_, err = conn.Write([]byte(http2.ClientPreface))
+	_, err := conn.Write([]byte(http2.ClientPreface))
 	noError(g.t, err)
 	p := &peer{http2.NewFramer(conn, conn), g.t, conn}
 	p.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
@@ -168,7 +174,8 @@ func TestFloodsOfFrames(t *testing.T) {
 
 // A client that sends half of a request and waits holds its place for at most as long as a call may take.
 func TestHalfARequest(t *testing.T) {
-	g := attack(t, testnode.Options{CallTimeout: time.Second})
+	t.Parallel()
+	g := attack(t, testnode.Options{CallTimeout: 5 * time.Second})
 	p := g.peer()
 	noError(t, p.begin(1, false))
 	noError(t, p.WriteData(1, false, []byte{0, 0, 0, 1, 0, 0x0a})) // 256 bytes are to come
@@ -180,7 +187,7 @@ func TestHalfARequest(t *testing.T) {
 
 // A request with a false length costs what was sent, not what was announced.
 func TestAnnouncedLengths(t *testing.T) {
-	g := attack(t, testnode.Options{CallTimeout: time.Second})
+	g := attack(t, testnode.Options{CallTimeout: 5 * time.Second})
 	for name, c := range map[string]struct {
 		prefix []byte
 		want   string

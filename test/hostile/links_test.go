@@ -104,6 +104,7 @@ func (g *target) through(link string, before snapshot) snapshot {
 }
 
 func TestLinksInAVolumeAreNotGoneThrough(t *testing.T) {
+	t.Parallel()
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
 	links := workloadLinks(g)
@@ -120,6 +121,7 @@ func TestLinksInAVolumeAreNotGoneThrough(t *testing.T) {
 }
 
 func TestLinksInAVolumeAsTheyAre(t *testing.T) {
+	t.Parallel()
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
 	links := workloadLinks(g)
@@ -156,6 +158,7 @@ func TestLinksInAVolumeAsTheyAre(t *testing.T) {
 
 // Rmdir removes links themselves, alone or in a tree, and nothing behind them.
 func TestRmdirRemovesPlantedLinksThemselves(t *testing.T) {
+	t.Parallel()
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
 	rmdir := func(path string, force bool) error {
@@ -242,7 +245,15 @@ func TestPlantedMountPointsAreNotFlushed(t *testing.T) {
 
 // On kubelet's own file system drivers make links. They are followed as long as they stay inside.
 func TestLinksOnTheWorkingDirectory(t *testing.T) {
-	g := attack(t, testnode.Options{})
+	t.Parallel()
+	for i, refused := range linksRefused() {
+		if testnode.Long() || i == 0 {
+			t.Run(string(refused), func(t *testing.T) { linksOnTheWorkingDirectory(t, attackRefusing(t, refused)) })
+		}
+	}
+}
+
+func linksOnTheWorkingDirectory(t *testing.T, g *target) {
 	g.hostDir(pods + `\links`)
 	g.hostDir(`C:\var\lib\kubelet-evil\victim\inner`)
 	for _, l := range []planted{

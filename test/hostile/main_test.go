@@ -3,6 +3,7 @@
 package hostile
 
 import (
+	"flag"
 	"os"
 	"testing"
 )
@@ -14,12 +15,24 @@ const accompliceSocket = "HOSTILE_ACCOMPLICE_SOCKET"
 // probeSocket likewise makes a copy ask for the health of the agent behind a socket.
 const probeSocket = "HOSTILE_PROBE_SOCKET"
 
+// childSocket and driverSocket make a copy a child that leaves calls behind, and a driver that calls once.
+const (
+	childSocket  = "HOSTILE_CHILD_SOCKET"
+	driverSocket = "HOSTILE_DRIVER_SOCKET"
+)
+
+// copies are what such copies do with the value of their variable.
+var copies = map[string]func(string) int{accompliceSocket: accomplice, probeSocket: probe, childSocket: child, driverSocket: driver}
+
 func TestMain(m *testing.M) {
-	if socket := os.Getenv(accompliceSocket); socket != "" {
-		os.Exit(accomplice(socket))
+	for variable, do := range copies {
+		if value := os.Getenv(variable); value != "" {
+			os.Exit(do(value))
+		}
 	}
-	if socket := os.Getenv(probeSocket); socket != "" {
-		os.Exit(probe(socket))
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("6") // whatever the number of processors: most of these tests wait for what hangs
 	}
 	os.Exit(m.Run())
 }

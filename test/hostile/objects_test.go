@@ -66,6 +66,7 @@ func TestWhatHangsStopsNothingElse(t *testing.T) {
 
 // When a call asks every disk or volume, one that hangs is left out, and the call is answered.
 func TestWhatHangsIsLeftOut(t *testing.T) {
+	t.Parallel()
 	n := newLooks(t)
 	_, release := n.Hang(csiproxytest.Calls{Function: "DeviceIoControl", Object: "prod_disk#1"})
 	defer release()

@@ -43,17 +43,17 @@ func TestSwappedComponents(t *testing.T) {
 			noError(g.t, os.Symlink(g.spare, filepath.Join(g.HostPath(dir), base)))
 		},
 	} {
-		t.Run(name, func(t *testing.T) { race(t, link) })
+		t.Run(name, func(t *testing.T) { race(t, attack(t, testnode.Options{}), mount, link, nil) })
 	}
 }
 
-func race(t *testing.T, link func(g *target, path string)) {
-	g := attack(t, testnode.Options{})
+// race swaps a directory of the attacked one while calls go through it. Each is told to meanwhile before.
+func race(t *testing.T, g *target, dir string, link func(g *target, path string), meanwhile func(round int)) {
 	g.hostDir(`C:\victim\inner`) // for the mount point of the system volume
 	g.WriteFile(`C:\victim\inner\file`, "canary")
-	content := g.HostPath(mount)
+	content := g.HostPath(dir)
 	before := g.outside(content)
-	link(g, mount+`\link`)
+	link(g, dir+`\link`)
 	swap, plain, linked := filepath.Join(content, "swap"), filepath.Join(content, "plain"), filepath.Join(content, "link")
 
 	ctx, stop := context.WithCancel(t.Context())
@@ -70,12 +70,15 @@ func race(t *testing.T, link func(g *target, path string)) {
 		swapping <- nil
 	}()
 
-	paths := []string{mount + `\swap\victim`, mount + `\swap\victim\inner`, mount + `\swap\made\deeper`}
+	paths := []string{dir + `\swap\victim`, dir + `\swap\victim\inner`, dir + `\swap\made\deeper`, dir + `\swap\made`}
 	calls := methodsNamed(t, "Rmdir", "RmdirContents", "Mkdir", "PathExists", "CreateSymlink")
 	seen := map[codes.Code]int{}
 	for i := range *raceRounds {
 		m, path := calls[i%len(calls)], paths[i/len(calls)%len(paths)]
-		_, err := g.call(t.Context(), m, m.encode(t, values{"path": path, "force": uint64(1), "source_path": pods + `\peer`, "target_path": path}))
+		if meanwhile != nil {
+			meanwhile(i)
+		}
+		_, err := g.call(t.Context(), m, m.encode(t, values{"path": path, "force": uint64(1), "source_path": dir + `\source`, "target_path": path}))
 		code := codeOf(err)
 		seen[code]++
 		if code == codes.Internal || code == codes.Unknown {
@@ -117,14 +120,14 @@ func swapOnce(swap, plain, linked string) error {
 	return nil
 }
 
-// outside returns a snapshot without the volume's content.
+// outside returns a snapshot without that directory, and without the space that files take.
 func (g *target) outside(content string) snapshot {
 	g.t.Helper()
 	s := g.snapshot()
 	inside, err := filepath.Rel(g.StateDir, content)
 	noError(g.t, err)
 	for name := range s {
-		if strings.HasPrefix(name, fmt.Sprintf("node/%s", filepath.ToSlash(inside))) || strings.HasPrefix(name, "tree of disk 1") {
+		if strings.HasPrefix(name, fmt.Sprintf("node/%s", filepath.ToSlash(inside))) || strings.HasPrefix(name, "tree of disk ") || name == "node/node.json" {
 			delete(s, name)
 		}
 	}

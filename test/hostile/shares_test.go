@@ -86,7 +86,7 @@ func TestUnmappingUnderWalks(t *testing.T) {
 		_, err := n.Filesystem.Mkdir(t.Context(), &filesystem.MkdirRequest{Path: shareLink + `\made\below`})
 		return err
 	})
-	rounds := attackFor(300, func(int) {
+	rounds := attackFor(60, func(int) {
 		if _, err := n.SMB.RemoveSmbGlobalMapping(t.Context(), &smb.RemoveSmbGlobalMappingRequest{RemotePath: share}); err != nil {
 			t.Errorf("unmapping: %v", err)
 		}

@@ -203,6 +203,7 @@ func TestHalfAHealthCheck(t *testing.T) {
 
 // A process without free places for calls of the API still gets answers about the agent's health and what it serves.
 func TestHealthWhileCallsHang(t *testing.T) {
+	t.Parallel()
 	g := attack(t, testnode.Options{Limits: admission.Limits{Calls: 1, ClientCalls: 1, Wait: time.Second}})
 	reached, release := g.Faults.HangAll("OpenDevice")
 	defer release()

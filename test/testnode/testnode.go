@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/admission"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
@@ -38,12 +39,16 @@ type Options struct {
 	PlainSMB bool
 	// EraseOnFormat lets FormatVolume erase files.
 	EraseOnFormat bool
+	// ProtectedServices are those that no caller may stop; see agent.Config.
+	ProtectedServices []string
 	// Metrics makes the agent count; see agent.Agent.Metrics.
 	Metrics bool
 	// Limits bound what clients cost; see agent.Config.
 	Limits admission.Limits
 	// CallTimeout limits the duration of every call; see agent.Config.
 	CallTimeout time.Duration
+	// Policy decides what clients may do; see agent.Config.
+	Policy *policy.Policy
 	// Audit is told of every call; see agent.Config.
 	Audit server.Record
 }
@@ -60,7 +65,7 @@ func Start(t testing.TB, o Options) *Node {
 	n.Agent, err = agent.Start(t.Context(), agent.Config{
 		StateDir: o.StateDir, Emulated: o.Emulated, Interceptor: n.Faults.observe, PipePrefix: "test-" + rand.Text() + "-",
 		WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
-		Metrics: o.Metrics, Limits: o.Limits, CallTimeout: o.CallTimeout, Audit: o.Audit,
+		ProtectedServices: o.ProtectedServices, Metrics: o.Metrics, Limits: o.Limits, CallTimeout: o.CallTimeout, Policy: o.Policy, Audit: o.Audit,
 	})
 	if err != nil {
 		t.Fatalf("starting the agent: %v", err)

@@ -57,6 +57,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if .Values.agent.eraseOnFormat }}
 - -erase-on-format
 {{- end }}
+{{- with .Values.agent.protectedServices }}
+- {{ printf "-protected-services=%s" (join "," .) | quote }}
+{{- end }}
 - -v={{ .Values.agent.verbosity }}
 {{- range $group, $versions := .Values.agent.apis }}
 {{- if kindIs "slice" $versions }}

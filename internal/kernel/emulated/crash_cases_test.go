@@ -20,6 +20,8 @@ import (
 const (
 	crashDir  = `C:\var\lib\kubelet\pods\p`
 	crashLink = `C:\var\lib\kubelet\pods\l`
+
+	crashObject = `C:\var\lib\kubelet\pods\o`
 )
 
 // crashCase is one change of the node. After a death at any point and a new start, check must find the state before or
@@ -62,6 +64,25 @@ func oldOrNew(isNew bool) string {
 }
 
 const oneDrive = `\\.\PhysicalDrive1`
+
+// openAndClose opens an object in a directory that every node has.
+func openAndClose(n *Node, disposition, options uint32) error {
+	h, err := n.OpenFile(nil, `\\?\`+crashObject, how(anyRight, disposition, options))
+	if err != nil {
+		return err
+	}
+	return h.Close()
+}
+
+// checkObject returns "new" if that object is there, or is not.
+func checkObject(there bool) func(t *testing.T, n *Node) string {
+	return func(t *testing.T, n *Node) string {
+		host, err := n.HostPath(crashObject)
+		must(t, err)
+		_, err = os.Lstat(host)
+		return oldOrNew(there == (err == nil))
+	}
+}
 
 func crashCases() []crashCase {
 	var serial uint64
@@ -258,6 +279,31 @@ func crashCases() []crashCase {
 			},
 		},
 		{
+			"make a directory", nothing,
+			func(n *Node) error { return openAndClose(n, win32.FILE_CREATE, win32.FILE_DIRECTORY_FILE) },
+			checkObject(true),
+		},
+		{
+			"make a file", nothing,
+			func(n *Node) error { return openAndClose(n, win32.FILE_CREATE, win32.FILE_NON_DIRECTORY_FILE) },
+			checkObject(true),
+		},
+		{
+			"remove a file",
+			func(t *testing.T, n *Node) {
+				must(t, openAndClose(n, win32.FILE_CREATE, win32.FILE_NON_DIRECTORY_FILE))
+			},
+			func(n *Node) error {
+				h, err := n.OpenFile(nil, `\\?\`+crashObject, how(win32.DELETE, win32.FILE_OPEN, 0))
+				if err != nil {
+					return err
+				}
+				defer h.Close()
+				return h.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS))
+			},
+			checkObject(false),
+		},
+		{
 			"attach", nothing,
 			func(n *Node) error {
 				_, err := n.AttachDisk(DiskSpec{SizeBytes: 8 << 20, LUNAuto: true})
@@ -304,7 +350,13 @@ func crashCases() []crashCase {
 				d := n.disks[1]
 				bytes, err := os.ReadFile(d.image.path())
 				must(t, err)
-				must(t, os.WriteFile(clone, bytes, 0o600))
+				f, err := os.Create(clone)
+				must(t, err)
+				for _, at := range []int{0, len(bytes) - 1<<20} { // the tables; all between is zero
+					_, err = f.WriteAt(bytes[at:at+1<<20], int64(at))
+					must(t, err)
+				}
+				must(t, f.Close())
 				_, err = n.AttachDisk(DiskSpec{ImagePath: clone, LUNAuto: true, Offline: true})
 				must(t, err)
 			},

@@ -15,7 +15,7 @@ var errDied = errors.New("the process died here")
 // mortal is a hook that lets the process live for a number of changes; every later one fails.
 type mortal struct{ left int }
 
-func (m *mortal) before(string) error {
+func (m *mortal) before(string, string) error {
 	if m.left--; m.left < 0 {
 		return errDied
 	}
@@ -83,7 +83,7 @@ func TestEveryChangeSurvivesAFailedStep(t *testing.T) {
 			for steps, done := i%every, false; !done; steps += every {
 				dir := t.TempDir()
 				var failing int
-				n := openNode(t, dir, Options{Scenario: smallScenario(), before: func(string) error {
+				n := openNode(t, dir, Options{Scenario: smallScenario(), before: func(string, string) error {
 					if failing--; failing == 0 {
 						return errDied
 					}

@@ -19,7 +19,7 @@ func (n *Node) SystemWindowsDirectory() (string, error) { return `C:\Windows`, n
 func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (opened kernel.Handle, err error) {
 	object := name
 	if d, ok := dir.(*fileHandle); ok {
-		object = d.object + `\` + name
+		object = kernel.ObjectIn(d.object, name)
 	}
 	err = n.call("NtCreateFile", object, func() error {
 		h, err := n.openFile(dir, name, how)
@@ -37,8 +37,9 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fi
 		return nil, win32.ERROR_INVALID_PARAMETER
 	}
 	follow := how.Options&win32.FILE_OPEN_REPARSE_POINT == 0
+	noReparse := how.NoReparse && n.state.Switches.LinksRefused != LinksRefusedNever
 	if dir == nil {
-		p, err := parseVerbatim(name)
+		p, err := n.parseAbsolute(name, noReparse)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +59,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fi
 	if !isFileName(name) {
 		return nil, win32.ERROR_INVALID_NAME
 	}
-	at, next, err := parent.child(name, follow)
+	at, next, err := parent.child(name, follow, noReparse)
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +68,11 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fi
 			return nil, err
 		}
 	}
-	return at.open(parent.object+`\`+name, how)
+	return at.open(kernel.ObjectIn(parent.object, name), how)
 }
 
 // child returns the place of one name in an open directory; if it is a link to follow, next is its target instead.
-func (h *fileHandle) child(name string, follow bool) (at *place, next *ntPath, err error) {
+func (h *fileHandle) child(name string, follow, noReparse bool) (at *place, next *ntPath, err error) {
 	c := h.content
 	if c.isShare() { // a lost connection would be made again with the credentials of the moment
 		c.node.meet(c.share.server, c.share.share)
@@ -95,7 +96,7 @@ func (h *fileHandle) child(name string, follow bool) (at *place, next *ntPath, e
 	case errors.Is(err, fs.ErrNotExist):
 		return at, nil, nil
 	case err == nil && e.tag != 0 && follow:
-		next, err = c.follow(at, e, ntPath{volume: c.id, names: []string{name}}, 0)
+		next, err = c.follow(at, e, ntPath{volume: c.id, names: []string{name}, noReparse: noReparse}, 0)
 		at.close()
 		return nil, next, err
 	case err == nil:

@@ -11,23 +11,23 @@ import (
 // host makes every change to the state directory, one primitive per method, so that a test can make the process "die"
 // before any of them.
 type host struct {
-	// before is called with the kind of each change before it is made; if it fails, its error replaces the change. Nil
-	// outside tests.
-	before func(change string) error
+	// before is called with the kind of each change, and the path of what is changed, before it is made; if it fails, its
+	// error replaces the change. Nil outside tests.
+	before func(change, path string) error
 
 	noSync bool // let the host decide when data reaches its disk
 }
 
-func (h *host) step(change string) error {
+func (h *host) step(change, path string) error {
 	if h.before == nil {
 		return nil
 	}
-	return h.before(change)
+	return h.before(change, path)
 }
 
 // writeAt writes all of b. If before refuses the write, half of the bytes are written, as a real death may leave them.
 func (h *host) writeAt(f *os.File, b []byte, offset int64) error {
-	if err := h.step("write"); err != nil {
+	if err := h.step("write", f.Name()); err != nil {
 		_, _ = f.WriteAt(b[:len(b)/2], offset)
 		return err
 	}
@@ -36,7 +36,7 @@ func (h *host) writeAt(f *os.File, b []byte, offset int64) error {
 }
 
 func (h *host) sync(f *os.File) error {
-	if err := h.step("sync"); err != nil {
+	if err := h.step("sync", f.Name()); err != nil {
 		return err
 	}
 	if h.noSync {
@@ -46,7 +46,7 @@ func (h *host) sync(f *os.File) error {
 }
 
 func (h *host) truncate(f *os.File, size int64) error {
-	if err := h.step("truncate"); err != nil {
+	if err := h.step("truncate", f.Name()); err != nil {
 		return err
 	}
 	return f.Truncate(size)
@@ -62,7 +62,7 @@ func (h *host) resize(name string, size int64) error {
 }
 
 func (h *host) rename(from, to string) error {
-	if err := h.step("rename"); err != nil {
+	if err := h.step("rename", from); err != nil {
 		return err
 	}
 	if err := os.Rename(from, to); err != nil {

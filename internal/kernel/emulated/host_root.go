@@ -6,12 +6,13 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // The changes go through an open directory. Inside a volume it is never opened by a path from the top.
 
 func (h *host) mkdirIn(dir *os.Root, name string) error {
-	if err := h.step("mkdir"); err != nil {
+	if err := h.step("mkdir", filepath.Join(dir.Name(), name)); err != nil {
 		return err
 	}
 	if err := dir.Mkdir(name, 0o777); err != nil {
@@ -21,7 +22,7 @@ func (h *host) mkdirIn(dir *os.Root, name string) error {
 }
 
 func (h *host) createIn(dir *os.Root, name string) error {
-	if err := h.step("create"); err != nil {
+	if err := h.step("create", filepath.Join(dir.Name(), name)); err != nil {
 		return err
 	}
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
@@ -35,7 +36,7 @@ func (h *host) createIn(dir *os.Root, name string) error {
 }
 
 func (h *host) removeIn(dir *os.Root, name string) error {
-	if err := h.step("remove"); err != nil {
+	if err := h.step("remove", filepath.Join(dir.Name(), name)); err != nil {
 		return err
 	}
 	if err := dir.Remove(name); err != nil {
@@ -45,7 +46,7 @@ func (h *host) removeIn(dir *os.Root, name string) error {
 }
 
 func (h *host) renameIn(dir *os.Root, from, to string) error {
-	if err := h.step("rename"); err != nil {
+	if err := h.step("rename", filepath.Join(dir.Name(), from)); err != nil {
 		return err
 	}
 	if err := dir.Rename(from, to); err != nil {
@@ -56,7 +57,7 @@ func (h *host) renameIn(dir *os.Root, from, to string) error {
 
 // renameBetween moves a name from one directory to another, where nothing has the new name.
 func (h *host) renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
-	if err := h.step("rename"); err != nil {
+	if err := h.step("rename", filepath.Join(dir.Name(), from)); err != nil {
 		return err
 	}
 	if err := renameBetween(dir, from, other, to); err != nil {
@@ -70,7 +71,7 @@ func (h *host) writeFileIn(dir *os.Root, name, temporary string, content []byte)
 	if err := dir.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := h.step("create"); err != nil {
+	if err := h.step("create", filepath.Join(dir.Name(), temporary)); err != nil {
 		return err
 	}
 	f, err := dir.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -88,7 +89,7 @@ func (h *host) writeFileIn(dir *os.Root, name, temporary string, content []byte)
 }
 
 func (h *host) syncRoot(dir *os.Root) error {
-	if err := h.step("syncdir"); err != nil {
+	if err := h.step("syncdir", dir.Name()); err != nil {
 		return err
 	}
 	if h.noSync {

@@ -10,7 +10,7 @@ import (
 // removeAll removes a tree of the host, if it is there. It has few directories open, however deep the tree is: what lies in
 // a directory of it and has content is moved to its top.
 func (h *host) removeAll(name string) error {
-	if err := h.step("removeAll"); err != nil {
+	if err := h.step("removeAll", name); err != nil {
 		return err
 	}
 	if err := os.Remove(name); err == nil || errors.Is(err, os.ErrNotExist) {

@@ -41,7 +41,7 @@ func newImageName() string {
 
 // createImage makes an empty sparse image. Nothing refers to it yet; if nothing ever does, Open sets it aside.
 func (h *host) createImage(dir, name string, sizeBytes int64) error {
-	if err := h.step("create"); err != nil {
+	if err := h.step("create", imagePath(dir, name)); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(imagePath(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)

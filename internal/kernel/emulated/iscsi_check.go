@@ -51,8 +51,8 @@ func (t *ISCSITargetSpec) check() error {
 		return errors.New("a mutual secret needs a secret")
 	case t.Secret != "" && short(t.Secret) || t.MutualSecret != "" && short(t.MutualSecret):
 		return fmt.Errorf("a secret must have %d to %d bytes", minCHAPSecret, maxCHAPSecret)
-	case t.PendingQueries < 0:
-		return errors.New("pendingQueries must not be negative")
+	case t.PendingQueries < 0 || t.PendingQueries > mostQueries:
+		return fmt.Errorf("pendingQueries must be from 0 to %d", mostQueries)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ type Options struct {
 	NoSync bool
 
 	// before is called before each change of the state directory, for tests.
-	before func(change string) error
+	before func(change, path string) error
 }
 
 // Exists reports whether a state directory holds a node, even a damaged one, so that Open would not make a new one.

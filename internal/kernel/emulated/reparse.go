@@ -4,6 +4,7 @@ package emulated
 
 import (
 	"os"
+	"path/filepath"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -63,7 +64,7 @@ func (h *host) deleteEntry(dir *os.Root, e entry) error {
 	if err := h.renameIn(dir, e.name, gone); err != nil {
 		return err
 	}
-	if err := h.step("removeAll"); err != nil {
+	if err := h.step("removeAll", filepath.Join(dir.Name(), gone)); err != nil {
 		return err
 	}
 	return dir.RemoveAll(gone)

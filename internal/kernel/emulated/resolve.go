@@ -86,6 +86,9 @@ func (n *Node) walk(p ntPath, follow bool) (at *place, next *ntPath, err error) 
 			at.name = name
 			return at, nil, nil
 		}
+		if err == nil && e.tag != 0 && last && p.noReparse && n.state.Switches.LinksRefused == LinksRefusedEverywhere {
+			err = win32.ERROR_REPARSE_POINT_ENCOUNTERED
+		}
 		if err == nil && e.tag != 0 && (!last || follow) {
 			next, err = c.follow(at, e, p, i)
 			at.close()
@@ -125,7 +128,9 @@ func (c *content) follow(at *place, e entry, p ntPath, i int) (*ntPath, error) {
 	var target ntPath
 	switch {
 	case r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT && r.Tag != win32.IO_REPARSE_TAG_SYMLINK:
-		return nil, win32.ERROR_CANT_ACCESS_FILE
+		return nil, win32.ERROR_CANT_ACCESS_FILE // also where links are refused: STATUS_IO_REPARSE_TAG_NOT_HANDLED comes first
+	case p.noReparse:
+		return nil, win32.ERROR_REPARSE_POINT_ENCOUNTERED
 	case r.Relative:
 		target, err = relativeTarget(ntPath{volume: c.id, names: windowsNames(at.above)}, r.SubstituteName)
 	default:

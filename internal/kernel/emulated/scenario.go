@@ -53,7 +53,7 @@ func DefaultScenario() Scenario {
 			},
 		},
 		PageFiles:   []string{`C:\pagefile.sys`},
-		Directories: []string{`C:\Windows\System32`, `C:\var\lib\kubelet\plugins`, `C:\var\lib\kubelet\pods`},
+		Directories: []string{`C:\Windows\System32`, `C:\Windows\Temp`, `C:\var\lib\kubelet\plugins`, `C:\var\lib\kubelet\pods`},
 		Services:    defaultServices(),
 		SMBServers:  []SMBServerSpec{{Name: "fs.emulated", Shares: []SMBShareSpec{{Name: "share"}, {Name: "other"}}}},
 		SMBUsers:    []SMBUserSpec{{Name: "csi", Domains: []string{"EMULATED", "AZURE"}, Password: "csi-password"}},

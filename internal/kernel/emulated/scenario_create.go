@@ -49,7 +49,7 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 			return state{}, err
 		}
 		host := filepath.Join(append([]string{contentPath(dir, c)}, p.names...)...)
-		if err := errors.Join(h.step("mkdir"), os.MkdirAll(host, 0o755)); err != nil {
+		if err := errors.Join(h.step("mkdir", host), os.MkdirAll(host, 0o755)); err != nil {
 			return state{}, err
 		}
 	}

@@ -38,6 +38,7 @@ switches:
   mountPointCallsShareDelete: true
   mountManagerNotices: true
   mappingsOutliveReboot: false
+  linksRefused: never
   nvmeLUNsNumbered: true
   systemPartitionUnknown: true
 systemDisk:
@@ -116,7 +117,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			MSR: MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
 			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true, DisksInstallLate: true,
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
-			NVMeLUNsNumbered: true, SystemPartitionUnknown: true,
+			NVMeLUNsNumbered: true, SystemPartitionUnknown: true, LinksRefused: LinksRefusedNever,
 		},
 		SystemDisk: DiskSpec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Adapter: 1, Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,

@@ -163,6 +163,16 @@ func (g *Growth) UnmarshalYAML(n *yaml.Node) error {
 	return err
 }
 
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (l *LinksRefused) UnmarshalYAML(n *yaml.Node) error {
+	words := []string{string(LinksRefusedOnTheWay), string(LinksRefusedEverywhere), string(LinksRefusedNever)}
+	i, err := wordOf(n, "linksRefused", n.Value, words)
+	if err == nil {
+		*l = LinksRefused(words[i])
+	}
+	return err
+}
+
 // Identifiers are the device identifiers of a disk (SCSI VPD page 83h), in the order in which it reports them.
 type Identifiers []win32.StorageIdentifier
 

@@ -12,6 +12,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
+// mostQueries is how many queries can find a service or a login pending: a caller that waits gives up long before.
+const mostQueries = 1000
+
 // ServiceSpec is a service of the node.
 type ServiceSpec struct {
 	Name         string   `yaml:"name" json:"name"`
@@ -144,8 +147,8 @@ func (all services) checkOne(s *serviceState) error {
 		return fmt.Errorf("service %s has the start type %d", s.Name, s.StartType)
 	case s.State < win32.SERVICE_STOPPED || s.State > win32.SERVICE_PAUSED:
 		return fmt.Errorf("service %s has the state %d", s.Name, s.State)
-	case s.PendingQueries < 0:
-		return fmt.Errorf("service %s has negative pendingQueries", s.Name)
+	case s.PendingQueries < 0 || s.PendingQueries > mostQueries:
+		return fmt.Errorf("service %s: pendingQueries must be from 0 to %d", s.Name, mostQueries)
 	case slices.Contains(all.above(s), s):
 		return fmt.Errorf("service %s depends on itself", s.Name)
 	}

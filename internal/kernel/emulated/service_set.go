@@ -48,7 +48,7 @@ func (n *Node) Services() (list []NodeService) {
 // SetService changes a service at once, as when it fails or somebody else on the node changes it. A pending state begins
 // now. Dependencies are ignored.
 func (n *Node) SetService(name string, change ServiceChange) error {
-	const mostQueries, mostTime = 1000, 24 * time.Hour
+	const mostTime = 24 * time.Hour
 	switch {
 	case change.State != nil && (*change.State < win32.SERVICE_STOPPED || *change.State > win32.SERVICE_PAUSED):
 		return fmt.Errorf("%w: the state %d", ErrInvalidService, *change.State)

@@ -72,7 +72,8 @@ func (n *Node) AddSMBShare(serverName, shareName string, users []string) error {
 		if err != nil {
 			return fmt.Errorf(`share \\%s\%s: %w`, serverName, shareName, err)
 		}
-		if err := errors.Join(n.host.step("mkdir"), os.MkdirAll(sharePath(n.dir, serverName, shareName), 0o755)); err != nil {
+		path := sharePath(n.dir, serverName, shareName)
+		if err := errors.Join(n.host.step("mkdir", path), os.MkdirAll(path, 0o755)); err != nil {
 			return err
 		}
 		return n.update(func(s *state) { s.SMB = next })

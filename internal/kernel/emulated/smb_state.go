@@ -197,7 +197,8 @@ func (u *smbUserState) verifier(password kernel.Secret) []byte {
 func (h *host) createShares(dir string, s smbState) error {
 	for _, server := range s.Servers {
 		for _, share := range server.Shares {
-			if err := errors.Join(h.step("mkdir"), os.MkdirAll(sharePath(dir, server.Name, share.Name), 0o755)); err != nil {
+			path := sharePath(dir, server.Name, share.Name)
+			if err := errors.Join(h.step("mkdir", path), os.MkdirAll(path, 0o755)); err != nil {
 				return err
 			}
 		}

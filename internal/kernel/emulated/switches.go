@@ -26,6 +26,17 @@ const (
 	GrowthNever     Growth = "never"     // every call is; MSFT_Partition.Resize works
 )
 
+// LinksRefused is what OBJ_DONT_REPARSE does when a file is opened. The zero value, in the state of older nodes, is
+// LinksRefusedOnTheWay.
+type LinksRefused string
+
+// The ways to refuse links.
+const (
+	LinksRefusedOnTheWay   LinksRefused = "onTheWay"   // a link is an error unless it is itself what is opened
+	LinksRefusedEverywhere LinksRefused = "everywhere" // a link is an error even then
+	LinksRefusedNever      LinksRefused = "never"      // the attribute is ignored
+)
+
 // Switches are the node's answers to questions that the documentation of Windows leaves open. An agent must work with
 // every combination. They are chosen when a node is made; SetSwitch changes one.
 type Switches struct {
@@ -90,13 +101,16 @@ type Switches struct {
 	// MappingsOutliveReboot: are SMB global mappings still there after a restart of Windows, disconnected and without their
 	// credentials, or gone?
 	MappingsOutliveReboot bool `yaml:"mappingsOutliveReboot" json:"mappingsOutliveReboot"`
+
+	// LinksRefused: which links does OBJ_DONT_REPARSE refuse? Wine ignores the attribute.
+	LinksRefused LinksRefused `yaml:"linksRefused" json:"linksRefused"`
 }
 
 // DefaultSwitches returns the answers that Windows is believed to give.
 func DefaultSwitches() Switches {
 	return Switches{
 		AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, GrowPartition: GrowthImmediate, LacksPrivileges: lacksNone,
-		MappingsOutliveReboot: true,
+		MappingsOutliveReboot: true, LinksRefused: LinksRefusedOnTheWay,
 	}
 }
 
@@ -108,6 +122,8 @@ func (s Switches) check() error {
 		return fmt.Errorf("msr is %q, not %q, %q, %q or %q", s.MSR, MSRImmediate, MSRDelayed, MSRLate, MSRNever)
 	case s.GrowPartition != "" && s.GrowPartition != GrowthImmediate && s.GrowPartition != GrowthDelayed && s.GrowPartition != GrowthNever:
 		return fmt.Errorf("growPartition is %q, not %q, %q or %q", s.GrowPartition, GrowthImmediate, GrowthDelayed, GrowthNever)
+	case s.LinksRefused != "" && s.LinksRefused != LinksRefusedOnTheWay && s.LinksRefused != LinksRefusedEverywhere && s.LinksRefused != LinksRefusedNever:
+		return fmt.Errorf("linksRefused is %q, not %q, %q or %q", s.LinksRefused, LinksRefusedOnTheWay, LinksRefusedEverywhere, LinksRefusedNever)
 	case s.MSRAfterReads < 0 || s.MSR == MSRDelayed && s.MSRAfterReads < 1:
 		return fmt.Errorf("msrAfterReads is %d; it must be at least 1", s.MSRAfterReads)
 	}

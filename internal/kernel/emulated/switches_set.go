@@ -47,6 +47,7 @@ func switchTexts() []Switch {
 		{"mountPointCallsShareDelete", "", boolean, "`SetVolumeMountPointW` and `DeleteVolumeMountPointW` bear others that have the directory open with `DELETE`."},
 		{"mountManagerNotices", "", boolean, "The mount manager forgets a mount point that was removed without `DeleteVolumeMountPointW`, and follows one that was moved."},
 		{"mappingsOutliveReboot", "", boolean, "SMB mappings stay after a reboot, disconnected and without their credentials."},
+		{"linksRefused", "", "onTheWay, everywhere, never", "Which links `OBJ_DONT_REPARSE` refuses when a file is opened."},
 	}
 }
 

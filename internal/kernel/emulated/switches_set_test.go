@@ -33,8 +33,8 @@ func TestSetSwitch(t *testing.T) {
 		"msr": "immediate", "msrAfterReads": "3", "growPartitionRefreshes": "false", "extendOneSectorLess": "false",
 		"growPartition": "immediate", "volumeLengthDelayed": "false", "automountOff": "false", "disksInstallLate": "false",
 		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
-		"mappingsOutliveReboot": "true",
-		"nvmeLUNsNumbered":      "false", "systemPartitionUnknown": "false",
+		"mappingsOutliveReboot": "true", "linksRefused": "onTheWay",
+		"nvmeLUNsNumbered": "false", "systemPartitionUnknown": "false",
 	}
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Fatal(d)
@@ -44,8 +44,8 @@ func TestSetSwitch(t *testing.T) {
 		"msr": "delayed", "msrAfterReads": "7", "growPartitionRefreshes": "true", "extendOneSectorLess": "true",
 		"growPartition": "delayed", "volumeLengthDelayed": "true", "automountOff": "true", "disksInstallLate": "true",
 		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
-		"mappingsOutliveReboot": "false",
-		"nvmeLUNsNumbered":      "true", "systemPartitionUnknown": "true",
+		"mappingsOutliveReboot": "false", "linksRefused": "never",
+		"nvmeLUNsNumbered": "true", "systemPartitionUnknown": "true",
 	} {
 		must(t, n.SetSwitch(name, answer))
 		want[name] = answer

@@ -14,10 +14,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// The object manager's spellings of Win32's prefix \\?\.
+// The object manager's spellings of Win32's prefix \\?\, and how the paths begin that need no translation.
 const (
 	win32Prefix  = `\\?\`
 	nativePrefix = `\??\`
+	devicePrefix = `\Device\`
 )
 
 // OpenFile calls NtCreateFile, which, unlike CreateFileW, opens relative to a directory handle. Without FILE_DIRECTORY_FILE
@@ -30,13 +31,15 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kern
 
 	native, object := name, name
 	var root windows.Handle
-	if dir == nil {
+	switch {
+	case dir == nil && strings.HasPrefix(name, devicePrefix):
+	case dir == nil:
 		rest, ok := strings.CutPrefix(name, win32Prefix)
 		if !ok {
 			return nil, invalid(win32.ERROR_INVALID_NAME)
 		}
 		native = nativePrefix + rest
-	} else {
+	default:
 		parent, ok := dir.(*handle)
 		if !ok {
 			return nil, invalid(win32.ERROR_INVALID_HANDLE)
@@ -44,7 +47,7 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kern
 		if name == "" || strings.ContainsAny(name, `\/:`) { // empty, a path, or a stream: not one component
 			return nil, invalid(win32.ERROR_INVALID_NAME)
 		}
-		root, object = parent.windows(), parent.object+`\`+name
+		root, object = parent.windows(), kernel.ObjectIn(parent.object, name)
 		if root == windows.InvalidHandle { // closed; as a handle, the value would mean the process itself
 			return nil, invalid(win32.ERROR_INVALID_HANDLE)
 		}
@@ -54,8 +57,7 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kern
 		return nil, invalid(win32.ERROR_INVALID_NAME)
 	}
 
-	attributes := windows.OBJECT_ATTRIBUTES{RootDirectory: root, ObjectName: unicode, Attributes: windows.OBJ_CASE_INSENSITIVE}
-	attributes.Length = uint32(unsafe.Sizeof(attributes))
+	attributes := objectAttributes(root, unicode, how)
 	var (
 		h      windows.Handle
 		status windows.IO_STATUS_BLOCK
@@ -66,6 +68,18 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kern
 		return nil, failure(function, object, err)
 	}
 	return newHandle(h, object), nil
+}
+
+// objectAttributes says which object is to be opened.
+//
+// https://learn.microsoft.com/windows/win32/api/ntdef/ns-ntdef-_object_attributes
+func objectAttributes(root windows.Handle, name *windows.NTUnicodeString, how kernel.OpenHow) windows.OBJECT_ATTRIBUTES {
+	attributes := windows.OBJECT_ATTRIBUTES{RootDirectory: root, ObjectName: name, Attributes: windows.OBJ_CASE_INSENSITIVE}
+	attributes.Length = uint32(unsafe.Sizeof(attributes))
+	if how.NoReparse {
+		attributes.Attributes |= windows.OBJ_DONT_REPARSE
+	}
+	return attributes
 }
 
 // SystemWindowsDirectory calls GetSystemWindowsDirectoryW.

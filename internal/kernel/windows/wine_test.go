@@ -133,6 +133,28 @@ func TestWineGaps(t *testing.T) {
 			"success", "ERROR_MORE_DATA",
 		},
 		{
+			"refuse a drive letter as the link that it is",
+			func() (string, error) {
+				h, err := k.OpenFile(nil, `\\?\`+dir, with(lookAt(), func(how *kernel.OpenHow) { how.NoReparse = true }))
+				if err != nil {
+					return "", err
+				}
+				return only(h.Close())
+			},
+			"ERROR_REPARSE_POINT_ENCOUNTERED", "success", // OBJ_DONT_REPARSE is ignored
+		},
+		{
+			"open a native path",
+			func() (string, error) {
+				h, err := k.OpenFile(nil, finalPath(t, open(t, nil, `\\?\`+dir, openDirectory()), win32.VOLUME_NAME_NT), lookAt())
+				if err != nil {
+					return "", err
+				}
+				return only(h.Close())
+			},
+			"success", "ERROR_FILE_NOT_FOUND",
+		},
+		{
 			"set a reparse point",
 			control(link, win32.FSCTL_SET_REPARSE_POINT, win32.ReparsePoint{
 				Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + name[4:],

@@ -59,8 +59,10 @@ type SystemClient interface {
 	// While other services that depend on it run, the call fails with
 	// FAILED_PRECONDITION and names them; with force they are stopped first,
 	// those that depend on others before those others, and are not started again.
-	// A service that can't be stopped, the agent's own, csiproxy, and one that
-	// csiproxy depends on are FAILED_PRECONDITION, with force too.
+	// A service that can't be stopped, the agent's own, csiproxy, one that the
+	// node needs, such as kubelet, containerd or LanmanWorkstation (the agent's
+	// flag -protected-services lists them), and one that any of these depends on
+	// are FAILED_PRECONDITION, with force too.
 	//
 	// It waits for 30 seconds in all, or less if the caller's deadline is
 	// earlier, and then fails with DEADLINE_EXCEEDED; services may still stop
@@ -150,8 +152,10 @@ type SystemServer interface {
 	// While other services that depend on it run, the call fails with
 	// FAILED_PRECONDITION and names them; with force they are stopped first,
 	// those that depend on others before those others, and are not started again.
-	// A service that can't be stopped, the agent's own, csiproxy, and one that
-	// csiproxy depends on are FAILED_PRECONDITION, with force too.
+	// A service that can't be stopped, the agent's own, csiproxy, one that the
+	// node needs, such as kubelet, containerd or LanmanWorkstation (the agent's
+	// flag -protected-services lists them), and one that any of these depends on
+	// are FAILED_PRECONDITION, with force too.
 	//
 	// It waits for 30 seconds in all, or less if the caller's deadline is
 	// earlier, and then fails with DEADLINE_EXCEEDED; services may still stop

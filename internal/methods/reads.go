@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package methods
+
+import "slices"
+
+// Reads reports whether the method of a path on the wire changes nothing, neither on the node nor on a server. A method
+// that is not known does.
+func Reads(path string) bool {
+	of, ok := split(path[min(len(path), 1):])
+	if !ok {
+		return false
+	}
+	var names []string
+	switch of.group {
+	case "disk":
+		names = []string{"listdisklocations", "listdiskids", "getdiskstats", "diskstats", "getdiskstate", "getattachstate", "getdisknumberbyname"}
+	case "filesystem":
+		names = []string{"pathexists", "issymlink", "ismountpoint"}
+	case "iscsi":
+		names = []string{"listtargetportals", "gettargetdisks"} // DiscoverTargetPortal asks a server, and Windows keeps the answer
+	case "system":
+		names = []string{"getbiosserialnumber", "getservice"}
+	case "volume":
+		names = []string{
+			"listvolumesondisk", "isvolumeformatted", "getvolumestats", "volumestats", "getdisknumberfromvolumeid", "getvolumedisknumber",
+			"getvolumeidfromtargetpath", "getvolumeidfrommount", "getclosestvolumeidfromtargetpath",
+		}
+	}
+	return slices.Contains(names, of.method)
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// An operation that waited for another keeps out the ones after it.
+func TestALockIsKeptForThoseWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := bare(t, nil)
+		var ends []chan struct{}
+		atWork := 0
+		var results []func() (int, error)
+		for _, verb := range []string{"first", "second", "third"} {
+			end := make(chan struct{})
+			ends = append(ends, end)
+			results = append(results, startChange(t.Context(), n, on(verb, diskObject(1)), func(*op) (int, error) {
+				atWork++
+				if atWork > 1 {
+					t.Errorf("%d operations are at work on one disk", atWork)
+				}
+				<-end
+				atWork--
+				return 0, nil
+			}))
+			synctest.Wait()
+		}
+		for i, end := range ends {
+			close(end)
+			if _, err := results[i](); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+		}
+		if len(n.locks.locks) != 0 {
+			t.Errorf("%d locks are kept although nothing runs", len(n.locks.locks))
+		}
+	})
+}
+
+// Whatever order a request names its objects in, and however it spells them, they are locked once and in one order.
+func TestObjectsAreLockedInOneOrder(t *testing.T) {
+	path := func(text string) object {
+		parsed, err := winpath.Parse(text, winpath.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pathObject(parsed)
+	}
+	volume := volumeObject(mustVolumeID(`\\?\Volume{00000000-0000-0000-0000-000000000001}\`))
+	one := []object{path(`C:\pods\a`), path(`C:\pods\b`), volume, diskObject(1), diskObject(2), serviceObject("msiscsi")}
+	other := []object{
+		serviceObject("MSiSCSI"), diskObject(2), diskObject(1), diskObject(2), volume, path(`c:\Pods\B`), path(`C:\PODS\A`), path(`C:\pods\a`),
+	}
+	first, second := inLockOrder(one), inLockOrder(other)
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("two orders, or a lock that is taken twice:\n%s", diff)
+	}
+	if len(first) != len(one) || !slices.Equal(first, []string{one[0].key(), one[1].key(), one[2].key(), one[3].key(), one[4].key(), one[5].key()}) {
+		t.Errorf("got %q, want paths before volumes before disks before services", first)
+	}
+}
+
+// Of two callers that wait for one operation, one gives up: the other gets the result.
+func TestACallerThatGivesUpLeavesTheOthersTheirs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := bare(t, nil)
+		proceed := make(chan struct{})
+		holder := startChange(t.Context(), n, on("holder", diskObject(1)), func(*op) (int, error) { <-proceed; return 0, nil })
+		synctest.Wait()
+		ctx, giveUp := context.WithCancel(t.Context())
+		queued := func(ctx context.Context) func() (int, error) {
+			return startChange(ctx, n, on("queued", diskObject(1)), func(*op) (int, error) { return 5, nil })
+		}
+		first := queued(ctx)
+		synctest.Wait()
+		second := queued(t.Context())
+		synctest.Wait()
+		giveUp()
+		if _, err := first(); err == nil {
+			t.Error("a cancelled call succeeded")
+		}
+		close(proceed)
+		if value, err := second(); value != 5 || err != nil {
+			t.Errorf("the caller that went on waiting got %d, %v", value, err)
+		}
+		_, _ = holder()
+	})
+}
+
+// Calls are one only if nothing distinguishes them.
+func TestOperationsThatDiffer(t *testing.T) {
+	with := func(change func(w *operation)) string {
+		w := on("Rmdir", diskObject(1))
+		w.arguments, w.sealed = "force=true", "a"
+		change(&w)
+		return w.key()
+	}
+	same := func(*operation) {}
+	keys := []string{
+		with(same), with(func(w *operation) { w.verb = "RmdirContents" }), with(func(w *operation) { w.objects[0] = diskObject(2) }),
+		with(func(w *operation) { w.arguments = "force=false" }), with(func(w *operation) { w.sealed = "b" }), with(func(w *operation) { w.alone = true }),
+	}
+	if keys[0] != with(same) {
+		t.Error("two identical calls are two")
+	}
+	slices.Sort(keys)
+	if len(slices.Compact(keys)) != 6 {
+		t.Errorf("different calls are one: %q", keys)
+	}
+}

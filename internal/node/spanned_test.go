@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// spanned is a node one of whose volumes lies on several disks, as volumes of dynamic disks may.
+type spanned struct {
+	*emulated.Node
+	volume  string
+	extents win32.VolumeDiskExtents
+}
+
+func (s *spanned) OpenDevice(path string, access uint32) (kernel.Handle, error) {
+	h, err := s.Node.OpenDevice(path, access)
+	if err == nil && path+`\` == s.volume {
+		h = spannedHandle{h, s.extents}
+	}
+	return h, err
+}
+
+type spannedHandle struct {
+	kernel.Handle
+	extents win32.VolumeDiskExtents
+}
+
+func (h spannedHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
+	if code != win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS {
+		return h.Handle.DeviceIoControl(code, in, out)
+	}
+	answer := h.extents.Bytes()
+	if len(out) < len(answer) {
+		return copy(out, answer[:8]), win32.ERROR_MORE_DATA
+	}
+	return copy(out, answer), nil
+}
+
+// TestSpannedVolumesAreSparedWhole: a volume on two disks is spared for the sake of the second.
+func TestSpannedVolumesAreSparedWhole(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	s := &spanned{Node: k}
+	n := bare(t, s)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(n.Disks.PartitionDisk(t.Context(), 1))
+	ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
+	must(err)
+	system, err := n.Volumes.ListVolumesOnDisk(t.Context(), 0, 0)
+	must(err)
+	for _, id := range append(ids, system...) {
+		parsed, err := parseVolumeID(id)
+		must(err)
+		h, err := k.OpenDevice(parsed.Device(), 0)
+		must(err)
+		out := make([]byte, 32)
+		length, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, out)
+		must(errors.Join(err, h.Close()))
+		extents, err := win32.ParseVolumeDiskExtents(out[:length])
+		must(err)
+		s.extents = append(s.extents, extents...)
+		if id == system[0] {
+			break
+		}
+	}
+	s.volume = ids[0]
+	var e *Error
+	if err := n.Volumes.FormatVolume(t.Context(), ids[0]); !errors.As(err, &e) || e.Reason != reason.SystemDisk {
+		t.Errorf("a volume on disk 1 and Windows' own disk: %v, want %s", err, reason.SystemDisk)
+	}
+	s.extents = s.extents[:1]
+	must(n.Volumes.FormatVolume(t.Context(), ids[0]))
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// A client describes processes. Every field that is set must fit, and what the system did not tell about a process fits
+// nothing.
+type client struct {
+	any       bool
+	sid       string
+	elevated  *bool
+	image     winpath.Path // a program, or the directory that programs are in; zero: not set
+	directory bool         // image is a directory
+	container string       // an id, or anyContainer or transport.NoContainer
+	uid       *int
+	cgroup    string // a control group; with a slash at its end, those below
+}
+
+// anyContainer fits every process in a container.
+const anyContainer = "any"
+
+func (c client) matches(peer transport.Peer) bool {
+	if c.any {
+		return true
+	}
+	if c.uid != nil && (peer.UID == nil || *peer.UID != *c.uid) {
+		return false
+	}
+	if c.sid != "" && !strings.EqualFold(c.sid, peer.SID) {
+		return false
+	}
+	// A token that was not read is not an unelevated one.
+	if c.elevated != nil && (peer.SID == "" || peer.Elevated != *c.elevated) {
+		return false
+	}
+	return c.inContainer(peer.Container) && c.runs(peer.Image) && c.inCgroup(peer.Container)
+}
+
+// asksForContainer reports whether the description needs to know the client's container. That of a program always does:
+// in a container, any program may have any path.
+func (c client) asksForContainer() bool { return c.container != "" || !c.image.IsZero() }
+
+func (c client) inContainer(is string) bool {
+	switch c.container {
+	case "":
+		return c.image.IsZero() || is == transport.NoContainer
+	case anyContainer:
+		return is != "" && is != transport.NoContainer
+	}
+	return strings.EqualFold(c.container, is)
+}
+
+// runs reports whether the process's program is the described one. A path that is not plain, such as one with a short name
+// or without a drive, fits nothing.
+func (c client) runs(image string) bool {
+	if c.image.IsZero() {
+		return true
+	}
+	is, err := winpath.Parse(image, winpath.Options{})
+	if err != nil || len(image) < 2 || image[1] != ':' {
+		return false
+	}
+	if !c.directory {
+		return is.Equal(c.image)
+	}
+	in, err := winpath.NewWorkingDirs([]string{c.image.String()})
+	if err != nil {
+		return false
+	}
+	_, rest, ok := in.Find(is)
+	return ok && len(rest) > 0
+}
+
+func (c client) inCgroup(is string) bool {
+	if c.cgroup == "" || c.cgroup == is {
+		return true
+	}
+	// A group's name may hold anything but a slash, and a process outside the agent's own view has .. in its path.
+	return strings.HasSuffix(c.cgroup, "/") && strings.HasPrefix(is, c.cgroup) && !slices.Contains(strings.Split(is, "/"), "..")
+}
+
+// Describe returns what is known of a client, in the words of policies.
+func Describe(peer transport.Peer) string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if peer.SID != "" {
+		add("sid=%s", peer.SID)
+		add("elevated=%t", peer.Elevated)
+	}
+	if peer.Image != "" {
+		add("image=%s", strings.ToValidUTF8(peer.Image, "\uFFFD"))
+	}
+	if peer.UID != nil {
+		add("uid=%d", *peer.UID)
+	}
+	switch {
+	case strings.HasPrefix(peer.Container, "/"):
+		add("cgroup=%s", peer.Container)
+	case peer.Container != "":
+		add("container=%s", peer.Container)
+	}
+	if len(parts) == 0 {
+		return "about which the system says nothing"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// entry is what a line of the audit log says, as far as a policy depends on it.
+type entry struct {
+	Image    string          `json:"image"`
+	UID      *int            `json:"uid"`
+	SID      string          `json:"sid"`
+	Elevated *bool           `json:"elevated"`
+	Method   string          `json:"method"`
+	Request  json.RawMessage `json:"request"`
+	Bytes    int             `json:"request_bytes"`
+	Code     string          `json:"code"`
+	Reason   string          `json:"reason"`
+}
+
+// A Suggestion is a policy that allows what an audit log shows, and no more.
+type Suggestion struct {
+	rules []*suggested
+	// LeftOut counts the lines that no rule allows: calls that were refused, or whose caller or request the log does not have.
+	LeftOut int
+}
+
+// suggested is a rule of a file, in the order of its fields there.
+type suggested struct {
+	Name        string            `yaml:"name"`
+	Clients     []suggestedClient `yaml:"clients"`
+	Methods     []string          `yaml:"methods"`
+	Directories []string          `yaml:"directories,omitempty"`
+	Services    []string          `yaml:"services,omitempty"`
+	Servers     []string          `yaml:"smbServers,omitempty"`
+	Portals     []string          `yaml:"iscsiPortals,omitempty"`
+	Targets     []string          `yaml:"iscsiTargets,omitempty"`
+}
+
+type suggestedClient struct {
+	SID      string `yaml:"sid,omitempty"`
+	Elevated *bool  `yaml:"elevated,omitempty"`
+	Image    string `yaml:"image,omitempty"`
+	UID      *int   `yaml:"uid,omitempty"`
+}
+
+// maxLine is the longest line that an audit log has, with room to spare.
+const maxLine = 1 << 20
+
+// Suggest reads an audit log.
+func Suggest(log io.Reader) (*Suggestion, error) {
+	s, all := &Suggestion{}, Methods()
+	lines := bufio.NewScanner(log)
+	lines.Buffer(nil, maxLine)
+	for number := 1; lines.Scan(); number++ {
+		var e entry
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return nil, fmt.Errorf("line %d is not one of an audit log: %w", number, err)
+		}
+		// Other lines are about the admin endpoint and health, or about lost lines.
+		if slices.Contains(all, e.Method) && !s.add(e) {
+			s.LeftOut++
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	for _, r := range s.rules {
+		r.narrow()
+	}
+	return s, nil
+}
+
+// add takes a call into the rule of its client.
+func (s *Suggestion) add(e entry) bool {
+	if e.Code == "PermissionDenied" && e.Reason == reason.Policy || e.Code == "InvalidArgument" || e.Bytes > 0 || e.Reason == reason.OutsideWorkingDirs {
+		return false
+	}
+	c, ok := e.client()
+	if !ok {
+		return false
+	}
+	r := s.ruleOf(c, e)
+	addTo(&r.Methods, Written(e.Method))
+	var request any
+	if json.Unmarshal(e.Request, &request) == nil {
+		r.name("", request)
+	}
+	return true
+}
+
+// client describes the caller by all that stays the same when it starts again.
+func (e entry) client() (suggestedClient, bool) {
+	c := suggestedClient{UID: e.UID, SID: e.SID, Elevated: e.Elevated}
+	if path, err := winpath.Parse(e.Image, winpath.Options{}); err == nil && strings.HasPrefix(e.Image, path.Root().String()) {
+		c.Image = path.String()
+	}
+	return c, c.UID != nil || c.SID != "" || c.Image != ""
+}
+
+func (s *Suggestion) ruleOf(c suggestedClient, e entry) *suggested {
+	key := func(c suggestedClient) string {
+		text, _ := yaml.Marshal(c) // plain values
+		return string(text)
+	}
+	for _, r := range s.rules {
+		if key(r.Clients[0]) == key(c) {
+			return r
+		}
+	}
+	name := "client-" + strconv.Itoa(len(s.rules)+1)
+	if base := e.Image[strings.LastIndex(e.Image, `\`)+1:]; base != "" && c.Image != "" {
+		name += "-" + base
+	}
+	r := &suggested{Name: name, Clients: []suggestedClient{c}}
+	s.rules = append(s.rules, r)
+	return r
+}
+
+// name takes in what a request names.
+func (r *suggested) name(field string, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for field, below := range value {
+			r.name(field, below)
+		}
+	case string:
+		switch meaningOf(protoreflect.Name(field)) {
+		case Path:
+			if path, err := winpath.Parse(value, winpath.Options{ForwardSlash: true}); err == nil {
+				addTo(&r.Directories, territory(path))
+			}
+		case Share:
+			if unc, err := winpath.ParseUNC(value, winpath.Options{ForwardSlash: true}); err == nil {
+				addTo(&r.Servers, lower(unc.Server))
+			}
+		case Service:
+			addTo(&r.Services, value)
+		case Portal:
+			addTo(&r.Portals, lower(value))
+		case Target:
+			addTo(&r.Targets, lower(value))
+		}
+	}
+}
+
+// narrow sorts the lists, and drops directories that lie in others.
+func (r *suggested) narrow() {
+	for _, list := range [][]string{r.Methods, r.Directories, r.Services, r.Servers, r.Portals, r.Targets} {
+		slices.Sort(list)
+	}
+	all := slices.Clone(r.Directories)
+	r.Directories = slices.DeleteFunc(r.Directories, func(dir string) bool {
+		return slices.ContainsFunc(all, func(other string) bool { return other != dir && isBelow(dir, other) })
+	})
+}
+
+// isBelow reports whether a directory lies in another one.
+func isBelow(dir, other string) bool {
+	path, err := winpath.Parse(dir, winpath.Options{})
+	if err != nil {
+		return false
+	}
+	in, err := winpath.NewWorkingDirs([]string{other})
+	if err != nil {
+		return false
+	}
+	_, rest, ok := in.Find(path)
+	return ok && len(rest) > 0
+}
+
+// territory returns the directory that a path of a driver lies in: that of all pods, the driver's own below plugins, else
+// the parent. Kubelet names them all, so the next volume lies there too.
+func territory(path winpath.Path) string {
+	names := path.Components()
+	at := path.Root()
+	for _, name := range names[:depthOf(names)] {
+		if next, err := at.Join(name); err == nil {
+			at = next
+		}
+	}
+	return at.String()
+}
+
+// depthOf returns how many of the names make the territory.
+func depthOf(names []string) int {
+	for i, name := range names {
+		below := names[i+1:]
+		switch winpath.Fold(name) {
+		case "PODS":
+			return i + 1
+		case "PLUGINS":
+			if len(below) > 2 && winpath.Fold(below[0]) == "KUBERNETES.IO" && winpath.Fold(below[1]) == "CSI" {
+				return i + 4
+			}
+			if len(below) > 0 && winpath.Fold(below[0]) != "KUBERNETES.IO" {
+				return i + 2
+			}
+		}
+	}
+	return max(len(names)-1, 0)
+}
+
+func addTo(list *[]string, text string) {
+	if !slices.Contains(*list, text) {
+		*list = append(*list, text)
+	}
+}
+
+// Text returns the file.
+func (s *Suggestion) Text() ([]byte, error) {
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	err := encoder.Encode(struct {
+		APIVersion string       `yaml:"apiVersion"`
+		Kind       string       `yaml:"kind"`
+		Rules      []*suggested `yaml:"rules"`
+	}{APIVersion, Kind, s.rules})
+	return out.Bytes(), err
+}
+
+// Rules returns how many rules the suggestion has.
+func (s *Suggestion) Rules() int { return len(s.rules) }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+)
+
+// judge applies the policy to a call as far as client and method decide, before the call waits for its turn. It returns the
+// context of a call that may go on, and the client's rule. Health checks stay open: whoever may connect may ask them.
+// So do calls in this process, which are the agent's own.
+func (p *passage) judge(ctx context.Context, c *call, method string) (_ context.Context, rule string, refusal error) {
+	if p.Policy == nil || c.conn == nil || isHealth(method) {
+		return ctx, "", nil
+	}
+	r, err := p.Policy.RuleOf(c.client())
+	if err != nil {
+		return ctx, "", toStatus(err)
+	}
+	if err := r.Method(method); err != nil {
+		return ctx, r.Name(), toStatus(err)
+	}
+	c.rule = r
+	return node.WithAllowed(ctx, r), r.Name(), nil
+}
+
+// permitted applies the client's rule to what a request names. The request is the one that the handler gets: an old
+// version's has been converted, so what is checked is what acts.
+func permitted(ctx context.Context, request any) error {
+	c := callOf(ctx)
+	if c == nil || c.rule == nil {
+		return nil
+	}
+	return c.rule.Request(request.(proto.Message)) //nolint:forcetypeassert // every request is one, and any other must not pass
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostile
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/admission"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// childCalls is how many calls a child has under way when it ends: as many as a connection allows, and a process may have.
+const childCalls = 256
+
+// child asks for as many paths at once, and ends when its standard input does, with its calls under way.
+func child(socket string) int {
+	conn, err := newConn(socket)
+	if err != nil {
+		return 1
+	}
+	client := filesystem.NewFilesystemClient(conn)
+	for i := range childCalls {
+		go func() {
+			path := fmt.Sprintf(`%s\%d-%d`, pods, os.Getpid(), i) // each another object, which no other call has found to hang
+			_, _ = client.PathExists(context.Background(), &filesystem.PathExistsRequest{Path: path})
+		}()
+	}
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	return 0
+}
+
+// raise has a child make its calls, one after the other being let in or refused, until endIt is called.
+func (g *target) raise(variable, socket string) (endIt func()) {
+	g.t.Helper()
+	c := g.another(variable, socket)
+	input, err := c.StdinPipe()
+	noError(g.t, err)
+	noError(g.t, c.Start())
+	return func() {
+		_ = input.Close()
+		noError(g.t, c.Wait())
+	}
+}
+
+// metric returns the sum of a metric of the agent over all its labels.
+func (g *target) metric(name string) (sum int) {
+	g.t.Helper()
+	families, err := g.Agent.Metrics().Gatherer().Gather()
+	noError(g.t, err)
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name {
+				sum += int(m.GetGauge().GetValue() + m.GetCounter().GetValue())
+			}
+		}
+	}
+	return sum
+}
+
+// Children of one process make 256 calls each that hang in Windows, and end one after the other. What they leave behind goes
+// on for ever. A driver that was there before is served after each of them, and so is one that comes then.
+func TestChildrenThatLeaveCallsBehind(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
+		t.Skip("the agent cannot tell processes apart here")
+	}
+	children := 6
+	if testnode.Long() {
+		children = 150
+	}
+	g := attack(t, testnode.Options{Metrics: true, Limits: admission.Limits{Wait: 20 * time.Millisecond}})
+	_, release := g.Faults.HangAll("OpenFile")
+	defer release()
+	before := g.metric("csi_proxy_calls_total")
+	for i := range children {
+		end := g.raise(childSocket, g.Socket("filesystem", "v2alpha1"))
+		eventually(t, "all calls of a child hang or are refused", func() bool {
+			begun := g.metric("csi_proxy_calls_total") + g.metric("csi_proxy_calls_in_flight") - before
+			return begun >= childCalls && g.metric("csi_proxy_calls_queued") == 0
+		})
+		end()
+		eventually(t, "the child's calls have no caller any more", func() bool { return g.metric("csi_proxy_calls_in_flight") == 0 })
+		_, err := g.Disk.GetDiskStats(t.Context(), &disk.GetDiskStatsRequest{DiskNumber: 2})
+		if err != nil {
+			t.Fatalf("after %d children, with %d places taken, the driver gets %v", i+1, g.metric("csi_proxy_call_places_taken"), err)
+		}
+		before = g.metric("csi_proxy_calls_total")
+	}
+	taken, left := g.metric("csi_proxy_call_places_taken"), g.metric("csi_proxy_call_places_left_behind")
+	if taken != left || taken < 512 {
+		t.Errorf("%d places are taken, of which %d were left behind, want the same number and half of all at least", taken, left)
+	}
+	t.Logf("%d children left %d of 1024 places taken", children, taken)
+	if children <= 64 {
+		output, err := g.another(driverSocket, g.Socket("disk", "v1")).Output()
+		if string(output) != "OK\n" || err != nil {
+			t.Errorf("a driver that comes then gets %q, %v", output, err)
+		}
+	}
+	release()
+	eventually(t, "nothing is left when Windows answers", func() bool { return g.metric("csi_proxy_call_places_taken") == 0 })
+	g.alive()
+}
+
+// driver asks for the size of a disk, as a process of its own, and prints the result.
+func driver(socket string) int {
+	conn, err := newConn(socket)
+	if err != nil {
+		return 1
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, err = disk.NewDiskClient(conn).GetDiskStats(ctx, &disk.GetDiskStatsRequest{DiskNumber: 2})
+	fmt.Println(codeOf(err))
+	return 0
+}

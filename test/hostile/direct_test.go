@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// scratch is a directory in which a workload writes without a volume of its own, as in an emptyDir: paths below it are
+// opened in one call.
+const scratch = pods + `\victim\scratch`
+
+// linksRefused are the ways in which a system may answer an open that refuses links on the way.
+func linksRefused() []emulated.LinksRefused {
+	return []emulated.LinksRefused{emulated.LinksRefusedOnTheWay, emulated.LinksRefusedEverywhere, emulated.LinksRefusedNever}
+}
+
+// attackRefusing is attack on a node with the answer.
+func attackRefusing(t *testing.T, refused emulated.LinksRefused) *target {
+	t.Helper()
+	switches := emulated.DefaultSwitches()
+	switches.LinksRefused = refused
+	return attack(t, testnode.Options{Emulated: emulated.Options{Switches: &switches}})
+}
+
+func (g *target) refuseLinks(how emulated.LinksRefused) {
+	g.t.Helper()
+	_, err := g.admin.SetSwitch(g.t.Context(), &admin.SetSwitchRequest{Name: "linksRefused", Value: string(how)})
+	noError(g.t, err)
+}
+
+// opensDirectly reports whether a call opened a path without a walk.
+func (g *target) opensDirectly(path string) bool {
+	g.t.Helper()
+	before := g.Newest()
+	_, err := g.Filesystem.PathExists(g.t.Context(), &filesystem.PathExistsRequest{Path: path})
+	noError(g.t, err)
+	for _, e := range g.Journal() {
+		if e.GetSequence() > before && strings.HasPrefix(e.GetKernel().GetObject(), `\Device\`) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestSwappedInOneCall is TestSwappedComponents where paths are opened in one call, on systems with each answer, and on one
+// that stops refusing links in the middle of it.
+func TestSwappedInOneCall(t *testing.T) {
+	links := map[string]func(g *target, path string){
+		"symlink":  func(g *target, path string) { g.plant(path, symlink(`\??\`+canary)) },
+		"junction": func(g *target, path string) { g.plant(path, mountPoint(`\??\`+canary)) },
+		"volume":   func(g *target, path string) { g.plant(path, mountPoint(ntName(g.system))) },
+		"host": func(g *target, path string) {
+			dir, base := path[:strings.LastIndex(path, `\`)], path[strings.LastIndex(path, `\`)+1:]
+			noError(g.t, os.Symlink(g.spare, filepath.Join(g.HostPath(dir), base)))
+		},
+	}
+	subject := 0
+	for name, link := range links {
+		for i, refused := range linksRefused() {
+			if !testnode.Sampled(i, subject, 4) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, refused %s", name, refused), func(t *testing.T) {
+				g := attackRefusing(t, refused)
+				g.hostDir(scratch)
+				if got, want := g.opensDirectly(scratch), refused != emulated.LinksRefusedNever; got != want {
+					t.Errorf("a path is opened in one call: %t, want %t", got, want)
+				}
+				race(t, g, scratch, link, nil)
+			})
+		}
+		if testnode.Sampled(len(linksRefused()), subject, 4) {
+			t.Run(name+", refused no more", func(t *testing.T) {
+				g := attackRefusing(t, emulated.LinksRefusedOnTheWay)
+				g.hostDir(scratch)
+				race(t, g, scratch, link, func(round int) {
+					if round == *raceRounds/2 {
+						g.refuseLinks(emulated.LinksRefusedNever)
+					}
+				})
+			})
+		}
+		subject++
+	}
+}
+
+// TestLinksRefusedNoMore: a system refuses links on the way when the agent starts, and follows them later. The first thing
+// that is opened through one is noticed, and left as it is.
+func TestLinksRefusedNoMore(t *testing.T) {
+	number := 0
+	for _, m := range methods(t) {
+		for _, f := range m.fields {
+			for i, below := range []string{`\victim`, `\victim\inner`, `\made`} {
+				if !f.kind.isPath() || !testnode.Sampled(3*number+i, 0, 7) {
+					continue
+				}
+				t.Run(fmt.Sprintf("%v, %s %s", m, f.name, below[1:]), func(t *testing.T) {
+					g := attackRefusing(t, emulated.LinksRefusedOnTheWay)
+					g.hostDir(scratch)
+					g.plant(scratch+`\link`, symlink(`\??\`+canary))
+					if !g.opensDirectly(scratch) {
+						t.Fatal("paths are not opened in one call to begin with")
+					}
+					g.refuseLinks(emulated.LinksRefusedNever)
+					before := g.snapshot()
+					request := g.harmless(m)
+					request[f.name] = scratch + `\link` + below
+					_, err := g.call(t.Context(), m, m.encode(t, request))
+					if code := codeOf(err); code != codes.FailedPrecondition && below != `\made` {
+						t.Errorf("%v, want %v", err, codes.FailedPrecondition)
+					}
+					g.unchanged("the call", before)
+					_, err = g.Filesystem.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: scratch + `\link\victim`})
+					wantCode(t, "PathExists", err, codes.FailedPrecondition)
+					if g.opensDirectly(scratch) {
+						t.Error("a path is opened in one call although links are followed")
+					}
+					g.alive()
+				})
+			}
+			number++
+		}
+	}
+}
