@@ -23,7 +23,7 @@ import (
 
 // How large the trees are: go test ./test/hostile -run TreesWithoutEnd -tree-files 1000000 -tree-levels 50000.
 var (
-	treeFiles  = flag.Int("tree-files", inLongRun(300_000, 20_000), "files in the wide tree")
+	treeFiles  = flag.Int("tree-files", inLongRun(100_000, 20_000), "files in the wide tree")
 	treeLevels = flag.Int("tree-levels", inLongRun(12_000, 1_000), "levels of the deep tree")
 )
 
