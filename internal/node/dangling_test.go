@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // A workload may make links that lead nowhere without end. Of a directory that lies in another working directory, each is
@@ -22,18 +20,7 @@ func TestDanglingWithoutEnd(t *testing.T) {
 	}
 	plant := func(name string) {
 		t.Helper()
-		h, err := k.OpenFile(nil, `\\?\`+treePath+`\`+name, kernel.OpenHow{
-			Access: win32.FILE_WRITE_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_CREATE,
-			Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + KubeletDir + `\nowhere`}
-		_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil)
-		if err := errors.Join(err, h.Close()); err != nil {
-			t.Fatal(err)
-		}
+		plantJunction(t, k, treePath+`\`+name, KubeletDir+`\nowhere`)
 	}
 	for i := range 3 {
 		plant(fmt.Sprint(i))

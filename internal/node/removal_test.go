@@ -74,6 +74,23 @@ func treeNode(t *testing.T, around kernel.Interceptor) (n *Node, k *counted, hos
 	return n, k, host
 }
 
+// plantJunction makes a junction past the agent.
+func plantJunction(t *testing.T, k kernel.Kernel, path, target string) {
+	t.Helper()
+	h, err := k.OpenFile(nil, `\\?\`+path, kernel.OpenHow{
+		Access: win32.FILE_WRITE_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_CREATE,
+		Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + target}
+	_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil)
+	if err := errors.Join(err, h.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // deepTree makes a tree of two branches, with a file and an empty directory on each level.
 func deepTree(t *testing.T, host string, levels int) {
 	t.Helper()
@@ -245,24 +262,10 @@ func TestJunctionInPlaceOfADirectory(t *testing.T) {
 		}
 		return err
 	})
-	for _, dir := range []string{victim + `\inner`, prepared} {
-		if err := n.Filesystem.Mkdir(t.Context(), dir); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h, err := k.OpenFile(nil, `\\?\`+prepared, kernel.OpenHow{
-		Access: win32.FILE_WRITE_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
-	})
-	if err != nil {
+	if err := n.Filesystem.Mkdir(t.Context(), victim+`\inner`); err != nil {
 		t.Fatal(err)
 	}
-	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + victim}
-	if _, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	plantJunction(t, k, prepared, victim)
 	deep := filepath.Join(host, strings.Repeat("a/", deepest+1))
 	if err := os.MkdirAll(filepath.Join(deep, "content"), 0o700); err != nil {
 		t.Fatal(err)
