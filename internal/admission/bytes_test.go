@@ -78,8 +78,7 @@ func TestAnAnswerThatIsNotTakenTakesAPlace(t *testing.T) {
 		c.connect(user(1), 1, true)
 		conn := c.of["pid 1 uid 0"][0]
 		conn.received(append(make([]byte, clientPreface), sends(frameHeaders, 1, 0)...))
-		conn.Begin()
-		conn.End()
+		conn.Begin(t.Context())()
 		if _, err := conn.client.Enter(t.Context()); !exhausted(err) {
 			t.Errorf("while the answer waits: got %v, want that the next call is refused", err)
 		}
