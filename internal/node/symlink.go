@@ -48,15 +48,22 @@ func (o *op) linkable(source winpath.Path) error {
 	if o.isDirectory(source) {
 		return nil
 	}
-	links := maxLinks
-	s, err := o.stat(source, &links)
+	pl, err := o.locate(source, walk{}) // not at once: the link may be made for a source that is missing
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer pl.close()
+	l, err := pl.open(o, 0)
 	if missing(err) {
 		return nil
 	}
 	if err != nil {
 		return fail(err, "looking at the link's source %s", source)
 	}
-	if s.isFile() {
+	if l.isFile() {
 		return errorf(FailedPrecondition, reason.NotADirectory, "%s is a file; links can lead only to directories", source)
 	}
 	return nil

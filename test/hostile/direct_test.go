@@ -66,6 +66,7 @@ func TestSwappedInOneCall(t *testing.T) {
 			noError(g.t, os.Symlink(g.spare, filepath.Join(g.HostPath(dir), base)))
 		},
 	}
+	const rounds = 40
 	subject := 0
 	for name, link := range links {
 		for i, refused := range linksRefused() {
@@ -78,15 +79,15 @@ func TestSwappedInOneCall(t *testing.T) {
 				if got, want := g.opensDirectly(scratch), refused != emulated.LinksRefusedNever; got != want {
 					t.Errorf("a path is opened in one call: %t, want %t", got, want)
 				}
-				race(t, g, scratch, link, nil)
+				race(t, g, scratch, link, rounds, nil)
 			})
 		}
 		if testnode.Sampled(len(linksRefused()), subject, 4) {
 			t.Run(name+", refused no more", func(t *testing.T) {
 				g := attackRefusing(t, emulated.LinksRefusedOnTheWay)
 				g.hostDir(scratch)
-				race(t, g, scratch, link, func(round int) {
-					if round == *raceRounds/2 {
+				race(t, g, scratch, link, rounds, func(round int) {
+					if round == rounds/2 {
 						g.refuseLinks(emulated.LinksRefusedNever)
 					}
 				})

@@ -43,12 +43,12 @@ func TestSwappedComponents(t *testing.T) {
 			noError(g.t, os.Symlink(g.spare, filepath.Join(g.HostPath(dir), base)))
 		},
 	} {
-		t.Run(name, func(t *testing.T) { race(t, attack(t, testnode.Options{}), mount, link, nil) })
+		t.Run(name, func(t *testing.T) { race(t, attack(t, testnode.Options{}), mount, link, *raceRounds, nil) })
 	}
 }
 
 // race swaps a directory of the attacked one while calls go through it. Each is told to meanwhile before.
-func race(t *testing.T, g *target, dir string, link func(g *target, path string), meanwhile func(round int)) {
+func race(t *testing.T, g *target, dir string, link func(g *target, path string), rounds int, meanwhile func(round int)) {
 	g.hostDir(`C:\victim\inner`) // for the mount point of the system volume
 	g.WriteFile(`C:\victim\inner\file`, "canary")
 	content := g.HostPath(dir)
@@ -73,7 +73,7 @@ func race(t *testing.T, g *target, dir string, link func(g *target, path string)
 	paths := []string{dir + `\swap\victim`, dir + `\swap\victim\inner`, dir + `\swap\made\deeper`, dir + `\swap\made`}
 	calls := methodsNamed(t, "Rmdir", "RmdirContents", "Mkdir", "PathExists", "CreateSymlink")
 	seen := map[codes.Code]int{}
-	for i := range *raceRounds {
+	for i := range rounds {
 		m, path := calls[i%len(calls)], paths[i/len(calls)%len(paths)]
 		if meanwhile != nil {
 			meanwhile(i)
