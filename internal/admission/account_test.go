@@ -4,11 +4,13 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
@@ -83,6 +85,35 @@ func TestPlacesOfAContainer(t *testing.T) {
 	})
 }
 
+// The processes of a container are one client elsewhere, too; those of the node itself and of the agent's own are not.
+func TestWhatIsAContainer(t *testing.T) {
+	cs := New(Limits{Streams: 100, ClientStreams: 2}, klog.Background(), nil)
+	cs.own = "agent"
+	for container, want := range map[string]string{"driver": "driver", "agent": "", "/": "", transport.NoContainer: "", "": ""} {
+		var clients []any
+		var refused []bool
+		cs.mu.Lock()
+		for pid := range uint32(3) {
+			c := cs.of(transport.Peer{PID: 1 + pid, UID: nil, Identity: transport.Identity{Container: container}}, nil)
+			cs.mu.Unlock()
+			clients = append(clients, c.slot().Client())
+			refused = append(refused, c.OpenStream() != nil)
+			cs.mu.Lock()
+			if c.container != want {
+				t.Errorf("in %q: the container is %q, want %q", container, c.container, want)
+			}
+		}
+		clear(cs.known)
+		cs.mu.Unlock()
+		if one := clients[0] == clients[1]; one != (want != "") {
+			t.Errorf("in %q: two processes are one client: %v", container, one)
+		}
+		if d := cmp.Diff([]bool{false, false, want != ""}, refused); d != "" {
+			t.Errorf("in %q: refused streams (-want +got):\n%s", container, d)
+		}
+	}
+}
+
 // A process that has the number of one that ended has nothing of what that one left.
 func TestANumberComesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -112,10 +143,14 @@ func TestConnectionsOfEndedProcesses(t *testing.T) {
 	}
 	c.connect(user(3), 5, true)
 	handedOver := &mortal{ended: true} // before it was accepted
-	c.connectHeld(user(4), handedOver, 4, true)
-	want := map[string]string{"pid 1 uid 0": "++++", "pid 20 uid 0": "---", "pid 21 uid 0": "---", "pid 3 uid 0": "+++++", "pid 4 uid 0": "-+++"}
+	other := 1000
+	c.connectHeld(transport.Peer{PID: 1, UID: &other}, handedOver, 4, true) // the driver's number, but none of its connections
+	want := map[string]string{"pid 1 uid 0": "++++", "pid 20 uid 0": "---", "pid 21 uid 0": "---", "pid 3 uid 0": "+++++", "pid 1 uid 1000": "-+++"}
 	if d := cmp.Diff(want, c.open()); d != "" {
 		t.Errorf("connections (-want +got):\n%s", d)
+	}
+	if got := c.cs.known[1].tally.conns; got != 4 {
+		t.Errorf("the driver is said to have %d connections, want 4", got)
 	}
 	for _, child := range append(children, handedOver) {
 		if !child.closed {
@@ -174,12 +209,18 @@ func TestCallsThatWaitWhileTheirProcessesEnd(t *testing.T) {
 			s.Release()
 		}
 		synctest.Wait()
-		if len(waiting[0]) != 0 {
+		if len(waiting[0])+len(waiting[1]) != 0 {
 			t.Error("a third call runs while two do")
 		}
 		running[2].Release()
-		(<-waiting[0]).slot.Release()
-		(<-waiting[1]).slot.Release()
+		for range waiting {
+			synctest.Wait()
+			i := slices.IndexFunc(waiting, func(c <-chan outcome) bool { return len(c) > 0 })
+			if i < 0 {
+				t.Fatal("no other call runs although there is a place")
+			}
+			(<-waiting[i]).slot.Release()
+		}
 		running[3].Release()
 		if len(g.lines) != 0 || len(g.ended) != 0 {
 			t.Errorf("in the end there are %d lines and %d accounts of ended processes", len(g.lines), len(g.ended))

@@ -70,3 +70,22 @@ func TestAWriteThatIsNotTakenEnds(t *testing.T) {
 		}
 	})
 }
+
+// A call whose answer waits for its client is in the way of the client's next one.
+func TestAnAnswerThatIsNotTakenTakesAPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, Limits{ClientCalls: 1, Wait: time.Second, Unread: time.Hour})
+		c.connect(user(1), 1, true)
+		conn := c.of["pid 1 uid 0"][0]
+		conn.received(append(make([]byte, clientPreface), sends(frameHeaders, 1, 0)...))
+		conn.Begin(t.Context())()
+		if _, err := conn.client.Enter(t.Context()); !exhausted(err) {
+			t.Errorf("while the answer waits: got %v, want that the next call is refused", err)
+		}
+		conn.sent([]byte{0, 0, 0, frameHeaders, flagEndStream, 0, 0, 0, 1})
+		if _, err := conn.client.Enter(t.Context()); err != nil {
+			t.Errorf("when it is taken: %v", err)
+		}
+		_ = conn.Close()
+	})
+}

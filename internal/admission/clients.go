@@ -18,6 +18,7 @@ type Clients struct {
 	limits  Limits
 	logger  klog.Logger
 	metrics *Metrics
+	own     string // container of this process
 
 	mu         sync.Mutex
 	closed     bool               // no more connections are admitted
@@ -38,26 +39,26 @@ func New(l Limits, logger klog.Logger, m *Metrics) *Clients {
 		m = NewMetrics() // never collected
 	}
 	return &Clients{
-		limits: l.complete(), log: allowance{burst: allBurst, every: allEvery}, logger: logger, metrics: m,
+		limits: l.complete(), own: transport.OwnContainer(), log: allowance{burst: allBurst, every: allEvery}, logger: logger, metrics: m,
 		known: map[uint32]*Client{}, ended: map[string]*account{}, containers: map[string]*tally{}, conns: map[*Conn]struct{}{},
 	}
 }
 
 // A Client is one process.
 type Client struct {
+	*account
 	peer      transport.Peer    // as of its first connection
 	container string            // see containerOf
 	process   transport.Process // nil: it cannot be held, or it rests
 	all       *Clients
 	log       allowance
-	account   *account
 	resting   bool // see forget
 }
 
-// containerOf returns the container of a process, "" if it is in none or that is not known: the root of the control groups
-// and "none" are the node itself.
-func containerOf(p transport.Peer) string {
-	if p.Container == "/" || p.Container == "none" {
+// containerOf returns the container of a process, "" if it is in none or that is not known. The root of the control groups is
+// the node itself, and so is what the agent is in.
+func (cs *Clients) containerOf(p transport.Peer) string {
+	if p.Container == transport.NoContainer || p.Container == "/" || p.Container == cs.own {
 		return ""
 	}
 	return p.Container
@@ -142,7 +143,7 @@ func (cs *Clients) drops(victim *Conn, why string, details ...any) {
 func (cs *Clients) of(peer transport.Peer, process transport.Process) *Client {
 	cs.seen++
 	c := &Client{
-		peer: peer, container: containerOf(peer), process: process, all: cs, log: allowance{burst: clientBurst, every: clientEvery},
+		peer: peer, container: cs.containerOf(peer), process: process, all: cs, log: allowance{burst: clientBurst, every: clientEvery},
 	}
 	c.account = &account{container: c.container, number: cs.seen}
 	if process != nil && process.Ended() { // another one may have its number

@@ -196,7 +196,7 @@ func TestProcessThatComesBack(t *testing.T) {
 	_ = c.of["pid 1 uid 0"][0].Close()
 	c.connect(user(1), 1, true)
 	again := c.of["pid 1 uid 0"][1]
-	if got := again.client.account.running; got != 1 {
+	if got := again.client.running; got != 1 {
 		t.Errorf("it has %d calls running, want 1", got)
 	}
 	_ = again.Close()

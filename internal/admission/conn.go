@@ -24,6 +24,7 @@ func (c *Conn) Client() *Client { return c.client }
 func (*Conn) AuthType() string { return "process" }
 
 func (c *Conn) Read(p []byte) (int, error) {
+	c.brake()
 	n, err := c.Conn.Read(p)
 	if n > 0 {
 		c.spoke.Store(true)

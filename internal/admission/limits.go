@@ -31,6 +31,9 @@ type Limits struct {
 	Bytes int
 	// ClientBytes is how much of it one client may hold.
 	ClientBytes int
+	// Handlers is how many goroutines may be at work, besides those of idle connections, before clients with many open calls are
+	// not read for a while; see brake.
+	Handlers int
 	// Unread is how long a client may leave answers untaken, and one write unfinished, before its connection is closed.
 	Unread time.Duration
 	// Wait is how long a call waits for its turn before it is refused.
@@ -39,21 +42,22 @@ type Limits struct {
 
 // complete returns the limits with the defaults filled in. A driver has a connection to each of a few endpoints and, when a
 // node drains, a few dozen calls at a time; some drivers open a connection for each call and leave it to their garbage
-// collector. So the limits are far beyond what a driver needs, and low enough that a client that uses them up costs a few
-// hundred megabytes and leaves three quarters of the slots to others. Probes and grpcurl have one stream open; a client
-// that watches the health of its connections has at most one for each of the agent's two dozen endpoints. A stream costs
-// about 20 KiB.
+// collector. So the limits are far beyond what a driver needs, and low enough that one client leaves three quarters of the
+// slots to others, and that all clients that use them up at once stay below 256 MiB, the chart's memory limit. Probes and
+// grpcurl have one stream open; a client that watches the health of its connections has at most one for each of the agent's
+// two dozen endpoints. A stream costs about 20 KiB.
 func (l Limits) complete() Limits {
 	return Limits{
 		Calls:             cmp.Or(l.Calls, 1024),
 		ClientCalls:       cmp.Or(l.ClientCalls, 256),
 		ClientWaiting:     cmp.Or(l.ClientWaiting, 4096),
-		Connections:       cmp.Or(l.Connections, 8192),
-		ClientConnections: cmp.Or(l.ClientConnections, 4096),
+		Connections:       cmp.Or(l.Connections, 4096),
+		ClientConnections: cmp.Or(l.ClientConnections, 2048),
 		Streams:           cmp.Or(l.Streams, 2048),
 		ClientStreams:     cmp.Or(l.ClientStreams, 32),
-		Bytes:             cmp.Or(l.Bytes, 96<<20),
+		Bytes:             cmp.Or(l.Bytes, 64<<20),
 		ClientBytes:       cmp.Or(l.ClientBytes, 32<<20),
+		Handlers:          cmp.Or(l.Handlers, 4096),
 		Unread:            cmp.Or(l.Unread, 30*time.Second),
 		Wait:              cmp.Or(l.Wait, 10*time.Second),
 	}

@@ -65,7 +65,6 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 	}
 	a.place, err = transport.Open(transport.Options{
 		SocketDir: config.SocketDir, PipePrefix: config.PipePrefix, PipeSecurity: config.PipeSecurity, OwnUser: a.emulation.Node != nil,
-		Containers: config.Policy != nil && config.Policy.AsksForContainers(),
 	})
 	if err != nil {
 		return nil, err

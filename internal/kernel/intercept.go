@@ -99,7 +99,7 @@ func (k *intercepted) ResizePartition(diskNumber uint32, offset, sizeBytes int64
 func (k *intercepted) OpenFile(dir Handle, name string, how OpenHow) (Handle, error) {
 	object := name
 	if d, ok := dir.(*interceptedHandle); ok {
-		dir, object = d.handle, d.object+`\`+name
+		dir, object = d.handle, ObjectIn(d.object, name)
 	}
 	return k.open("OpenFile", object, func() (Handle, error) { return k.kernel.OpenFile(dir, name, how) })
 }
@@ -200,7 +200,7 @@ func (h *interceptedHandle) SetInformation(class uint32, in []byte) error {
 func (h *interceptedHandle) Rename(dir Handle, name string) error {
 	to := name
 	if d, ok := dir.(*interceptedHandle); ok {
-		dir, to = d.handle, d.object+`\`+name
+		dir, to = d.handle, ObjectIn(d.object, name)
 	}
 	return h.k.doWith("Rename", h.object, to, func() error { return h.handle.Rename(dir, name) })
 }

@@ -2,7 +2,10 @@
 
 package kernel
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // How many calls of a kind Windows' providers are given at the same time. Each keeps a thread until it is over.
 const (
@@ -70,6 +73,21 @@ type Files interface {
 	// SystemWindowsDirectory returns the directory of the running Windows, C:\Windows on most nodes
 	// (GetSystemWindowsDirectoryW).
 	SystemWindowsDirectory() (string, error)
+}
+
+// maxObject is how many bytes of a path errors, the journal and faults see of an object: a workload decides how deep in a
+// tree it lies.
+const maxObject = 1024
+
+// ObjectIn returns the path of an object in a directory that has a path. Of a long one the middle is left out.
+func ObjectIn(dir, name string) string {
+	const begin, gap = maxObject / 4, "…"
+	path := dir + `\` + name
+	if len(path) <= maxObject {
+		return path
+	}
+	head, _, _ := strings.Cut(path[:begin], gap)
+	return strings.ToValidUTF8(head+gap+path[len(path)-(maxObject-begin-len(gap)):], "")
 }
 
 // OpenHow holds the parameters of NtCreateFile under their Win32 names; the values are in package win32.

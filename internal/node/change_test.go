@@ -97,6 +97,7 @@ func TestLockOutlivesTheCallerThatGaveUp(t *testing.T) {
 		if value, err := other(); value != 7 || err != nil {
 			t.Errorf("another disk: %d, %v", value, err)
 		}
+		synctest.Wait() // the next operation waits, or it has begun
 		close(proceed)
 		if _, err := next(); err != nil {
 			t.Error(err)

@@ -17,33 +17,57 @@ import (
 func TestALockIsKeptForThoseWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := bare(t, nil)
-		var ends []chan struct{}
 		atWork := 0
-		var results []func() (int, error)
-		for _, verb := range []string{"first", "second", "third"} {
-			end := make(chan struct{})
-			ends = append(ends, end)
-			results = append(results, startChange(t.Context(), n, on(verb, diskObject(1)), func(*op) (int, error) {
-				atWork++
-				if atWork > 1 {
+		begin := func(verb string) (end func()) {
+			proceed := make(chan struct{})
+			result := startChange(t.Context(), n, on(verb, diskObject(1)), func(*op) (int, error) {
+				if atWork++; atWork > 1 {
 					t.Errorf("%d operations are at work on one disk", atWork)
 				}
-				<-end
+				<-proceed
 				atWork--
 				return 0, nil
-			}))
+			})
 			synctest.Wait()
-		}
-		for i, end := range ends {
-			close(end)
-			if _, err := results[i](); err != nil {
-				t.Error(err)
+			return func() {
+				close(proceed)
+				if _, err := result(); err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
 			}
-			synctest.Wait()
 		}
+		endFirst, endSecond := begin("first"), begin("second")
+		endFirst()
+		endThird := begin("third")
+		endSecond()
+		endThird()
 		if len(n.locks.locks) != 0 {
 			t.Errorf("%d locks are kept although nothing runs", len(n.locks.locks))
 		}
+	})
+}
+
+// A call that gives up waiting for a lock holds nothing any more, however long the lock is taken.
+func TestWhoGivesUpWaitingHoldsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &holder{}
+		n := bare(t, nil)
+		n.hold = h.hold
+		proceed := make(chan struct{})
+		first := startChange(t.Context(), n, on("first", diskObject(1)), func(*op) (int, error) { <-proceed; return 0, nil })
+		synctest.Wait()
+		ctx, giveUp := context.WithCancel(t.Context())
+		queued := startChange(ctx, n, on("queued", diskObject(1)), func(*op) (int, error) { return 0, nil })
+		synctest.Wait()
+		giveUp()
+		_, _ = queued()
+		synctest.Wait()
+		if got := h.held.Load(); got != 1 {
+			t.Errorf("%d places are held, want that of the call that is at work", got)
+		}
+		close(proceed)
+		_, _ = first()
 	})
 }
 

@@ -24,6 +24,10 @@ import (
 // maxLinks limits the links followed for one path; Windows has the same limit.
 const maxLinks = 63
 
+// maxPinnedLinks limits them where everything on the way stays open: each may bring a path of a hundred directories. A
+// driver's path has one or two.
+const maxPinnedLinks = 8
+
 // parsePath accepts a path as text. The volume group and IsSymlink read / as \; the others refuse it.
 func (n *Node) parsePath(text string, slashes winpath.Options) (winpath.Path, error) {
 	path, err := winpath.Parse(text, slashes)
@@ -69,6 +73,9 @@ func (w walk) how(disposition, options uint32) kernel.OpenHow {
 // with ERROR_FILE_NOT_FOUND or ERROR_PATH_NOT_FOUND in it: see missing.
 func (o *op) locate(path winpath.Path, w walk) (*place, error) {
 	links := maxLinks
+	if w.pin {
+		links = maxPinnedLinks
+	}
 	return o.locateWithin(path, w, &links)
 }
 
@@ -116,8 +123,11 @@ func (o *op) walk(path, root winpath.Path, rest []string, w walk, links *int) (*
 		if target == nil {
 			continue
 		}
-		// A link: continue from its target, which the policy treats like any other path. The handles opened so far stay
-		// open until the next place closes them, so that a pinned link cannot be swapped.
+		// A link: continue from its target, which the policy treats like any other path. On a pinned way the handles opened
+		// so far stay open until the next place closes them, so that the link cannot be swapped.
+		if !w.pin {
+			pl.close()
+		}
 		next, err := o.locateLink(*target, rest[i+1:], w, links)
 		if err != nil {
 			pl.close()
@@ -144,7 +154,7 @@ func (o *op) enterRoot(pl *place, root winpath.Path, w walk) error {
 
 func (o *op) locateLink(target winpath.Path, rest []string, w walk, links *int) (*place, error) {
 	if *links--; *links < 0 {
-		return nil, errorf(FailedPrecondition, reason.LinkRefused, "%s: more than %d links on the way", target, maxLinks)
+		return nil, errorf(FailedPrecondition, reason.LinkRefused, "%s: too many links on the way", target)
 	}
 	for _, name := range rest {
 		var err error

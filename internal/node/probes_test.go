@@ -4,6 +4,7 @@ package node
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -67,6 +68,18 @@ func TestWhatProbesCover(t *testing.T) {
 	}
 }
 
+// TestBothEndsAreCovered, also where the beginning, the samples and the end run into one another.
+func TestBothEndsAreCovered(t *testing.T) {
+	for _, size := range append(sizes(), 5*mib) {
+		probes := probesOf(size)
+		for _, at := range []int64{0, min(size, edgeLength) - 1, max(size-edgeLength, 0), size - 1} {
+			if !covered(probes, at) {
+				t.Errorf("size %d: byte %d is not looked at", size, at)
+			}
+		}
+	}
+}
+
 func covered(probes []span, at int64) bool {
 	for _, p := range probes {
 		if p.start <= at && at < p.end {
@@ -89,6 +102,7 @@ type slow struct {
 	kernel.Handle
 	each  time.Duration
 	fails bool
+	ends  bool // in the middle of what is read
 }
 
 func (s slow) ReadAt(p []byte, _ int64) (int, error) {
@@ -97,6 +111,9 @@ func (s slow) ReadAt(p []byte, _ int64) (int, error) {
 		return 0, win32.ERROR_CRC
 	}
 	clear(p)
+	if s.ends {
+		return len(p) / 2, io.EOF
+	}
 	return len(p), nil
 }
 
@@ -117,6 +134,9 @@ func TestLookingIsBounded(t *testing.T) {
 		}
 		if _, err := contentOf(slow{fails: true}, diskObject(7), probesOf(10*gib)); !hasCode(err, win32.ERROR_CRC) {
 			t.Errorf("a disk that cannot be read: %v", err)
+		}
+		if _, err := contentOf(slow{ends: true}, diskObject(7), probesOf(10*gib)); !errors.Is(err, io.EOF) {
+			t.Errorf("a disk that ends before its end: %v", err)
 		}
 	})
 }

@@ -4,6 +4,7 @@ package node
 
 import (
 	"crypto/rand"
+	"fmt"
 	"slices"
 
 	"k8s.io/klog/v2"
@@ -34,8 +35,16 @@ type level struct {
 	enumeration
 	parent *level // nil: the directory to empty
 	place  *place // in the parent
-	path   string
+	path   fmt.Stringer
 }
+
+// below is the path of an entry, for people. It is put together only when it is shown: there may be a million.
+type below struct {
+	directory fmt.Stringer
+	name      string
+}
+
+func (b below) String() string { return b.directory.String() + `\` + b.name }
 
 const (
 	openContents = win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE
@@ -48,7 +57,7 @@ const (
 
 // tree deletes the object at a place; with force, a plain directory is deleted together with its content. If the
 // object is a file, it returns the error for that. Found is false, and the error says why, if nothing is there.
-func (r *removal) tree(pl *place, path string, force bool, isFile error) (found bool, err error) {
+func (r *removal) tree(pl *place, path fmt.Stringer, force bool, isFile error) (found bool, err error) {
 	for round := 0; ; round++ {
 		found, err := r.object(pl, path, isFile)
 		switch {
@@ -67,13 +76,13 @@ func (r *removal) tree(pl *place, path string, force bool, isFile error) (found 
 	}
 }
 
-func beingFilled(path string, err error) error {
-	return &Error{Class: Unavailable, Reason: reason.DirectoryNotEmpty, Err: err, Message: path + " is being filled while it is being removed"}
+func beingFilled(path fmt.Stringer, err error) error {
+	return &Error{Class: Unavailable, Reason: reason.DirectoryNotEmpty, Err: err, Message: path.String() + " is being filled while it is being removed"}
 }
 
 // contentsAt removes the content of the directory at a place. It does nothing to a link or mount point, which may have come
 // there meanwhile.
-func (r *removal) contentsAt(pl *place, path string) error {
+func (r *removal) contentsAt(pl *place, path fmt.Stringer) error {
 	l, err := pl.open(r.op, openContents)
 	if missing(err) {
 		return nil
@@ -90,7 +99,7 @@ func (r *removal) contentsAt(pl *place, path string) error {
 
 // contents removes the content of an open directory, in passes over the tree until one finds nothing. A pass does not stop
 // at an object that cannot be removed; without any other progress it is the last.
-func (r *removal) contents(directory *leaf, path string) error {
+func (r *removal) contents(directory *leaf, path fmt.Stringer) error {
 	for rounds := 0; ; {
 		r.pass(directory, path)
 		switch {
@@ -109,7 +118,7 @@ func (r *removal) contents(directory *leaf, path string) error {
 }
 
 // pass goes over the tree once.
-func (r *removal) pass(directory *leaf, path string) {
+func (r *removal) pass(directory *leaf, path fmt.Stringer) {
 	r.entries, r.gone, r.again, r.err = false, false, false, nil
 	r.push(&level{enumeration: enumeration{directory: directory}, path: path})
 	defer func() { // after a panic
@@ -145,7 +154,7 @@ func (r *removal) entry(in *level, name string) {
 	}
 	pl := child(in.directory.Handle, name)
 	pl.pinned = true
-	path := in.path + `\` + name
+	path := below{in.path, name}
 	found, err := r.object(pl, path, nil)
 	switch {
 	case !found:
@@ -161,7 +170,7 @@ func (r *removal) entry(in *level, name string) {
 // enter opens a directory with content as the next level. At the deepest one, the directory is moved up instead. If that is
 // refused, because something below is open or the file system cannot, the uppermost level is closed; the next pass comes
 // back to it.
-func (r *removal) enter(parent *level, pl *place, path string) {
+func (r *removal) enter(parent *level, pl *place, path fmt.Stringer) {
 	if len(r.levels) > deepest {
 		if r.moveUp(pl, path) {
 			return
@@ -184,7 +193,7 @@ func (r *removal) enter(parent *level, pl *place, path string) {
 
 // moveUp moves a directory from deep in the tree into the directory that is being emptied, under a new name. Its handle
 // decides what is moved: a plain directory that was opened in the tree.
-func (r *removal) moveUp(pl *place, path string) bool {
+func (r *removal) moveUp(pl *place, path fmt.Stringer) bool {
 	l, err := pl.open(r.op, win32.DELETE)
 	if err != nil {
 		return missing(err)

@@ -3,6 +3,7 @@
 package node
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ type mounted struct {
 //
 // The object is opened anew for each step, because a handle that may delete a directory does not hold it in its place, and
 // DeleteVolumeMountPointW may take such a handle for a sharing violation.
-func (r *removal) object(pl *place, path string, isFile error) (found bool, err error) {
+func (r *removal) object(pl *place, path fmt.Stringer, isFile error) (found bool, err error) {
 	for round := 0; ; round++ {
 		at, found, err := r.removeOnce(pl, path, isFile)
 		switch {
@@ -42,7 +43,7 @@ func (r *removal) object(pl *place, path string, isFile error) (found bool, err 
 }
 
 // removeOnce deletes the object at a place, unless a volume is mounted there.
-func (r *removal) removeOnce(pl *place, path string, isFile error) (at *mounted, found bool, err error) {
+func (r *removal) removeOnce(pl *place, path fmt.Stringer, isFile error) (at *mounted, found bool, err error) {
 	l, err := pl.open(r.op, openRemoval)
 	if missing(err) {
 		return nil, false, err
@@ -88,7 +89,7 @@ func (r *removal) mountedAt(l *leaf) *mounted {
 
 // unmount turns the mount point at a place back into a plain directory. The volume is flushed first, but only once for all
 // its mount points in the tree. A mount point of another volume, which came there meanwhile, stays.
-func (r *removal) unmount(pl *place, at mounted, path string) error {
+func (r *removal) unmount(pl *place, at mounted, path fmt.Stringer) error {
 	if at.known && !r.flushed[at.volume] {
 		if err := r.flushBeforeUnmount(at.volume); err != nil {
 			klog.FromContext(r.ctx).Info("A volume was not flushed before the removal of its mount point", "volume", at.volume, "path", path, "err", err)
@@ -113,7 +114,7 @@ func (r *removal) unmount(pl *place, at mounted, path string) error {
 	if text, err := mountPointText(l); err != nil || text != at.text {
 		return nil
 	}
-	return r.removedMountPoint(l, path, r.deleteMountPoint(at.text))
+	return r.removedMountPoint(l, path.String(), r.deleteMountPoint(at.text))
 }
 
 // openMountPoint opens a mount point at a pinned place, to hold it there while it is removed by its path.

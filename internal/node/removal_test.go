@@ -74,6 +74,23 @@ func treeNode(t *testing.T, around kernel.Interceptor) (n *Node, k *counted, hos
 	return n, k, host
 }
 
+// plantJunction makes a junction past the agent.
+func plantJunction(t *testing.T, k kernel.Kernel, path, target string) {
+	t.Helper()
+	h, err := k.OpenFile(nil, `\\?\`+path, kernel.OpenHow{
+		Access: win32.FILE_WRITE_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_CREATE,
+		Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + target}
+	_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil)
+	if err := errors.Join(err, h.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // deepTree makes a tree of two branches, with a file and an empty directory on each level.
 func deepTree(t *testing.T, host string, levels int) {
 	t.Helper()
@@ -229,43 +246,43 @@ func TestDirectoryThatIsFilled(t *testing.T) {
 	})
 }
 
-// A directory deep in a tree becomes a junction when it is about to be moved: it is removed as one, and what it leads to
-// stays.
-func TestMoveOfAJunction(t *testing.T) {
-	var k *counted
-	swapped := false
-	n, counting, host := treeNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
-		if call.Function == "Rename" && !swapped {
-			swapped = true
+// A workload puts a junction in the place of a directory deep in the tree, when that is about to be moved up: only what is
+// a plain directory is moved.
+func TestJunctionInPlaceOfADirectory(t *testing.T) {
+	const victim, prepared = KubeletDir + `\pods\victim`, KubeletDir + `\pods\junction`
+	path := treePath + strings.Repeat(`\a`, deepest+1)
+	swap := func() {}
+	n, k, host := treeNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
+		if call.Function == "Rename" {
 			t.Errorf("%s is moved", call.Object)
 		}
-		return do()
+		err := do()
+		if call.Function == "SetInformation" && hasCode(err, win32.ERROR_DIR_NOT_EMPTY) && strings.HasSuffix(call.Object, path) {
+			swap()
+		}
+		return err
 	})
-	k = counting
-	victim := KubeletDir + `\pods\victim`
 	if err := n.Filesystem.Mkdir(t.Context(), victim+`\inner`); err != nil {
 		t.Fatal(err)
 	}
-	deepTree(t, host, deepest)
-	path := treePath + strings.Repeat(`\a`, deepest) + `\junction`
-	if err := n.Filesystem.Mkdir(t.Context(), path); err != nil {
+	plantJunction(t, k, prepared, victim)
+	deep := filepath.Join(host, strings.Repeat("a/", deepest+1))
+	if err := os.MkdirAll(filepath.Join(deep, "content"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h, err := k.OpenFile(nil, `\\?\`+path, kernel.OpenHow{
-		Access: win32.FILE_WRITE_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
-	})
-	if err != nil {
-		t.Fatal(err)
+	swaps := 0
+	swap = func() {
+		swaps++
+		err := os.Rename(deep, filepath.Join(filepath.Dir(host), "away"))
+		if err == nil {
+			err = os.Rename(filepath.Join(filepath.Dir(host), "junction"), deep)
+		}
+		if err != nil {
+			t.Error(err)
+		}
 	}
-	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + victim}
-	if _, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Filesystem.Rmdir(t.Context(), treePath, true); err != nil {
-		t.Error(err)
+	if err := n.Filesystem.Rmdir(t.Context(), treePath, true); err != nil || swaps != 1 {
+		t.Errorf("%d swaps, %v", swaps, err)
 	}
 	if there, err := n.Filesystem.PathExists(t.Context(), victim+`\inner`); err != nil || !there {
 		t.Errorf("what the junction leads to is there: %t, %v", there, err)

@@ -46,7 +46,7 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 	}
 	defer pl.close()
 	r := removal{op: o}
-	found, err := r.tree(pl, path.String(), force,
+	found, err := r.tree(pl, path, force,
 		errorf(FailedPrecondition, reason.NotADirectory, "%s is a file; Rmdir removes directories, links and mount points", path))
 	if !found {
 		return gone(err)
@@ -93,5 +93,5 @@ func (o *op) rmdirContents(path winpath.Path) error {
 		return errorf(FailedPrecondition, reason.NotADirectory, "%s is a file, not a directory", path)
 	}
 	r := removal{op: o}
-	return r.contents(l, path.String())
+	return r.contents(l, path)
 }

@@ -188,6 +188,7 @@ func TestNoFileShare(t *testing.T) {
 		`127.1\share`: true, `2130706433\share`: true, `0x7f.1\share`: true, `0177.0.0.1\share`: true, `0.0.0.0\share`: true, `0\share`: true,
 		`--1.ipv6-literal.net\share`: true, `0-0-0-0-0-0-0-1.ipv6-literal.net\share`: true, `--1s1.ipv6-literal.net\share`: true,
 		`--ffff-127.0.0.1.ipv6-literal.net\share`: true, `--.ipv6-literal.net\share`: true,
+		`--ffff-0-0.ipv6-literal.net\share`: true,
 	} {
 		server, share, _ := strings.Cut(name, `\`)
 		if why := noFileShare(server, share); (why != "") != refused {

@@ -71,7 +71,7 @@ func notMounted(path winpath.Path, err error) error {
 // linkTarget returns the target of a link found at a path. The target must itself be acceptable to the path policy.
 func (o *op) linkTarget(s stat, at winpath.Path, links *int) (winpath.Path, error) {
 	if *links--; *links < 0 {
-		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "%s: more than %d links on the way", at, maxLinks)
+		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "%s: too many links on the way", at)
 	}
 	target, err := targetOf(s.reparse)
 	switch {

@@ -44,10 +44,8 @@ func (c client) matches(peer transport.Peer) bool {
 	return c.inContainer(peer.Container) && c.runs(peer.Image) && c.inCgroup(peer.Container)
 }
 
-// asksForContainer reports whether the description needs to know the client's container. That of a program always does:
-// in a container, any program may have any path.
-func (c client) asksForContainer() bool { return c.container != "" || !c.image.IsZero() }
-
+// inContainer reports whether the process runs where it should. The description of a program is for processes of the node
+// itself: in a container, any program may have any path.
 func (c client) inContainer(is string) bool {
 	switch c.container {
 	case "":

@@ -39,7 +39,11 @@ func guardDirectory(policy, dir string, _ fs.FileInfo) error {
 }
 
 func changedByNobody(policy, path string) error {
-	who, err := winservice.Writers(path)
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+	if err != nil {
+		return err
+	}
+	who, err := winservice.Writers(path, user.User.Sid.String()) // the agent's own user may be trusted
 	if err != nil {
 		return fmt.Errorf("the policy %s is refused: it cannot be found out who may change it: %w", policy, err)
 	}

@@ -47,11 +47,6 @@ func (p *Policy) RuleOf(peer transport.Peer) (*Rule, error) {
 	return nil, refuse("the policy has no rule for this client (%s); the operator can add one to %s", Describe(peer), p.name)
 }
 
-// AsksForContainers reports whether the policy must know which container a client runs in.
-func (p *Policy) AsksForContainers() bool {
-	return slices.ContainsFunc(p.rules, func(r *Rule) bool { return slices.ContainsFunc(r.clients, client.asksForContainer) })
-}
-
 // Name returns the rule's name.
 func (r *Rule) Name() string { return r.name }
 

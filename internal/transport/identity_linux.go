@@ -11,27 +11,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identityOf returns the control group of the process that connected, "" if it has ended or the kernel gives no handle on
-// it (SO_PEERPIDFD, since Linux 6.5). The handle does not keep the process's number from being reused, but shows at the end
+// identified adds the control group of the process that connected, unless it has ended or the kernel gives no handle on it
+// (SO_PEERPIDFD, since Linux 6.5). The handle does not keep the process's number from being reused, but shows at the end
 // that the process was still there: then what was read under its number was its own.
-func identityOf(c *net.UnixConn, pid int32) Identity {
-	raw, err := c.SyscallConn()
+func identified(c net.Conn, peer Peer) Peer {
+	socket, ok := c.(*net.UnixConn)
+	if !ok || peer.PID == 0 {
+		return peer
+	}
+	raw, err := socket.SyscallConn()
 	if err != nil {
-		return Identity{}
+		return peer
 	}
 	process := -1
 	if ctrl := raw.Control(func(fd uintptr) { process, err = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD) }); ctrl != nil || err != nil {
-		return Identity{}
+		return peer
 	}
 	defer func() { _ = unix.Close(process) }()
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(int(pid)) + "/cgroup")
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(int(peer.PID)) + "/cgroup")
 	if err != nil {
-		return Identity{}
+		return peer
 	}
 	if ended, err := unix.Poll([]unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}, 0); ended != 0 || err != nil {
-		return Identity{}
+		return peer
 	}
-	return Identity{Container: cgroupOf(string(text))}
+	peer.Container = cgroupOf(string(text))
+	return peer
 }
 
 // cgroupOf returns the path in the unified hierarchy, else that of systemd's own, from /proc/PID/cgroup (cgroups(7)). A

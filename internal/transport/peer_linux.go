@@ -23,6 +23,5 @@ func peerOf(c *net.UnixConn) (peer Peer, process Process) {
 			process = hold(int(fd), peer.PID)
 		}
 	})
-	peer.Identity = identityOf(c, int32(peer.PID))
 	return peer, process
 }

@@ -89,7 +89,7 @@ func (p *pipes) Listen(name string, private bool) (net.Listener, error) {
 		l.abandon()
 		return nil, fmt.Errorf("cannot open the pipe %s: %w", l.path, net.ErrClosed)
 	}
-	return l, nil
+	return identifying{l}, nil
 }
 
 // Path returns the pipe's name.

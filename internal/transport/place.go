@@ -25,9 +25,6 @@ type Options struct {
 	// PipeSecurity is the pipes' security descriptor in SDDL; empty: SYSTEM and administrators. See CheckPipeSecurity.
 	// It does not apply to private endpoints.
 	PipeSecurity string
-	// Containers finds out on Windows which container a client runs in, which costs each connection a look at the handles
-	// of all processes. Linux names the control group always.
-	Containers bool
 	// OwnUser also admits the user that runs the agent, as sockets always do. With PipeSecurity it applies only to private
 	// endpoints.
 	OwnUser bool

@@ -11,4 +11,4 @@ func Run(string, Task) error { return ErrNotWindows }
 func Connect() (Manager, error) { return nil, ErrNotWindows }
 
 // Writers returns the accounts besides administrators that may change a file or directory.
-func Writers(string) ([]string, error) { return nil, ErrNotWindows }
+func Writers(string, ...string) ([]string, error) { return nil, ErrNotWindows }

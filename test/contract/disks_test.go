@@ -54,6 +54,28 @@ func TestSystemDiskStaysAsItIs(t *testing.T) {
 	}
 }
 
+// TestLostPartitionIsNotOverwritten: a GPT without a data partition is completed only if nothing is where one was.
+func TestLostPartitionIsNotOverwritten(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	id := formatted(t, n, 1)
+	noError(t, mount(t, n, id, staging))
+	var lost win32.Partition
+	driveLayout(t, n, 1, func(l *win32.DriveLayout) {
+		last := len(l.Partitions) - 1
+		lost = l.Partitions[last]
+		l.Partitions[last] = win32.Partition{Style: win32.PARTITION_STYLE_GPT, Rewrite: true}
+	})
+	wantReason(t, partition(t, n, 1), codes.FailedPrecondition, "DISK_NOT_BLANK", "NTFS")
+	driveLayout(t, n, 1, func(l *win32.DriveLayout) {
+		lost.Rewrite = true
+		l.Partitions = append(l.Partitions, lost)
+	})
+	noError(t, partition(t, n, 1))
+	if got := volumesOf(t, n, 1); len(got) != 1 {
+		t.Errorf("when the partition is found again, the disk has the volumes %q", got)
+	}
+}
+
 // A disk that is offline and read-only becomes writable in the step that brings it online: a file system mounted in
 // between would be mounted read-only. Media that refuses to be writable comes online as it is.
 func TestOnlineAndWritableAtOnce(t *testing.T) {

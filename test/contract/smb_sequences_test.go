@@ -226,7 +226,11 @@ func (d *shareDriver) kubeletMakes(path string) {
 }
 
 func newShareDriver(t *testing.T, removesMapping bool) *shareDriver {
-	n := testnode.Start(t, testnode.Options{})
+	return newShareDriverOn(t, testnode.Options{}, removesMapping)
+}
+
+func newShareDriverOn(t *testing.T, o testnode.Options, removesMapping bool) *shareDriver {
+	n := testnode.Start(t, o)
 	n.Faults.Calls()
 	return &shareDriver{t: t, node: n, removesMapping: removesMapping, references: map[string]bool{}, fail: -1}
 }

@@ -6,6 +6,8 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // accompliceSocket is set in the environment of a copy of this program that attacks a socket: the agent tells
@@ -22,7 +24,7 @@ const (
 )
 
 // copies are what such copies do with the value of their variable.
-var copies = map[string]func(string) int{accompliceSocket: accomplice, probeSocket: probe, childSocket: child, driverSocket: driver}
+var copies = map[string]func(string) int{accompliceSocket: accomplice, probeSocket: probe, childSocket: child, driverSocket: driver, raidVariable: raid, honestSockets: honest}
 
 func TestMain(m *testing.M) {
 	for variable, do := range copies {
@@ -34,5 +36,5 @@ func TestMain(m *testing.M) {
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set("6") // whatever the number of processors: most of these tests wait for what hangs
 	}
-	os.Exit(m.Run())
+	os.Exit(testnode.Main(m))
 }

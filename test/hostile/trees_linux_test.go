@@ -23,7 +23,7 @@ import (
 
 // How large the trees are: go test ./test/hostile -run TreesWithoutEnd -tree-files 1000000 -tree-levels 50000.
 var (
-	treeFiles  = flag.Int("tree-files", inLongRun(300_000, 20_000), "files in the wide tree")
+	treeFiles  = flag.Int("tree-files", inLongRun(100_000, 20_000), "files in the wide tree")
 	treeLevels = flag.Int("tree-levels", inLongRun(12_000, 1_000), "levels of the deep tree")
 )
 
@@ -73,6 +73,10 @@ func TestTreesWithoutEnd(t *testing.T) {
 			if len(host) != 1 {
 				t.Fatalf("the directory is at %q", host)
 			}
+			wideTree(t, host[0], 100) // the first removal brings the program's pages into memory
+			noError(t, c.remove(t.Context(), client, pods+`\tree`))
+			_, err = client.Mkdir(t.Context(), &api.MkdirRequest{Path: pods + `\tree`})
+			noError(t, err)
 			c.make(t, host[0])
 
 			pid := p.Command.Process.Pid
@@ -146,9 +150,10 @@ func deepTree(t *testing.T, dir string, levels int) {
 	t.Helper()
 	at, err := unix.Open(dir, unix.O_DIRECTORY, 0)
 	noError(t, err)
+	name := strings.Repeat("d", 255)
 	for range levels {
-		noError(t, unix.Mkdirat(at, "d", 0o700))
-		below, err := unix.Openat(at, "d", unix.O_DIRECTORY, 0)
+		noError(t, unix.Mkdirat(at, name, 0o700))
+		below, err := unix.Openat(at, name, unix.O_DIRECTORY, 0)
 		noError(t, err)
 		noError(t, unix.Close(at))
 		at = below

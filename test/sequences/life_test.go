@@ -12,6 +12,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
@@ -105,6 +107,8 @@ type disturbance struct {
 	interruption *interruption
 	fault        *testnode.Fault
 	switches     *emulated.Switches
+	policy       *policy.Policy // of the agent
+	audit        server.Record  // of its calls
 }
 
 // live plays a whole life. Compared with want, it must be in the same state at the same places and end in the same,
@@ -119,7 +123,7 @@ func (s subject) live(t *testing.T, d disturbance, want *life) *life {
 		}
 		options.Scenario = &scenario
 	}
-	n := testnode.Start(t, testnode.Options{Emulated: options})
+	n := testnode.Start(t, testnode.Options{Emulated: options, Policy: d.policy, Audit: d.audit})
 	l := &life{
 		subject: s, t: t, node: n, observer: newObserver(t, n.Emulated), calls: newCalls(t, n, d.interruption),
 		want: want, uncertain: d.fault != nil, counts: make(map[string]int), snapshots: make(map[string]snapshot),

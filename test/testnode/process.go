@@ -39,10 +39,13 @@ func Launch(t testing.TB, args ...string) *Process {
 // Begin starts csi-proxy and does not wait for it.
 func Begin(t testing.TB, args ...string) *Process {
 	t.Helper()
-	p := &Process{
-		Command: exec.Command(Command(t, "csi-proxy"), args...), //nolint:gosec // the test says which
-		Ended:   make(chan struct{}), t: t, log: filepath.Join(t.TempDir(), "log"), first: make(chan string, 1),
-	}
+	return BeginCommand(t, exec.Command(Command(t, "csi-proxy"), args...)) //nolint:gosec // the test says which
+}
+
+// BeginCommand starts a command that is or becomes csi-proxy, and does not wait for it.
+func BeginCommand(t testing.TB, command *exec.Cmd) *Process {
+	t.Helper()
+	p := &Process{Command: command, Ended: make(chan struct{}), t: t, log: filepath.Join(t.TempDir(), "log"), first: make(chan string, 1)}
 	log, err := os.Create(p.log)
 	if err != nil {
 		t.Fatal(err)

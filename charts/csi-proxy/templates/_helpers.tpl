@@ -71,6 +71,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- with .Values.agent.pipeSecurity }}
 - {{ printf "-pipe-security=%s" . | quote }}
 {{- end }}
+{{- with .Values.agent.policy }}
+- {{ printf "-policy=%s" . | quote }}
+{{- end }}
 {{- if eq .Values.metrics.exposure "loopback" }}
 - -metrics-bind-address=127.0.0.1:{{ .Values.metrics.port }}
 {{- else if eq .Values.metrics.exposure "node" }}

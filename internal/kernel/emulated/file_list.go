@@ -15,9 +15,8 @@ import (
 // namesAtOnce is how many names of a directory are read from the host at a time: a workload may put a million there.
 const namesAtOnce = 512
 
-// eachName calls f with the names in a directory of the host, without reserved ones, in the host's order, until f returns
-// false.
-func eachName(dir *os.Root, f func(name string) bool) error {
+// everyName calls f with the names in a directory of the host, in the host's order, until f fails.
+func everyName(dir *os.Root, f func(name string) error) error {
 	file, err := dir.Open(".")
 	if err != nil {
 		return err
@@ -26,8 +25,8 @@ func eachName(dir *os.Root, f func(name string) bool) error {
 	for {
 		names, err := file.Readdirnames(namesAtOnce)
 		for _, name := range names {
-			if !isReserved(name) && !f(name) {
-				return nil
+			if err := f(name); err != nil {
+				return err
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -37,6 +36,23 @@ func eachName(dir *os.Root, f func(name string) bool) error {
 			return err
 		}
 	}
+}
+
+// errEnough ends everyName early.
+var errEnough = errors.New("enough names")
+
+// eachName calls f with the names in a directory of the host, without reserved ones, until f returns false.
+func eachName(dir *os.Root, f func(name string) bool) error {
+	err := everyName(dir, func(name string) error {
+		if !isReserved(name) && !f(name) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
 }
 
 // listing is how far the entries of a directory have been returned.

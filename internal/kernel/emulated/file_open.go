@@ -19,7 +19,7 @@ func (n *Node) SystemWindowsDirectory() (string, error) { return `C:\Windows`, n
 func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (opened kernel.Handle, err error) {
 	object := name
 	if d, ok := dir.(*fileHandle); ok {
-		object = d.object + `\` + name
+		object = kernel.ObjectIn(d.object, name)
 	}
 	err = n.call("NtCreateFile", object, func() error {
 		h, err := n.openFile(dir, name, how)
@@ -68,7 +68,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fi
 			return nil, err
 		}
 	}
-	return at.open(parent.object+`\`+name, how)
+	return at.open(kernel.ObjectIn(parent.object, name), how)
 }
 
 // child returns the place of one name in an open directory; if it is a link to follow, next is its target instead.

@@ -73,13 +73,6 @@ func (h *host) rename(from, to string) error {
 
 func (h *host) remove(name string) error { return inParent(name, h.removeIn) }
 
-func (h *host) removeAll(name string) error {
-	if err := h.step("removeAll", name); err != nil {
-		return err
-	}
-	return os.RemoveAll(name)
-}
-
 func (h *host) mkdir(name string) error { return inParent(name, h.mkdirIn) }
 
 // writeFile replaces a file atomically: it has its old content or the new one, whatever happens.

@@ -3,8 +3,6 @@
 package emulated
 
 import (
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -94,25 +92,10 @@ func (h *host) deleteDir(dir *os.Root, e entry) error {
 // purge removes what interrupted deletions and reparse points left over in a directory. It is never called on a reparse
 // point.
 func purge(dir *os.Root) error {
-	f, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for {
-		names, err := f.Readdirnames(namesAtOnce)
-		for _, name := range names {
-			if isReserved(name) {
-				if err := dir.RemoveAll(name); err != nil {
-					return err
-				}
-			}
-		}
-		if errors.Is(err, io.EOF) {
+	return everyName(dir, func(name string) error {
+		if !isReserved(name) {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-	}
+		return dir.RemoveAll(name)
+	})
 }

@@ -47,7 +47,7 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kern
 		if name == "" || strings.ContainsAny(name, `\/:`) { // empty, a path, or a stream: not one component
 			return nil, invalid(win32.ERROR_INVALID_NAME)
 		}
-		root, object = parent.windows(), parent.object+`\`+name
+		root, object = parent.windows(), kernel.ObjectIn(parent.object, name)
 		if root == windows.InvalidHandle { // closed; as a handle, the value would mean the process itself
 			return nil, invalid(win32.ERROR_INVALID_HANDLE)
 		}

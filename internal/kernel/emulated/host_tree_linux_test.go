@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A volume is formatted whose files lie deeper than the process may have directories open.
+func TestFormatOfADeepTree(t *testing.T) {
+	n := newNode(t, nil)
+	v := formatted(t, n, oneDrive)
+	mkdir(t, n, `C:\m`)
+	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+	top := hostPath(t, n, `C:\m\`)
+	at, err := os.OpenRoot(top)
+	must(t, err)
+	for range 500 {
+		for i := range 3 {
+			must(t, at.WriteFile(fmt.Sprint("file", i), nil, 0o600))
+			must(t, at.Mkdir(fmt.Sprint("d", i), 0o700))
+		}
+		below, err := at.OpenRoot("d1")
+		must(t, errors.Join(err, at.Close()))
+		at = below
+	}
+	must(t, at.Close())
+
+	fds, err := os.ReadDir("/proc/self/fd")
+	must(t, err)
+	var before syscall.Rlimit
+	must(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before))
+	few := before
+	few.Cur = uint64(len(fds)) + 80
+	must(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few))
+	defer func() { must(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before)) }()
+	if _, _, err := n.DiskFreeSpace(v); err != nil {
+		t.Errorf("asking for its space: %v", err)
+	}
+	must(t, n.FormatVolume(v, "NTFS"))
+	if left, err := filepath.Glob(filepath.Join(n.dir, volumesDir, droppedPrefix+"*")); len(left) > 0 || err != nil {
+		t.Errorf("left: %q, %v", left, err)
+	}
+	if left, err := os.ReadDir(top); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

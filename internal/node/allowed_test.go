@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// rights are what some calls may reach.
+type rights string
+
+func (rights) Path(winpath.Path) error { return nil }
+func (rights) Server(string) error     { return nil }
+func (r rights) Name() string          { return string(r) }
+
+// A call that joined one with other rights would get its refusal.
+func TestOnlyEqualRightsAreJoined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := bare(t, nil)
+		runs, proceed := 0, make(chan struct{})
+		f := func(*op) (int, error) { runs++; run := runs; <-proceed; return run, nil }
+		what := on("test", diskObject(1))
+		var results []func() (int, error)
+		for _, ctx := range []context.Context{t.Context(), WithAllowed(t.Context(), rights("a")), WithAllowed(t.Context(), rights("b")), WithAllowed(t.Context(), rights("a"))} {
+			results = append(results, startChange(ctx, n, what, f))
+			synctest.Wait()
+		}
+		close(proceed)
+		for i, want := range []int{1, 2, 3, 2} {
+			if run, err := results[i](); run != want || err != nil {
+				t.Errorf("call %d got run %d, %v, want %d", i, run, err, want)
+			}
+		}
+	})
+}

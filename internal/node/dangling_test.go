@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+)
+
+// A workload may make links that lead nowhere without end. Of a directory that lies in another working directory, each is
+// reported once.
+func TestDanglingWithoutEnd(t *testing.T) {
+	n, k, _ := treeNode(t, nil)
+	n, err := New(k, Config{WorkingDirs: []string{KubeletDir, treePath}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plant := func(name string) {
+		t.Helper()
+		plantJunction(t, k, treePath+`\`+name, KubeletDir+`\nowhere`)
+	}
+	for i := range 3 {
+		plant(fmt.Sprint(i))
+	}
+	found, err := n.Filesystem.Dangling(t.Context())
+	if err != nil || len(found) != 3 {
+		t.Errorf("%d of 3 links, %v", len(found), err)
+	}
+	for i := range danglingFound {
+		plant(fmt.Sprint("more", i))
+	}
+	var e *Error
+	found, err = n.Filesystem.Dangling(t.Context())
+	if !errors.As(err, &e) || e.Reason != reason.TooManyEntries || len(found) != danglingFound {
+		t.Errorf("%d links, %v", len(found), err)
+	}
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"errors"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// containerJob is how containerd's shim and the Host Compute Service name the job object that holds the processes of a
+// process-isolated container, before its id. SPIRE finds containers by the same names.
+// https://github.com/spiffe/spire/blob/main/pkg/common/container/process/helper.go
+const containerJob = "Container_"
+
+// containerOf returns the id of the process-isolated container that a process runs in, or NoContainer. The jobs of
+// containers have their names in the root of the object namespace, where only administrators of the node make objects;
+// within a container, a name that looks the same lies in the container's own namespace. HostProcess containers have no
+// such job: their processes are the node's.
+func containerOf(process windows.Handle) (id string, err error) {
+	in, err := isProcessInJob(process, 0) // any job
+	if err != nil {
+		return "", err
+	}
+	if !in {
+		return NoContainer, nil
+	}
+	jobs, err := containerJobs()
+	if err != nil {
+		return "", err
+	}
+	for _, name := range jobs {
+		job, err := openJob(`\` + name)
+		if errors.Is(err, windows.STATUS_OBJECT_NAME_NOT_FOUND) {
+			continue // the container has ended, and its processes with it
+		}
+		if err != nil {
+			return "", err
+		}
+		in, err := isProcessInJob(process, job)
+		_ = windows.CloseHandle(job)
+		if err != nil {
+			return "", err
+		}
+		if in {
+			return strings.TrimPrefix(name, containerJob), nil
+		}
+	}
+	return NoContainer, nil
+}
+
+// containerJobs returns the names of the containers' jobs.
+func containerJobs() (names []string, err error) {
+	root, err := openDirectory(`\`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = windows.CloseHandle(root) }()
+	// OBJECT_DIRECTORY_INFORMATION, with its texts behind it in the same buffer.
+	type entry struct{ name, kind windows.NTUnicodeString }
+	buffer := make([]entry, (64<<10)/unsafe.Sizeof(entry{}))
+	var position uint32
+	for restart := true; ; restart = false {
+		err := queryDirectory(root, unsafe.Pointer(&buffer[0]), uint32(uintptr(len(buffer))*unsafe.Sizeof(entry{})), restart, &position)
+		if errors.Is(err, windows.STATUS_NO_MORE_ENTRIES) {
+			return names, nil
+		}
+		if err != nil && !errors.Is(err, windows.STATUS_MORE_ENTRIES) {
+			return nil, err
+		}
+		more := err != nil
+		for i := 0; i < len(buffer) && buffer[i].name.Buffer != nil; i++ {
+			if name := buffer[i].name.String(); buffer[i].kind.String() == "Job" && strings.HasPrefix(name, containerJob) {
+				names = append(names, name)
+			}
+		}
+		if !more {
+			return names, nil
+		}
+	}
+}
