@@ -29,17 +29,56 @@ type directOpens struct {
 	mu     sync.Mutex
 	proved bool              // this system refuses links on the way
 	native map[string]string // of working directories, by their keys; "" if there is none
+	links  map[string]bool   // keys of links and mount points through which paths led when they were last walked
 }
+
+// linksMost limits the links that are remembered.
+const linksMost = 4096
 
 // path returns the native path of what lies below a working directory, if it can be opened in one call.
 func (d *directOpens) path(root winpath.Path, rest []string) (native string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	above := d.native[root.Key()]
-	if !d.proved || above == "" {
+	if !d.proved || above == "" || d.throughLink(root, rest) {
 		return "", false
 	}
 	return above + `\` + strings.Join(rest, `\`), true
+}
+
+// throughLink reports whether a link was last seen on the way; then it would be in vain to open the path at once.
+func (d *directOpens) throughLink(root winpath.Path, rest []string) bool {
+	if len(d.links) == 0 {
+		return false
+	}
+	for i := 1; i < len(rest); i++ {
+		if d.links[linkKey(root, rest[:i])] {
+			return true
+		}
+	}
+	return false
+}
+
+// passed notes what a walk came through: a link or mount point, or a plain directory.
+func (d *directOpens) passed(root winpath.Path, rest []string, link bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !link && len(d.links) == 0 {
+		return
+	}
+	key := linkKey(root, rest)
+	switch {
+	case !link:
+		delete(d.links, key)
+		return
+	case d.links == nil || len(d.links) >= linksMost: // workloads can make links without end
+		d.links = make(map[string]bool)
+	}
+	d.links[key] = true
+}
+
+func linkKey(root winpath.Path, rest []string) string {
+	return root.Key() + winpath.Fold(`\`+strings.Join(rest, `\`))
 }
 
 // knows reports whether there is nothing to learn about a working directory.

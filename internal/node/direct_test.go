@@ -125,3 +125,45 @@ func newDirectory(t *testing.T, k *emulated.Node, path string) kernel.Handle {
 	t.Cleanup(func() { _ = h.Close() })
 	return h
 }
+
+// TestPathsThroughLinks: a path below a mount point or link is not tried at once again, until a walk finds a plain directory
+// there.
+func TestPathsThroughLinks(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	tried := 0
+	n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
+		if call.Function == "OpenFile" && strings.HasPrefix(call.Object, `\Device\`) && strings.HasSuffix(call.Object, `\below`) {
+			tried++
+		}
+		return do()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.ProveDirectOpens(t.Context())
+	link := newDirectory(t, k, KubeletDir+`\pods\link`)
+	newDirectory(t, k, KubeletDir+`\plugins\below`)
+	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + KubeletDir + `\plugins`}
+	if _, err := link.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil); err != nil {
+		t.Fatal(err)
+	}
+	exists := func(path string, want bool, tries int) {
+		t.Helper()
+		tried = 0
+		if got, err := n.Filesystem.PathExists(t.Context(), KubeletDir+path); err != nil || got != want || tried != tries {
+			t.Errorf("%s: %t, %v after %d tries to open it at once; want %t after %d", path, got, err, tried, want, tries)
+		}
+	}
+	exists(`\pods\link\below`, true, 1)
+	exists(`\pods\LINK\below`, true, 0)
+	exists(`\pods\below`, false, 1)
+	if _, err := link.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT), nil); err != nil {
+		t.Fatal(err)
+	}
+	exists(`\pods\link\below`, false, 0)
+	exists(`\pods\link\below`, false, 1)
+}

@@ -111,10 +111,14 @@ func (o *op) walk(path, root winpath.Path, rest []string, w walk, links *int) (*
 			pl.name = name
 			return pl, nil
 		}
+		mounted := pl.inVolume
 		target, err := o.enter(pl, name, w)
 		if err != nil {
 			pl.close()
 			return nil, err
+		}
+		if !mounted {
+			o.node.direct.passed(root, rest[:i+1], target != nil || pl.inVolume)
 		}
 		if target == nil {
 			continue
