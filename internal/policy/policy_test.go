@@ -140,7 +140,7 @@ func TestWhatARequestNames(t *testing.T) {
 			`E:\data`: false, `data`: false, `\\?\C:\var\lib\kubelet\pods`: false, `\\fs\share`: false, "C:\\var\\lib\\kubelet\\pods\\a\x00": false,
 			`C:\var\lib\kubelet\pods.`: false, `C:\var\lib\kubelet\pods \a`: false, `C:\var\lib\kubelet\pods:x`: false, `C:\var\lib\KUBELE~1\pods`: false,
 		},
-		Service: {"msiscsi": true, "MSISCSI": true, "MSiSCSI ": false, "LanmanWorkstation": false, "*": false, "M\u0131SCSI": false},
+		Service: {"msiscsi": true, "MSISCSI": true, "MSiSCSI" + " ": false, "LanmanWorkstation": false, "*": false, "M\u0131SCSI": false},
 		Share: {
 			`\\fs\share`: true, `\\FS\share\dir`: true, `//fs/share`: true, `\\a.example.com\share`: true, `\\a.b.EXAMPLE.com\share`: true,
 			`\\example.com\share`: false, `\\.example.com\share`: false, `\\evilexample.com\share`: false, `\\fs2\share`: false, `\\fs.\share`: false,

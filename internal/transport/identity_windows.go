@@ -50,7 +50,7 @@ func tokenOf(process windows.Handle) (sid string, elevated bool, err error) {
 	if err := windows.OpenProcessToken(process, windows.TOKEN_QUERY, &token); err != nil {
 		return "", false, err
 	}
-	defer token.Close()
+	defer func() { _ = token.Close() }()
 	user, err := token.GetTokenUser()
 	if err != nil {
 		return "", false, err
