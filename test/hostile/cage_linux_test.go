@@ -149,7 +149,7 @@ func unleash(t *testing.T, b battlefield, names ...string) (end func()) {
 	t.Helper()
 	program, err := os.Executable()
 	noError(t, err)
-	group := filepath.Join("/sys/fs/cgroup/memory", fmt.Sprintf("csi-proxy-test-raiders-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	group := fmt.Sprintf("/sys/fs/cgroup/memory/csi-proxy-test-raiders-%d-%d", os.Getpid(), time.Now().UnixNano())
 	if os.Mkdir(group, 0o755) == nil {
 		t.Cleanup(func() { removeGroup(t, group) })
 	} else {

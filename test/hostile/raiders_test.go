@@ -145,7 +145,7 @@ func beginAt(f *http2.Framer, method string, calls, header int, body []byte, end
 		_ = e.WriteField(hpack.HeaderField{Name: "x-long", Value: strings.Repeat("~", header), Sensitive: true}) // into memory
 		block = append(block, b.Bytes()...)
 	}
-	for i := range uint32(calls) { //nolint:gosec // a few thousand
+	for i := range uint32(calls) {
 		const most = 16 << 10 // in a frame
 		first, rest := block[:min(len(block), most)], block[min(len(block), most):]
 		err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: first, EndHeaders: len(rest) == 0})

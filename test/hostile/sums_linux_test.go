@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	client "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
-
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	client "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
