@@ -86,3 +86,20 @@ func TestSpannedVolumesAreSparedWhole(t *testing.T) {
 	s.extents = s.extents[:1]
 	must(n.Volumes.FormatVolume(t.Context(), ids[0]))
 }
+
+// TestSystemDiskStaysWritable: Windows would not run for long.
+func TestSystemDiskStaysWritable(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	n := bare(t, k)
+	var e *Error
+	if err := n.Disks.SetDiskReadOnly(t.Context(), 0, true); !errors.As(err, &e) || e.Reason != reason.SystemDisk {
+		t.Errorf("got %v, want %s", err, reason.SystemDisk)
+	}
+	if err := n.Disks.SetDiskReadOnly(t.Context(), 1, true); err != nil {
+		t.Errorf("another disk: %v", err)
+	}
+}
