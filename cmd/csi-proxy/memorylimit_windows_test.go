@@ -26,7 +26,7 @@ func TestJobBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer windows.CloseHandle(job) //nolint:errcheck // the process stays in it
+		t.Cleanup(func() { _ = windows.CloseHandle(job) }) // the process stays in it
 		info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{JobMemoryLimit: c.job, ProcessMemoryLimit: c.process}
 		info.BasicLimitInformation.LimitFlags = c.flags
 		if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err != nil {

@@ -60,18 +60,18 @@ func run(args []string, out io.Writer) error {
 		began := time.Now()
 		v, err := l.try(m)
 		count[v]++
-		fmt.Fprintf(out, "%-9s %5.1f s  %s (%s)\n", v, time.Since(began).Seconds(), m.title, m.file)
+		_, _ = fmt.Fprintf(out, "%-9s %5.1f s  %s (%s)\n", v, time.Since(began).Seconds(), m.title, m.file)
 		if err != nil {
-			fmt.Fprintf(out, "          %s\n", strings.ReplaceAll(err.Error(), "\n", "\n          "))
+			_, _ = fmt.Fprintf(out, "          %s\n", strings.ReplaceAll(err.Error(), "\n", "\n          "))
 		}
 	}
-	fmt.Fprintf(out, "%d mutants:", len(all))
+	_, _ = fmt.Fprintf(out, "%d mutants:", len(all))
 	for _, v := range []verdict{killed, explained, unseen, skipped, survived, broken} {
 		if count[v] > 0 {
-			fmt.Fprintf(out, " %d %s", count[v], v)
+			_, _ = fmt.Fprintf(out, " %d %s", count[v], v)
 		}
 	}
-	fmt.Fprintln(out)
+	_, _ = fmt.Fprintln(out)
 	if count[survived]+count[broken] > 0 {
 		return errors.New("the tests do not notice every change, or a change cannot be made any more")
 	}

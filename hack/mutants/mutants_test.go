@@ -89,7 +89,7 @@ func TestParseTable(t *testing.T) {
 		change + "@@\n+y\ntest: a TestA\n":                   "changes nothing",
 		change + "test: TestA\n":                             "is not a package and its tests",
 		change + "tests: a TestA\n":                          "is not a line of a mutant",
-		"file: f.go\n":                                       "is not in a paragraph",
+		"file: f.go\n":                                       "is in a paragraph that does not begin",
 		"mutant: m\nfile: f.go\n-old\n\ntest: a TestA\n":     "needs tests, or a reason",
 		change + "test: a TestA\n" + "mutant: another one\n": "changes nothing",
 	} {

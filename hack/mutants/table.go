@@ -106,7 +106,7 @@ func parseTable(name, text string) (all []mutant, err error) {
 				m = &mutant{title: title, where: where}
 			}
 		case m == nil:
-			return nil, fmt.Errorf("%s: %q is not in a paragraph that begins with mutant:", where, line)
+			return nil, fmt.Errorf("%s: %q is in a paragraph that does not begin with \"mutant:\"", where, line)
 		default:
 			if err := m.add(line); err != nil {
 				return nil, fmt.Errorf("%s: %w", where, err)

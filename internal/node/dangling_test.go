@@ -13,7 +13,7 @@ import (
 // A workload may make links that lead nowhere without end. Of a directory that lies in another working directory, each is
 // reported once.
 func TestDanglingWithoutEnd(t *testing.T) {
-	n, k, _ := treeNode(t, nil)
+	_, k, _ := treeNode(t, nil)
 	n, err := New(k, Config{WorkingDirs: []string{KubeletDir, treePath}})
 	if err != nil {
 		t.Fatal(err)

@@ -155,7 +155,7 @@ func nativeName(k kernel.Kernel, h kernel.Handle) string {
 	if err != nil {
 		return ""
 	}
-	defer again.Close() //nolint:errcheck // nothing is lost
+	defer again.Close()
 	if same, err := again.FinalPath(win32.VOLUME_NAME_NT); err != nil || same != native {
 		return ""
 	}
@@ -173,7 +173,7 @@ func refusesLinks(k kernel.Kernel) (err error) {
 	if err != nil {
 		return err
 	}
-	defer temp.Close() //nolint:errcheck // nothing is lost
+	defer temp.Close()
 	native, err := temp.FinalPath(win32.VOLUME_NAME_NT)
 	if err != nil {
 		return err

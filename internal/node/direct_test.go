@@ -91,7 +91,7 @@ func TestProofLeavesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = k.Close() }()
+		t.Cleanup(func() { _ = k.Close() })
 		set(t, k, answer)
 		bare(t, k).ProveDirectOpens(t.Context())
 		h, err := k.OpenFile(nil, `\\?\C:\Windows\Temp`, walk{}.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))

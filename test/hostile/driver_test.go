@@ -39,25 +39,6 @@ type honestReport struct {
 	Median, P99, Most time.Duration // likewise
 }
 
-// add adds a later report.
-func (r *honestReport) add(later honestReport) {
-	r.Times = append(r.Times, later.Times...)
-	r.Reads = len(r.Times)
-	r.Sequences += later.Sequences
-	r.LongestSequence = max(r.LongestSequence, later.LongestSequence)
-	r.Failures = append(r.Failures, later.Failures...)
-	r.Failed += later.Failed
-	r.Connections = later.Connections
-}
-
-// settle works out how long the reads took.
-func (r *honestReport) settle() {
-	slices.Sort(r.Times)
-	if n := len(r.Times); n > 0 {
-		r.Median, r.P99, r.Most = r.Times[n/2], r.Times[n*99/100], r.Times[n-1]
-	}
-}
-
 // honestDriver has what it does between two reports.
 type honestDriver struct {
 	client *csiproxy.Client

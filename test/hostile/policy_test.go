@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-
 	"slices"
 	"strings"
 	"testing"

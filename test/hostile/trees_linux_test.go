@@ -65,7 +65,7 @@ func TestTreesWithoutEnd(t *testing.T) {
 			p := testnode.Launch(t, "-host=emulated", "-state-dir="+state, "-socket-dir="+filepath.Join(state, "run"))
 			client, err := v2alpha1.NewClientWithPipePath(filepath.Join(state, "run", "csi-proxy-filesystem-v2alpha1.sock"))
 			noError(t, err)
-			defer client.Close()
+			defer func() { _ = client.Close() }()
 			_, err = client.Mkdir(t.Context(), &api.MkdirRequest{Path: pods + `\tree`})
 			noError(t, err)
 			host, err := filepath.Glob(filepath.Join(state, "volumes", "*", "var", "lib", "kubelet", "pods", "tree"))
@@ -119,7 +119,7 @@ func TestTreesWithoutEnd(t *testing.T) {
 // would be measured.
 func memoryDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "csi")
+	dir, err := os.MkdirTemp("/dev/shm", "csi") //nolint:usetesting // not where the host has its temporary files
 	if err != nil {
 		return testnode.ShortDir(t)
 	}
@@ -132,7 +132,7 @@ func wideTree(t *testing.T, dir string, files int) {
 	t.Helper()
 	at, err := unix.Open(dir, unix.O_DIRECTORY, 0)
 	noError(t, err)
-	defer unix.Close(at)
+	defer func() { _ = unix.Close(at) }()
 	first := ""
 	for i := range files {
 		name := fmt.Sprintf("%s%07d", strings.Repeat("n", 248), i)
