@@ -82,7 +82,6 @@ func write(t *testing.T, image string, base, length int64, marks []mark) {
 }
 
 func TestDisksThatHoldDataAreNotPartitioned(t *testing.T) {
-	t.Parallel()
 	const kept, refused = codes.OK, codes.FailedPrecondition
 	g := attack(t, testnode.Options{})
 	for _, c := range []struct {
@@ -138,7 +137,6 @@ func (g *target) partitionRefused(name string, spec emulated.DiskSpec, want code
 
 // A GPT that lost one of its copies is still a GPT.
 func TestDamagedGPTsAreNotPartitioned(t *testing.T) {
-	t.Parallel()
 	g := attack(t, testnode.Options{})
 	zeros := func(offset int64, length int) mark { return mark{offset, string(make([]byte, length))} }
 	for name, c := range map[string]struct {
@@ -167,7 +165,6 @@ func TestDamagedGPTsAreNotPartitioned(t *testing.T) {
 }
 
 func TestVolumesThatHoldDataAreNotFormatted(t *testing.T) {
-	t.Parallel()
 	g := attack(t, testnode.Options{})
 	for _, c := range []struct {
 		name      string

@@ -66,7 +66,10 @@ func TestSwappedInOneCall(t *testing.T) {
 			noError(g.t, os.Symlink(g.spare, filepath.Join(g.HostPath(dir), base)))
 		},
 	}
-	const rounds = 40
+	rounds := 40
+	if !testnode.Long() {
+		rounds = 15
+	}
 	subject := 0
 	for name, link := range links {
 		for i, refused := range linksRefused() {

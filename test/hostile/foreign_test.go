@@ -96,7 +96,6 @@ func wiped() map[string]int64 {
 
 // TestForeignDisks: no disk that another system has formatted is touched, whatever its sectors and its state.
 func TestForeignDisks(t *testing.T) {
-	t.Parallel()
 	g := attack(t, testnode.Options{})
 	images := foreignDisks(t, 0)
 	for name, edge := range wiped() {
@@ -154,7 +153,6 @@ func (g *target) leftAlone(name string, spec emulated.DiskSpec) (image string) {
 
 // TestForeignVolumes: no volume that another system has formatted is formatted, and neither is an NTFS of another tool.
 func TestForeignVolumes(t *testing.T) {
-	t.Parallel()
 	g := attack(t, testnode.Options{})
 	atTheEnd := []string{"mdadm 0.90", "mdadm 1.0", "mdadm ddf", "mdadm imsm", "drbd"} // which is another one in a larger volume
 	images := foreignDisks(t, 1)

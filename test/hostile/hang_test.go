@@ -87,7 +87,6 @@ func raw(t *testing.T, n *testnode.Node) (id string) {
 // A hanging kernel call costs its caller the deadline, and nobody else anything. The same call again waits for the
 // hanging one instead of beginning another.
 func TestHungKernelCalls(t *testing.T) {
-	t.Parallel()
 	n := testnode.Start(t, testnode.Options{})
 	for _, v := range verbs(n, raw(t, n)) {
 		t.Run(v.name, func(t *testing.T) {

@@ -105,7 +105,6 @@ func (g *target) through(link string, before snapshot) snapshot {
 }
 
 func TestLinksInAVolumeAreNotGoneThrough(t *testing.T) {
-	t.Parallel()
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
 	links := workloadLinks(g)
@@ -122,7 +121,6 @@ func TestLinksInAVolumeAreNotGoneThrough(t *testing.T) {
 }
 
 func TestLinksInAVolumeAsTheyAre(t *testing.T) {
-	t.Parallel()
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
 	links := workloadLinks(g)
@@ -159,7 +157,6 @@ func TestLinksInAVolumeAsTheyAre(t *testing.T) {
 
 // Rmdir removes links themselves, alone or in a tree, and nothing behind them.
 func TestRmdirRemovesPlantedLinksThemselves(t *testing.T) {
-	t.Parallel()
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
 	rmdir := func(path string, force bool) error {
@@ -246,7 +243,6 @@ func TestPlantedMountPointsAreNotFlushed(t *testing.T) {
 
 // On kubelet's own file system drivers make links. They are followed as long as they stay inside.
 func TestLinksOnTheWorkingDirectory(t *testing.T) {
-	t.Parallel()
 	for i, refused := range linksRefused() {
 		if i == 0 || testnode.Long() && refused == emulated.LinksRefusedNever {
 			t.Run(string(refused), func(t *testing.T) { linksOnTheWorkingDirectory(t, attackRefusing(t, refused)) })

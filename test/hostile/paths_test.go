@@ -122,7 +122,6 @@ func (g *target) eachField(choose func(kind) bool, f func(m method, f field, req
 }
 
 func TestHostilePaths(t *testing.T) {
-	t.Parallel()
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
 	calls := 0
@@ -204,7 +203,6 @@ func TestWorkingDirectoryItself(t *testing.T) {
 
 // Harmless names that look dangerous: they are made, seen and removed as they are, and nothing else is.
 func TestOddNamesAreOnlyNames(t *testing.T) {
-	t.Parallel()
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
 	for _, name := range []string{

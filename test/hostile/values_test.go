@@ -33,7 +33,6 @@ func malformedVolumeIDs(g *target) []string {
 }
 
 func TestMalformedVolumeIDs(t *testing.T) {
-	t.Parallel()
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
 	for _, id := range malformedVolumeIDs(g) {
@@ -92,7 +91,6 @@ func TestSystemVolumes(t *testing.T) {
 }
 
 func TestResizeVolumeNumbers(t *testing.T) {
-	t.Parallel()
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
 	negative := func(n int64) uint64 { return uint64(n) }
