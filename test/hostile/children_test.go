@@ -5,6 +5,7 @@ package hostile
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -69,21 +70,20 @@ func (g *target) metric(name string) (sum int) {
 	return sum
 }
 
+// children is how many there are: go test ./test/hostile -run ThatLeaveCalls -children 90.
+var children = flag.Int("children", inLongRun(20, 6), "processes that leave hanging calls behind, one after the other")
+
 // Children of one process make 256 calls each that hang in Windows, and end one after the other. What they leave behind goes
 // on for ever. A driver that was there before is served after each of them, and so is one that comes then.
 func TestChildrenThatLeaveCallsBehind(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("the agent cannot tell processes apart here")
 	}
-	children := 6
-	if testnode.Long() {
-		children = 90 // so that what is left is kept for the driver
-	}
 	g := attack(t, testnode.Options{Metrics: true, Limits: admission.Limits{Wait: 20 * time.Millisecond}})
 	_, release := g.Faults.HangAll("OpenFile")
 	defer release()
 	before := g.metric("csi_proxy_calls_total")
-	for i := range children {
+	for i := range *children {
 		end := g.raise(childSocket, g.Socket("filesystem", "v2alpha1"))
 		eventually(t, "all calls of a child hang or are refused", func() bool {
 			begun := g.metric("csi_proxy_calls_total") + g.metric("csi_proxy_calls_in_flight") - before
@@ -101,8 +101,8 @@ func TestChildrenThatLeaveCallsBehind(t *testing.T) {
 	if taken != left || taken < 512 {
 		t.Errorf("%d places are taken, of which %d were left behind, want the same number and half of all at least", taken, left)
 	}
-	t.Logf("%d children left %d of 1024 places taken", children, taken)
-	if !testnode.Long() {
+	t.Logf("%d children left %d of 1024 places taken", *children, taken)
+	if *children < 60 { // else the last places are kept for those that were there
 		output, err := g.another(driverSocket, g.Socket("disk", "v1")).Output()
 		if string(output) != "OK\n" || err != nil {
 			t.Errorf("a driver that comes then gets %q, %v", output, err)

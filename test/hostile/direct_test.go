@@ -66,7 +66,7 @@ func TestSwappedInOneCall(t *testing.T) {
 			noError(g.t, os.Symlink(g.spare, filepath.Join(g.HostPath(dir), base)))
 		},
 	}
-	rounds := 40
+	rounds := 25
 	if !testnode.Long() {
 		rounds = 15
 	}

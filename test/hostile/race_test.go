@@ -21,13 +21,13 @@ import (
 
 // raceRounds is how many calls race with the attacker, for each kind of link: go test ./test/hostile -run Swapped
 // -race-rounds 20000 races for longer.
-var raceRounds = flag.Int("race-rounds", roundsOf(testnode.Long()), "calls that race with the attacker, for each kind of link")
+var raceRounds = flag.Int("race-rounds", inLongRun(1000, 60), "calls that race with the attacker, for each kind of link")
 
-func roundsOf(long bool) int {
-	if long {
-		return 4000
+func inLongRun(long, short int) int {
+	if testnode.Long() {
+		return long
 	}
-	return 60
+	return short
 }
 
 // TestSwappedComponents calls through a directory of a volume while a workload replaces that directory with a link that

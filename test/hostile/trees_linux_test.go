@@ -23,16 +23,9 @@ import (
 
 // How large the trees are: go test ./test/hostile -run TreesWithoutEnd -tree-files 1000000 -tree-levels 50000.
 var (
-	treeFiles  = flag.Int("tree-files", inLongRun(100_000, 20_000), "files in the wide tree")
-	treeLevels = flag.Int("tree-levels", inLongRun(12_000, 1_000), "levels of the deep tree")
+	treeFiles  = flag.Int("tree-files", inLongRun(40_000, 20_000), "files in the wide tree")
+	treeLevels = flag.Int("tree-levels", inLongRun(4_000, 1_000), "levels of the deep tree")
 )
-
-func inLongRun(long, short int) int {
-	if testnode.Long() {
-		return long
-	}
-	return short
-}
 
 // TestTreesWithoutEnd removes trees that a workload made as wide or as deep as it could, with callers that give up after a
 // second and ask again. Seen from outside, the agent's process needs no more memory and handles than for any other call.
