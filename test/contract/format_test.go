@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	fs "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -50,6 +51,18 @@ func TestFormatOfAnEmptyNTFS(t *testing.T) {
 }
 
 // TestFormatOfFiles: a volume that holds files is refused, or erased where the operator said so.
+// TestALinkIsAFileToo: a link with the name of a directory of Windows' own is somebody's, and not an empty directory.
+func TestALinkIsAFileToo(t *testing.T) {
+	for _, name := range []string{"System Volume Information", "$RECYCLE.BIN"} {
+		n := testnode.Start(t, testnode.Options{})
+		id := mounted(t, n, 1)
+		mkdir(t, n, podsPath+`\target`)
+		_, err := n.Filesystem.CreateSymlink(t.Context(), &fs.CreateSymlinkRequest{SourcePath: podsPath + `\target`, TargetPath: staging + `\` + name})
+		noError(t, err)
+		wantReason(t, formatVolume(t, n, id), codes.FailedPrecondition, "VOLUME_NOT_EMPTY")
+	}
+}
+
 func TestFormatOfFiles(t *testing.T) {
 	for name, below := range map[string]string{
 		"a file":                           "data",

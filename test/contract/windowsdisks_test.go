@@ -70,8 +70,9 @@ func TestDisksThatWindowsNeeds(t *testing.T) {
 		number uint32
 		change func(*emulated.Scenario)
 	}{
-		"it runs Windows":              {0, func(*emulated.Scenario) {}},
-		"it runs Windows, with an MBR": {0, func(s *emulated.Scenario) { s.SystemDisk.Table = tableMBR }},
+		"it runs Windows":                           {0, func(*emulated.Scenario) {}},
+		"it runs Windows, with an MBR":              {0, func(s *emulated.Scenario) { s.SystemDisk.Table = tableMBR }},
+		"it runs Windows, which boots from another": {0, func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Adapter = true, 1 }},
 		"it has a page file": {1, func(s *emulated.Scenario) {
 			s.Disks[0].Letter, s.PageFiles = "E", []string{`C:\pagefile.sys`, `E:\pagefile.sys`}
 		}},
