@@ -103,3 +103,44 @@ func TestSystemDiskStaysWritable(t *testing.T) {
 		t.Errorf("another disk: %v", err)
 	}
 }
+
+// moving is a node one of whose volumes is found on another disk when it is looked for again.
+type moving struct {
+	spanned
+	asked int
+}
+
+func (m *moving) OpenDevice(path string, access uint32) (kernel.Handle, error) {
+	if path+`\` == m.volume {
+		if m.asked++; m.asked == 1 {
+			return m.Node.OpenDevice(path, access)
+		}
+	}
+	return m.spanned.OpenDevice(path, access)
+}
+
+// TestVolumeThatMovesIsNotResized: the disk that has the number now is not the one that is grown.
+func TestVolumeThatMovesIsNotResized(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	m := &moving{spanned: spanned{Node: k}}
+	n := bare(t, m)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(n.Disks.PartitionDisk(t.Context(), 1))
+	ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
+	must(err)
+	must(k.GrowDisk(1, 11<<30))
+	m.volume, m.extents = ids[0], win32.VolumeDiskExtents{{DiskNumber: 2, StartingOffset: 1 << 20, Length: 1 << 30}}
+	var e *Error
+	if err := n.Volumes.ResizeVolume(t.Context(), ids[0], 0); !errors.As(err, &e) || e.Reason != reason.DiskChanged {
+		t.Errorf("got %v, want %s", err, reason.DiskChanged)
+	}
+}
