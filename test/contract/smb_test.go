@@ -3,6 +3,7 @@
 package contract
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	fs "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
@@ -370,6 +372,17 @@ func TestSMBClosedRoot(t *testing.T) {
 	if isSymlink(t, n, stagedShare) {
 		t.Error("a link on the share was followed")
 	}
+	noError(t, os.Remove(shareFile(n, "share", "pvc-1")))
+	h, err := n.Emulated.OpenFile(nil, `\\?\UNC`+share[1:]+`\pvc-1`, kernel.OpenHow{
+		Access: win32.FILE_WRITE_ATTRIBUTES, Share: win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE,
+		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
+	})
+	noError(t, err)
+	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: "moved", PrintName: "moved", Relative: true}
+	_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil)
+	noError(t, errors.Join(err, h.Close()))
+	_, err = n.Filesystem.PathExists(t.Context(), &fs.PathExistsRequest{Path: stagedShare + `\dir`})
+	wantReason(t, err, codes.FailedPrecondition, "LINK_REFUSED")
 }
 
 func encrypting(encrypts bool) emulated.Options {
@@ -485,6 +498,16 @@ func TestSMBPathsThroughTheLink(t *testing.T) {
 	}
 	noError(t, rmdir(t, n, stagedShare+`\evil`, true))
 	noError(t, rmdir(t, n, stagedShare+`\sub`, true))
+	// A folder that the link leads to is not made by somebody who goes through the link.
+	noError(t, os.Mkdir(shareFile(n, "share", "folder"), 0o755))
+	noError(t, mapShare(t, n, share+`\folder`, stagedParent+`\folder`, smbUser, smbPassword))
+	noError(t, os.Remove(shareFile(n, "share", "folder")))
+	_, err = n.Filesystem.Mkdir(t.Context(), &fs.MkdirRequest{Path: stagedParent + `\folder\made\deeper`})
+	wantCode(t, err, codes.NotFound)
+	if _, err := os.Stat(shareFile(n, "share", "folder")); err == nil {
+		t.Error("the link's own target was made")
+	}
+	noError(t, rmdir(t, n, stagedParent+`\folder`, true))
 	// Volumes are not mounted on shares.
 	id := formatted(t, n, 1)
 	mkdir(t, n, stagedShare+`\mount`)
