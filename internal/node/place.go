@@ -79,7 +79,12 @@ func (pl *place) open(o *op, access uint32) (*leaf, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lookAt(h)
+	l, err := lookAt(h)
+	if err != nil {
+		pl.release(h) // a tree has many places, which are not closed one by one
+		return nil, err
+	}
+	return l, nil
 }
 
 // find fails if nothing is at the place.
