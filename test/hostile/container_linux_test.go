@@ -37,6 +37,9 @@ func controlGroup(t *testing.T) *os.File {
 
 // The children of a container, all alive, have as many places together as one process.
 func TestChildrenOfAContainer(t *testing.T) {
+	if !testnode.Long() {
+		t.Skip("make test-long runs it")
+	}
 	group := controlGroup(t)
 	g := attack(t, testnode.Options{Metrics: true, Limits: admission.Limits{Wait: 20 * time.Millisecond}})
 	_, release := g.Faults.HangAll("OpenFile")

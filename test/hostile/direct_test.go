@@ -68,7 +68,7 @@ func TestSwappedInOneCall(t *testing.T) {
 	}
 	rounds := 25
 	if !testnode.Long() {
-		rounds = 15
+		rounds = 5
 	}
 	subject := 0
 	for name, link := range links {

@@ -92,6 +92,9 @@ func open(t *testing.T, conns []net.Conn) (count int) {
 // Children open few connections each, hand them to one process and end. That one keeps them open: they are all of what no
 // longer has a process, and go before those of a driver that has more than any child had.
 func TestConnectionsHandedOver(t *testing.T) {
+	if !testnode.Long() {
+		t.Skip("make test-long runs it")
+	}
 	const most, children, own = 120, 12, 20
 	g := attack(t, testnode.Options{Limits: admission.Limits{Connections: most}})
 	socket := g.Socket("filesystem", "v2alpha1")

@@ -14,9 +14,12 @@ import (
 )
 
 // Whatever one process and all processes make the agent hold, it stays within the chart's limit, and answers. The
-// attackers keep at it for a moment, and with CSI_PROXY_LONG for two seconds each; CSI_PROXY_LONG=all makes all attacks.
+// attackers keep at it for two seconds each; CSI_PROXY_LONG=all makes all attacks.
 // docs/security.md has the figures.
 func TestMemoryOfCrowds(t *testing.T) {
+	if !testnode.Long() {
+		t.Skip("make test-long runs it")
+	}
 	for _, c := range []struct {
 		name  string
 		raids []string
@@ -43,7 +46,7 @@ func TestMemoryOfCrowds(t *testing.T) {
 			noError(t, err)
 			defer honest.Close() //nolint:errcheck // over
 			end := unleash(t, battlefield{sockets: a.sockets(), metrics: a.metrics}, c.raids...)
-			for deadline := time.Now().Add(attackDuration()); time.Now().Before(deadline); {
+			for deadline := time.Now().Add(attackDuration); time.Now().Before(deadline); {
 				a.answers(honest)
 			}
 			a.lives("under attack")
@@ -55,12 +58,7 @@ func TestMemoryOfCrowds(t *testing.T) {
 }
 
 // attackDuration is how long each attack goes on.
-func attackDuration() time.Duration {
-	if testnode.Long() {
-		return 2 * time.Second
-	}
-	return 100 * time.Millisecond
-}
+const attackDuration = 2 * time.Second
 
 // answers makes an honest call, of another path than the attackers: reads of one path that hang are refused.
 func (a *caged) answers(honest *client.Client) {
