@@ -128,9 +128,9 @@ type Handle interface {
 	// SetInformation sets an information class (SetFileInformationByHandle).
 	SetInformation(class uint32, in []byte) error
 
-	// Rename moves the file or directory, of which the handle has win32.DELETE, into an open directory of the same volume,
-	// under a name that is free there (NtSetInformationFile with FileRenameInformation: SetFileInformationByHandle reads the
-	// new name as a path). ERROR_ALREADY_EXISTS: the name is taken. ERROR_ACCESS_DENIED: something below is open.
+	// Rename moves the file or directory into an open directory of the same volume, under a name that is free there. The
+	// handle needs win32.DELETE. (NtSetInformationFile with FileRenameInformation; SetFileInformationByHandle reads the
+	// new name as a path.) ERROR_ALREADY_EXISTS: the name is taken. ERROR_ACCESS_DENIED: something below is open.
 	Rename(dir Handle, name string) error
 
 	// Close releases the handle. Other calls on it must have returned.

@@ -13,7 +13,7 @@ import (
 )
 
 // TestDirectOpensOnlyWhereProved: a path is opened in one call only if the system refuses links on the way, and if the
-// working directory is no link and lies on the drive that Windows runs from. All answers are the same.
+// working directory is not a link and lies on the drive that Windows runs from. The answers are the same either way.
 func TestDirectOpensOnlyWhereProved(t *testing.T) {
 	for name, test := range map[string]struct {
 		workingDir string

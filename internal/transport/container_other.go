@@ -4,6 +4,5 @@
 
 package transport
 
-// OwnContainer returns NoContainer: on Windows, the agent's is a process of the node itself, and a HostProcess container,
-// which is no other, has one process.
+// OwnContainer returns NoContainer: on Windows the agent is a process of the node itself, in a HostProcess container as well.
 func OwnContainer() string { return NoContainer }

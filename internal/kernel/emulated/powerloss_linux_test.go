@@ -52,8 +52,8 @@ func TestEveryChangeSurvivesAPowerLoss(t *testing.T) {
 	}
 }
 
-// TestTheSystemIsAsked: where the system cannot make something durable, a change fails. Nothing else tells whether the
-// system was asked, short of a power loss.
+// TestTheSystemIsAsked: where the system cannot make something durable, a change fails. Short of a power loss, nothing else shows
+// whether the system was asked.
 func TestTheSystemIsAsked(t *testing.T) {
 	r, w, err := os.Pipe()
 	must(t, err)
