@@ -56,6 +56,13 @@ func TestToolsReadTheFiles(t *testing.T) {
 	if out := tool(t, "ntfssecaudit", "-a", image); !strings.Contains(out, "2 valid entries in $SDH") || !strings.Contains(out, "No errors were found") {
 		t.Errorf("ntfssecaudit -a:\n%s", out)
 	}
+	sds := fileOf(t, image, "9", "-n", "$SDS")
+	if half := 256 << 10; len(sds) <= half || !strings.HasPrefix(sds, sds[half:]) || strings.Trim(sds[len(sds)-half:half], "\x00") != "" {
+		t.Errorf("$SDS of %d bytes is not followed by its copy", len(sds))
+	}
+	if out := tool(t, "ntfsinfo", "-v", "-i", "5", image); !strings.Contains(out, "257 (0x101)") {
+		t.Errorf("the root directory has another descriptor:\n%s", out)
+	}
 	for _, name := range strings.Fields("$AttrDef $BadClus $Bitmap $Boot $Extend $LogFile $MFT $MFTMirr $Secure $UpCase $Volume") {
 		tool(t, "ntfsinfo", "-F", name, image) // it looks the name up in the directory's index
 	}
@@ -68,8 +75,18 @@ func TestToolsReadTheFiles(t *testing.T) {
 func TestFormatOverOtherContent(t *testing.T) {
 	image := newImage(t, 16*mib)
 	must(t, os.WriteFile(image, bytes.Repeat([]byte{0xA5}, 16*mib), 0o600))
-	write(t, image, volumeOf(16*mib, 512).Format(time.Now()))
+	blocks := volumeOf(16*mib, 512).Format(time.Now())
+	write(t, image, blocks)
 	intact(t, image)
+	over, err := os.ReadFile(image)
+	must(t, err)
+	blank := newImage(t, 16*mib)
+	write(t, blank, blocks)
+	want, err := os.ReadFile(blank)
+	must(t, err)
+	if front := 40 * ntfs.ClusterSize; !bytes.Equal(over[:front], want[:front]) {
+		t.Error("behind the end of a file there is something old")
+	}
 }
 
 func TestBlocksOfALargeVolume(t *testing.T) {

@@ -53,11 +53,11 @@ func number(t *testing.T, image, what string) int64 {
 }
 
 // fileOf returns the content of a file of the metadata.
-func fileOf(t *testing.T, image string, file string) string {
+func fileOf(t *testing.T, image, file string, options ...string) string {
 	t.Helper()
 	path, err := exec.LookPath("ntfscat")
 	must(t, err)
-	out, err := exec.Command(path, "-f", "-i", file, image).Output()
+	out, err := exec.Command(path, append(append([]string{"-f", "-i", file}, options...), image)...).Output()
 	must(t, err)
 	return string(out)
 }
