@@ -156,3 +156,16 @@ func TestFormatsOnce(t *testing.T) {
 		t.Errorf("the volume was formatted %d times", formats)
 	}
 }
+
+func TestStageCalls(t *testing.T) {
+	node := csiproxytest.Start(t, csiproxytest.Options{})
+	plugin := newPlugin(t, node)
+	node.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, SerialNumber: "vol-1", Offline: true})
+	if err := plugin.Stage(t.Context(), "vol-1", staging); err != nil {
+		t.Fatal(err)
+	}
+	if err := plugin.Unstage(t.Context(), staging); err != nil {
+		t.Fatal(err)
+	}
+	node.AssertJournal("testdata/stage.want", csiproxytest.JournalPart{})
+}
