@@ -181,7 +181,7 @@ func (a *Agent) Restart(ctx context.Context) error {
 	if s != nil {
 		_ = s.api.Stop(ended()) // its error says that calls were cut off, as intended
 	}
-	a.emulation.Faults.Abort()
+	a.emulation.Abort()
 	if s != nil {
 		patience, cancel := context.WithTimeout(ctx, grace)
 		defer cancel()
