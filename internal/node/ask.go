@@ -10,7 +10,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 )
 
 // An operation that asks many disks or volumes asks them side by side. One that does not answer in time is left out: it
@@ -52,7 +51,13 @@ func ask[T any](o *op, x object, part int, f func(o *op) (T, error)) (T, error) 
 		return zero, err
 	}
 	entry := n.tasks.Add(task{operation: what, begun: true})
-	aside := &op{ctx: o.ctx, k: n.partKernel(o.ctx, part), node: n, deadline: o.deadline, operation: what, entry: entry, reads: true}
+	caller, giveUp := context.WithCancel(o.ctx)
+	defer giveUp()
+	aside := &op{
+		ctx: o.ctx, caller: caller, node: n, deadline: o.deadline, client: o.client, operation: what, hangsAt: x.key(), entry: entry,
+		reads: true, acted: !o.reads, // a change holds locks, so what it asks is not held back for its client's late calls
+	}
+	aside.k = aside.kernelFor(o.ctx, part)
 	var value T
 	var err error
 	done := make(chan struct{})
@@ -81,15 +86,4 @@ func (o *op) askTime() time.Duration {
 		return max(askTimeLeast, min(askTime, left/2))
 	}
 	return askTime
-}
-
-// partKernel returns the kernel for one of the objects asked side by side; the interceptor learns which one.
-func (n *Node) partKernel(ctx context.Context, part int) kernel.Kernel {
-	if n.around == nil {
-		return n.kernel
-	}
-	return kernel.Intercept(ctx, n.kernel, func(ctx context.Context, call kernel.Call, do func() error) error {
-		call.Part = part
-		return n.around(ctx, call, do)
-	})
 }
