@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/running"
 )
 
 // An operation that asks many disks or volumes asks them side by side. One that does not answer in time is left out: it
@@ -51,13 +52,8 @@ func ask[T any](o *op, x object, part int, f func(o *op) (T, error)) (T, error) 
 		return zero, err
 	}
 	entry := n.tasks.Add(task{operation: what, begun: true})
-	caller, giveUp := context.WithCancel(o.ctx)
+	aside, giveUp := o.aside(what, x, entry, part)
 	defer giveUp()
-	aside := &op{
-		ctx: o.ctx, caller: caller, node: n, deadline: o.deadline, client: o.client, operation: what, hangsAt: x.key(), entry: entry,
-		reads: true, acted: !o.reads, // a change holds locks, so what it asks is not held back for its client's late calls
-	}
-	aside.k = aside.kernelFor(o.ctx, part)
 	var value T
 	var err error
 	done := make(chan struct{})
@@ -86,4 +82,15 @@ func (o *op) askTime() time.Duration {
 		return max(askTimeLeast, min(askTime, left/2))
 	}
 	return askTime
+}
+
+// aside returns an operation that asks one object on behalf of another operation, until that gives up.
+func (o *op) aside(what operation, x object, entry *running.Entry[task], part int) (aside *op, giveUp context.CancelFunc) {
+	aside = &op{
+		ctx: o.ctx, node: o.node, deadline: o.deadline, client: o.client, operation: what, hangsAt: x.key(), entry: entry,
+		reads: true, acted: !o.reads, // a change holds locks, so what it asks is not held back for its client's late calls
+	}
+	aside.caller, giveUp = context.WithCancel(o.ctx)
+	aside.k = aside.kernelFor(o.ctx, part)
+	return aside, giveUp
 }

@@ -10,25 +10,17 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/threads"
 )
 
-// Facility is a part of Windows that has places for kernel calls of its own, so that one that hangs does not hold up the
-// others.
-type Facility int
-
-// The facilities.
+// The facilities are the parts of Windows that have places for kernel calls of their own, so that one that hangs does not
+// hold up the others.
 const (
-	Files Facility = iota
-	Devices
-	ISCSIService
-	Services
-	Shares
-	Firmware
-	quick // calls that do not block, or of which few run anyway
+	fileCalls = iota
+	deviceCalls
+	iscsiCalls
+	serviceCalls
+	shareCalls
+	firmwareCalls
+	quickCalls // calls that do not block, or of which few run anyway
 )
-
-// Name returns the name of a facility, for metrics.
-func (f Facility) Name() string {
-	return [...]string{"files", "devices", "iscsi", "services", "smb", "firmware"}[f]
-}
 
 // newRoom returns the places of a node's kernel calls. An operation asks as many disks side by side as there are places for
 // devices. The other facilities are services that work through their calls one by one, or nearly.
@@ -37,36 +29,36 @@ func newRoom() *threads.Room {
 }
 
 // facilityOf returns the facility that a kernel call asks.
-func facilityOf(call kernel.Call) Facility {
+func facilityOf(call kernel.Call) int {
 	switch call.Function {
 	case "SystemWindowsDirectory", "EnablePrivilege", "RegistryStrings":
-		return quick // Windows has the answer in memory
+		return quickCalls // Windows has the answer in memory
 	case "CreateSMBGlobalMapping", "FormatVolume":
-		return quick // see few
+		return quickCalls // see few
 	case "OpenFile", "Rename":
-		return Files
+		return fileCalls
 	case "Close", "DeviceIoControl", "ReadAt", "Flush", "FinalPath", "Information", "SetInformation":
 		if call.Device {
-			return Devices
+			return deviceCalls
 		}
-		return Files
+		return fileCalls
 	case "QueryService", "StartService", "StopService", "DependentServices":
-		return Services
+		return serviceCalls
 	case "SMBGlobalMappings", "RemoveSMBGlobalMapping":
-		return Shares
+		return shareCalls
 	case "SystemFirmwareTable":
-		return Firmware
+		return firmwareCalls
 	}
 	if strings.Contains(call.Function, "ISCSI") {
-		return ISCSIService
+		return iscsiCalls
 	}
-	return Devices
+	return deviceCalls
 }
 
 // gate waits until a kernel call of the operation may begin. An operation that has not begun any is given up when nobody
 // waits for it any more; one that has goes on, as it does when it hangs in Windows.
 func (o *op) gate(call kernel.Call) (leave func(), err error) {
-	if f := facilityOf(call); f != quick {
+	if f := facilityOf(call); f != quickCalls {
 		place := o.placeFor(f, call)
 		if place == nil {
 			return nil, abandonedRead(o.caller, o.operation.String())
@@ -84,24 +76,18 @@ func (o *op) gate(call kernel.Call) (leave func(), err error) {
 }
 
 // placeFor waits for a kernel call's place. It returns nil when the operation is given up.
-func (o *op) placeFor(f Facility, call kernel.Call) *threads.Call {
+func (o *op) placeFor(f int, call kernel.Call) *threads.Call {
 	var gone <-chan struct{}
 	if !o.acted {
 		gone = o.caller.Done()
 	}
 	return o.node.room.Enter(gone, threads.Want{
-		Facility: int(f), Client: o.client, Object: o.hangsAt, Read: o.reads, First: !o.acted, Close: call.Function == "Close",
+		Facility: f, Client: o.client, Object: o.hangsAt, Read: o.reads, First: !o.acted, Close: call.Function == "Close",
 	})
 }
 
-// KernelCalls returns how many kernel calls have places, wait for one, or are late, by facility.
-func (n *Node) KernelCalls() map[Facility]threads.Count {
-	counts := map[Facility]threads.Count{}
-	for i, c := range n.room.Counts() {
-		counts[Facility(i)] = c
-	}
-	return counts
-}
+// KernelCalls returns how many kernel calls wait for a place, and how many are late.
+func (n *Node) KernelCalls() (waiting, late int) { return n.room.Counts() }
 
 // kernelFor returns the kernel for one of the objects that an operation asks side by side, whose number the interceptor learns,
 // or with 0 for an operation that asks no other.

@@ -3,6 +3,7 @@
 package threads
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -19,8 +20,30 @@ const lateMost = 256
 type Room struct {
 	mu         sync.Mutex
 	facilities []facility
-	late       map[any]int // late calls of each client, in all facilities
-	lateAll    int
+	parties    map[name]*party
+	late       int    // calls
+	turns      uint64 // so far
+}
+
+// facility is the calls to one part of the system.
+type facility struct {
+	places           int
+	running, waiting []*Call // those that have places; both the oldest first
+	watched          bool    // a timer runs, see watch
+}
+
+// party is a client, or an object of a facility, as long as it has calls.
+type party struct {
+	calls         int // of all kinds
+	running, late int
+	turn          uint64 // its last one
+}
+
+// name identifies a party: either the client or the others are set.
+type name struct {
+	client   any
+	facility int
+	object   string
 }
 
 // A Want is what a call is about.
@@ -35,37 +58,37 @@ type Want struct {
 
 // A Call has a place, or had one until it was late.
 type Call struct {
-	want  Want
-	room  *Room
-	came  chan struct{} // closed when a waiting call gets its place
-	since time.Time
-	late  bool
+	Want
+	room           *Room
+	client, object *party
+	came           chan struct{} // closed when a waiting call gets its place
+	since          time.Time
+	late           bool
 }
 
 // New returns a room with so many places for each facility.
 func New(places ...int) *Room {
-	r := &Room{facilities: make([]facility, len(places)), late: map[any]int{}}
-	for i, n := range places {
-		r.facilities[i] = facility{places: n, late: map[string]int{}}
+	r := &Room{parties: map[name]*party{}}
+	for _, n := range places {
+		r.facilities = append(r.facilities, facility{places: n})
 	}
 	return r
 }
 
 // Enter waits until a call may begin. It returns nil if gone is closed before. A nil gone is never closed.
 func (r *Room) Enter(gone <-chan struct{}, w Want) *Call {
-	c := &Call{want: w, room: r}
 	f := &r.facilities[w.Facility]
 	r.mu.Lock()
+	c := &Call{Want: w, room: r, client: r.party(name{client: w.Client}), object: r.party(name{facility: w.Facility, object: w.Object})}
 	r.moveOut(f)
-	if f.waiting == 0 && r.mayEnter(f, w) {
-		f.begin(c)
+	if len(f.waiting) == 0 && r.mayBegin(f, c) {
+		r.begin(f, c)
 		r.mu.Unlock()
 		return c
 	}
 	c.came = make(chan struct{})
-	f.enqueue(c)
+	f.waiting = append(f.waiting, c)
 	r.advance(f)
-	r.watch(f)
 	r.mu.Unlock()
 	select {
 	case <-c.came:
@@ -74,116 +97,167 @@ func (r *Room) Enter(gone <-chan struct{}, w Want) *Call {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if f.withdraw(c) {
-		return nil
+	if !drop(&f.waiting, c) {
+		return c // its turn came at the last moment
 	}
-	return c // its turn came at the last moment
+	r.forget(c)
+	return nil
 }
 
 // Leave ends the call.
 func (c *Call) Leave() {
-	r, f := c.room, &c.room.facilities[c.want.Facility]
+	r := c.room
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.forget(c)
 	if !c.late {
-		f.end(c)
+		f := &r.facilities[c.Facility]
+		r.end(f, c)
 		r.advance(f)
 		return
 	}
-	less(f.late, c.want.Object)
-	less(r.late, c.want.Client)
-	r.lateAll--
-	for i := range r.facilities { // the client may have been held back anywhere
+	c.client.late--
+	c.object.late--
+	r.late--
+	for i := range r.facilities { // its client may have been held back anywhere
 		r.advance(&r.facilities[i])
 	}
 }
 
-func less[K comparable](counts map[K]int, key K) {
-	if counts[key]--; counts[key] == 0 {
-		delete(counts, key)
+// party returns the party of a name, with one more call.
+func (r *Room) party(n name) *party {
+	p := r.parties[n]
+	if p == nil {
+		p = &party{}
+		r.parties[n] = p
+	}
+	p.calls++
+	return p
+}
+
+// forget takes a call from its parties, which are forgotten with their last one.
+func (r *Room) forget(c *Call) {
+	if c.client.calls--; c.client.calls == 0 {
+		delete(r.parties, name{client: c.Client})
+	}
+	if c.object.calls--; c.object.calls == 0 {
+		delete(r.parties, name{facility: c.Facility, object: c.Object})
 	}
 }
 
-// mayEnter reports whether a call may begin now.
-func (r *Room) mayEnter(f *facility, w Want) bool {
+// mayBegin reports whether a call may begin now. An object may have half of the places, but two in any case, and as many late
+// calls until reads of it are held back.
+func (r *Room) mayBegin(f *facility, c *Call) bool {
+	mostOfOne := max(2, f.places/2)
 	switch {
 	case len(f.running) >= f.places:
 		return false
-	case w.Close:
+	case c.Close:
 		return true
-	case f.runningAt(w.Object) >= f.mostOfOne():
+	case c.object.running >= mostOfOne:
 		return false
-	case !w.Read:
+	case !c.Read:
 		return true
 	}
-	return f.late[w.Object] < f.mostOfOne() && (!w.First || r.late[w.Client]+f.runningOf(w.Client) < r.share())
+	return c.object.late < mostOfOne && (!c.First || c.client.late+c.client.running < r.share())
 }
 
 // share returns how many calls of a client may be late, or become so, until its reads are held back: a quarter of those that
 // are still free, so that each further client finds some, and one in any case.
-func (r *Room) share() int { return max(1, (lateMost-r.lateAll)/4) }
+func (r *Room) share() int { return max(1, (lateMost-r.late)/4) }
+
+// begin gives a call a place.
+func (r *Room) begin(f *facility, c *Call) {
+	r.turns++
+	for _, p := range [...]*party{c.client, c.object} {
+		p.running++
+		p.turn = r.turns
+	}
+	c.since = time.Now()
+	f.running = append(f.running, c)
+}
+
+// end takes the place of a call.
+func (r *Room) end(f *facility, c *Call) {
+	drop(&f.running, c)
+	c.client.running--
+	c.object.running--
+}
+
+// drop removes a call from a list, and reports whether it was there.
+func drop(from *[]*Call, c *Call) bool {
+	i := slices.Index(*from, c)
+	if i >= 0 {
+		*from = slices.Delete(*from, i, i+1)
+	}
+	return i >= 0
+}
 
 // moveOut takes their places from calls that have become late.
 func (r *Room) moveOut(f *facility) {
-	if len(f.running) == 0 {
-		return
-	}
-	now, moved := time.Now(), false
-	for len(f.running) > 0 && now.Sub(f.running[0].since) >= LateAfter {
+	for len(f.running) > 0 && time.Since(f.running[0].since) >= LateAfter {
 		c := f.running[0]
-		f.end(c)
-		c.late, moved = true, true
-		f.late[c.want.Object]++
-		r.late[c.want.Client]++
-		r.lateAll++
-	}
-	if moved {
-		r.advance(f)
+		r.end(f, c)
+		c.late = true
+		c.client.late++
+		c.object.late++
+		r.late++
 	}
 }
 
-// advance lets calls in that wait.
+// advance lets calls in that wait. As long as others do, it looks again when the first of those that run becomes late.
 func (r *Room) advance(f *facility) {
-	for f.waiting > 0 && len(f.running) < f.places {
-		c := f.next(func(w Want) bool { return r.mayEnter(f, w) })
-		if c == nil {
-			return
-		}
-		f.begin(c)
+	for c := r.next(f); c != nil; c = r.next(f) {
+		drop(&f.waiting, c)
+		r.begin(f, c)
 		close(c.came)
 	}
-}
-
-// watch looks at a facility again when the first of its calls becomes late, as long as others wait.
-func (r *Room) watch(f *facility) {
-	if f.watched || f.waiting == 0 || len(f.running) == 0 {
+	if f.watched || len(f.waiting) == 0 || len(f.running) == 0 {
 		return
 	}
 	f.watched = true
-	time.AfterFunc(time.Until(f.running[0].since.Add(LateAfter)), func() {
+	time.AfterFunc(LateAfter-time.Since(f.running[0].since), func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		f.watched = false
 		r.moveOut(f)
-		r.watch(f)
+		r.advance(f)
 	})
 }
 
-// A Count is how many calls to a facility there are.
-type Count struct{ Running, Waiting, Late int }
+// next returns the waiting call that begins next, nil if none may.
+func (r *Room) next(f *facility) (next *Call) {
+	for _, c := range f.waiting {
+		if len(f.running) >= f.places {
+			return nil
+		}
+		if r.mayBegin(f, c) && (next == nil || c.before(next)) {
+			next = c
+		}
+	}
+	return next
+}
 
-// Counts returns how many calls there are, by facility.
-func (r *Room) Counts() []Count {
+// before reports whether it is a call's turn before that of another, which came earlier.
+func (c *Call) before(d *Call) bool {
+	switch {
+	case c.Close != d.Close:
+		return c.Close
+	case c.client.turn != d.client.turn:
+		return c.client.turn < d.client.turn
+	}
+	return c.object.turn < d.object.turn
+}
+
+// Counts returns how many calls wait for a place, and how many are late.
+func (r *Room) Counts() (waiting, late int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	counts := make([]Count, len(r.facilities))
 	for i := range r.facilities {
 		f := &r.facilities[i]
 		r.moveOut(f)
-		counts[i] = Count{Running: len(f.running), Waiting: f.waiting}
-		for _, n := range f.late {
-			counts[i].Late += n
-		}
+		r.advance(f)
+		waiting += len(f.waiting)
 	}
-	return counts
+	return waiting, r.late
 }
