@@ -10,6 +10,8 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -20,9 +22,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// idleMost is how many bytes of heap and stacks a connection may keep that has made a call and is idle. It keeps 19.7
-// thousand on Linux, of which 12 are the stacks of three goroutines; a buffer of 4 KiB is too much.
-const idleMost = 22 << 10
+// idleMost returns how many bytes of heap and stacks a connection may keep that has made a call and is idle. It keeps 19.7 thousand on
+// Linux, of which 12 are the stacks of three goroutines, and 30.7 thousand with the race detector; a buffer of 4 KiB is too much.
+func idleMost() int64 {
+	info, _ := debug.ReadBuildInfo()
+	if info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return 33 << 10
+	}
+	return 22 << 10
+}
 
 // TestIdleConnections has drivers that keep a connection open after each call. What a connection keeps does not depend on how
 // fast the machine is.
@@ -37,7 +45,10 @@ func TestIdleConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Stop(context.Background()) })
-	const all = 1000
+	all := 200
+	if os.Getenv("CSI_PROXY_LONG") != "" {
+		all = 1000
+	}
 	ends := make([]int, 0, all+1)
 	t.Cleanup(func() {
 		for _, fd := range ends {
@@ -49,10 +60,10 @@ func TestIdleConnections(t *testing.T) {
 	for range all {
 		ends = append(ends, callOnce(t, dir.Path(endpointName)))
 	}
-	each := (inUse() - before) / all
+	each := (inUse() - before) / int64(all)
 	t.Logf("%d bytes each", each)
-	if each > idleMost {
-		t.Errorf("an idle connection keeps %d bytes, want %d at most", each, idleMost)
+	if most := idleMost(); each > most {
+		t.Errorf("an idle connection keeps %d bytes, want %d at most", each, most)
 	}
 }
 
