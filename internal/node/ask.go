@@ -10,7 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/running"
 )
 
 // An operation that asks many disks or volumes asks them side by side. One that does not answer in time is left out: it
@@ -52,7 +52,8 @@ func ask[T any](o *op, x object, part int, f func(o *op) (T, error)) (T, error) 
 		return zero, err
 	}
 	entry := n.tasks.Add(task{operation: what, begun: true})
-	aside := &op{ctx: o.ctx, k: n.partKernel(o.ctx, part), node: n, deadline: o.deadline, operation: what, entry: entry, reads: true}
+	aside, giveUp := o.aside(what, x, entry, part)
+	defer giveUp()
 	var value T
 	var err error
 	done := make(chan struct{})
@@ -83,13 +84,13 @@ func (o *op) askTime() time.Duration {
 	return askTime
 }
 
-// partKernel returns the kernel for one of the objects asked side by side; the interceptor learns which one.
-func (n *Node) partKernel(ctx context.Context, part int) kernel.Kernel {
-	if n.around == nil {
-		return n.kernel
+// aside returns an operation that asks one object on behalf of another operation, until that gives up.
+func (o *op) aside(what operation, x object, entry *running.Entry[task], part int) (aside *op, giveUp context.CancelFunc) {
+	aside = &op{
+		ctx: o.ctx, node: o.node, deadline: o.deadline, client: o.client, operation: what, hangsAt: x.key(), entry: entry,
+		reads: true, acted: !o.reads, // a change holds locks, so what it asks is not held back for its client's late calls
 	}
-	return kernel.Intercept(ctx, n.kernel, func(ctx context.Context, call kernel.Call, do func() error) error {
-		call.Part = part
-		return n.around(ctx, call, do)
-	})
+	aside.caller, giveUp = context.WithCancel(o.ctx)
+	aside.k = aside.kernelFor(o.ctx, part)
+	return aside, giveUp
 }

@@ -16,7 +16,7 @@ func read[T any](ctx context.Context, n *Node, what operation, f func(o *op) (T,
 	}
 	entry, held := n.begin(ctx, what)
 	entry.Update(func(t *task) { t.begun = true }) // it waits for no lock
-	o := n.newOp(ctx, what, entry)
+	o := n.newOp(ctx, what, entry, held)
 	o.reads = true
 	n.tell(what, Queued)
 	n.tell(what, Begun)
