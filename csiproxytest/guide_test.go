@@ -190,7 +190,7 @@ func TestStageDuringAFormat(t *testing.T) {
 			}
 			left--
 		default:
-			node.AdvanceClock(10 * time.Millisecond)
+			node.AdvanceClock(time.Second)
 		}
 	}
 	if calls := node.Find(csiproxytest.Query{Function: "FormatVolume"}); len(calls) != 1 {
