@@ -46,20 +46,28 @@ func askEach[T any](o *op, objects []object, f func(o *op, i int) (T, error)) []
 // ask asks one object on a goroutine of its own, which continues after the wait for it ends. Part is the object's number
 // among those asked side by side.
 func ask[T any](o *op, x object, part int, f func(o *op) (T, error)) (T, error) {
-	n, what := o.node, on(o.operation.verb, x)
-	var zero T
-	if err := n.refuseHanging(what, x); err != nil {
+	var value T
+	if err := o.ask(x, part, func(o *op) (err error) { value, err = f(o); return err }); err != nil {
+		var zero T // the object may still be asked, and the answer written
 		return zero, err
+	}
+	return value, nil
+}
+
+// ask is apart because the compiler would otherwise make it anew for each type of answer.
+func (o *op) ask(x object, part int, f func(o *op) error) error {
+	n, what := o.node, on(o.operation.verb, x)
+	if err := n.refuseHanging(what, x); err != nil {
+		return err
 	}
 	entry := n.tasks.Add(task{operation: what, begun: true})
 	aside, giveUp := o.aside(what, x, entry, part)
 	defer giveUp()
-	var value T
 	var err error
 	done := make(chan struct{})
 	n.busy.Go(func() {
 		defer close(done)
-		err = aside.run(func() (err error) { value, err = f(aside); return err })
+		err = aside.run(func() error { return f(aside) })
 		n.end(entry, nil)
 	})
 	patience := o.askTime()
@@ -67,11 +75,11 @@ func ask[T any](o *op, x object, part int, f func(o *op) (T, error)) (T, error) 
 	defer limit.Stop()
 	select {
 	case <-done:
-		return value, err
+		return err
 	case <-limit.C:
 		n.abandon(entry)
 		klog.FromContext(o.ctx).Error(nil, "An object that does not answer is left out", "object", x, "call", o.operation, "waited", patience)
-		return zero, errorf(Unavailable, reason.NotAnswering, "%s has not answered within %v", x, patience)
+		return errorf(Unavailable, reason.NotAnswering, "%s has not answered within %v", x, patience)
 	}
 }
 
