@@ -111,6 +111,8 @@ func TestGrowRefuses(t *testing.T) {
 			pairs := a[le.Uint16(a[32:]):]
 			copy(pairs[1+pairs[0]&15+pairs[0]>>4:], []byte{1, 1, 0}) // behind its clusters
 		}},
+		{"$Bitmap is larger than it can be", func(b []byte) { le.PutUint64(attribute(b[mft+6<<10:], 0x80)[48:], 4096) }},
+		{"$Bitmap is smaller than it can be", func(b []byte) { le.PutUint64(attribute(b[mft+6<<10:], 0x80)[48:], 248) }},
 		{"waits for chkdsk", func(b []byte) { setVolumeFlags(b[mft+3<<10:], 1) }},
 		{"is checked", func(b []byte) { setVolumeFlags(b[mft+3<<10:], 0x4000) }},
 		{"the log is in use", func(b []byte) { b[log+0x30+12], b[log+0x30+13], b[log+0x30+14] = 0, 0, 0 }},
