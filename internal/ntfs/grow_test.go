@@ -52,6 +52,9 @@ func TestToolsAcceptWhatHasGrown(t *testing.T) {
 			source := filepath.Join(t.TempDir(), "file")
 			must(t, os.WriteFile(source, []byte(content), 0o600))
 			tool(t, "ntfscp", "-f", image, source, "file")
+			if os.Getenv("CSI_PROXY_LONG") == "" { // in one step
+				test.to = test.to[len(test.to)-1:]
+			}
 			for _, size := range test.to {
 				free, all := number(t, image, "Free Clusters"), number(t, image, "Volume Size in Clusters")
 				grow(t, image, size, test.sector)
@@ -74,7 +77,7 @@ func TestToolsAcceptWhatHasGrown(t *testing.T) {
 
 // Where nothing is known about the clusters, nothing is changed.
 func TestGrowRefuses(t *testing.T) {
-	const size = 8 * mib
+	const size = mib
 	v := volumeOf(size, 512)
 	image := make([]byte, size)
 	var mft, log int64
