@@ -22,7 +22,7 @@ func ntfsTool(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("%s is not installed (hack/setup.sh test installs the package ntfs-3g)", name)
+		t.Skipf("require %s, of the package ntfs-3g: hack/setup.sh test installs it", name)
 	}
 	out, err := exec.Command(path, args...).CombinedOutput()
 	if err != nil {
