@@ -41,6 +41,9 @@ type Options struct {
 	PlainSMB bool
 	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume, as the agent's flag -erase-on-format does.
 	EraseOnFormat bool
+	// WindowsTiming makes operations take about as long as on Windows, by the node's clock: a driver's time-outs meet
+	// formats of seconds, or a test stops the clock and decides when one is over. SetSwitch("timing", …) changes it.
+	WindowsTiming bool
 	// PlainPipes, on Windows, serves at the pipes that clients open by default, as Setenv needs: a machine can have one such
 	// node at a time, and none beside an agent. Otherwise a node's pipes have names of their own. Elsewhere it does nothing.
 	PlainPipes bool
@@ -87,6 +90,9 @@ func Start(t testing.TB, o Options) *Node {
 	}
 	n := Over(t, a)
 	n.plain = o.PlainPipes
+	if o.WindowsTiming {
+		n.SetSwitch("timing", string(emulated.TimingWindows))
+	}
 	return n
 }
 

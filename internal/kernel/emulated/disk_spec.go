@@ -46,6 +46,9 @@ type diskState struct {
 	Image  string `json:"image"` // name of the image, without directory and suffix
 	Number uint32 `json:"number"`
 	System bool   `json:"system,omitempty"`
+
+	// ImageBytes is the size of the image: a shorter one has lost data. It is 0 in what older programs wrote.
+	ImageBytes int64 `json:"imageBytes,omitempty"`
 	DiskSpec
 }
 
@@ -68,6 +71,7 @@ func (s DiskSpec) record(others []diskState, switches Switches) (diskState, erro
 	if err := r.check(); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrInvalidSpec, err)
 	}
+	r.ImageBytes = int64(r.SizeBytes)
 	numbers := make(map[uint32]bool, len(others))
 	for i := range others {
 		numbers[others[i].Number] = true

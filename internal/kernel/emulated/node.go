@@ -31,6 +31,9 @@ type Node struct {
 
 	privileges map[string]bool // enabled by the agent's process
 
+	hasty   bool          // calls take no time, whatever the switch timing
+	retimed chan struct{} // closed when waits may be over; nil while no call waits
+
 	volumeDisks map[guid.GUID]*disk // where volumes were found last; perhaps they are no longer there
 	unmapped    int                 // contacts with file servers without a mapping
 }
@@ -38,7 +41,10 @@ type Node struct {
 var _ kernel.Kernel = (*Node)(nil)
 
 // Close releases the state directory. Open handles are invalid afterwards.
-func (n *Node) Close() error {
+func (n *Node) Close() error { return n.end(true) }
+
+// end releases the state directory, at a clean end with the note that everything is durable.
+func (n *Node) end(clean bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.boot++
@@ -48,10 +54,15 @@ func (n *Node) Close() error {
 		errs = append(errs, d.image.file.Close())
 	}
 	n.disks = nil
+	n.host.forget()
+	if clean && !n.host.noSync && !n.host.failed {
+		errs = append(errs, endClean(n.lock))
+	}
 	return errors.Join(append(errs, n.lock.Close())...)
 }
 
-// update changes the state and node.json together: if it fails, both stay.
+// update changes the state and node.json together. If it fails, the state stays, and so does node.json at the latest when
+// the next call begins.
 func (n *Node) update(change func(*state)) error {
 	next := n.state.clone()
 	change(&next)
@@ -60,6 +71,19 @@ func (n *Node) update(change func(*state)) error {
 	}
 	n.state = next
 	return nil
+}
+
+// follow changes the state to what directories and images show already, after a change that ended with err: nil or
+// errNotDurable. While node.json cannot be written, or must not run ahead of the change, that is left to settle or the next
+// start.
+func (n *Node) follow(err error, change func(*state)) error {
+	next := n.state.clone()
+	change(&next)
+	n.state = next
+	if err == nil {
+		err = n.host.saveState(n.dir, next)
+	}
+	return err
 }
 
 // diskList returns the attached disks that are installed, by number.
