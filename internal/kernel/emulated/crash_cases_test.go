@@ -84,7 +84,9 @@ func checkObject(there bool) func(t *testing.T, n *Node) string {
 	}
 }
 
-func crashCases() []crashCase {
+func crashCases() []crashCase { return append(diskCrashCases(), bundleCrashCases()...) }
+
+func diskCrashCases() []crashCase {
 	var serial uint64
 	nothing := func(*testing.T, *Node) {}
 	mounted := func(t *testing.T, n *Node) {
@@ -310,19 +312,6 @@ func crashCases() []crashCase {
 				return err
 			},
 			func(_ *testing.T, n *Node) string { return oldOrNew(len(n.diskList()) == 4) },
-		},
-		{
-			"detach", mounted,
-			func(n *Node) error { _, err := n.DetachDisk(1); return err },
-			func(t *testing.T, n *Node) string {
-				_, attached := n.disks[1]
-				images, err := os.ReadDir(filepath.Join(n.dir, detachedDir))
-				must(t, err)
-				if attached == (len(images) == 1) {
-					t.Errorf("attached: %v, detached images: %d", attached, len(images))
-				}
-				return oldOrNew(!attached)
-			},
 		},
 		{
 			"log in to a target", discovered,

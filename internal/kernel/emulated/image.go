@@ -25,6 +25,7 @@ type image struct {
 	host *host
 	dir  string // the state directory
 	name string
+	home string // the bundle that holds the image; empty: the state directory does
 	file *os.File
 	size int64
 	half bool // a change is in the journal, but not completely in the image
@@ -32,8 +33,27 @@ type image struct {
 
 func imagePath(dir, name string) string { return filepath.Join(dir, disksDir, name+imageSuffix) }
 
-func (im *image) path() string    { return imagePath(im.dir, im.name) }
-func (im *image) journal() string { return filepath.Join(im.dir, disksDir, im.name+journalName) }
+func (im *image) path() string {
+	if im.home != "" {
+		return filepath.Join(im.home, bundleImage)
+	}
+	return imagePath(im.dir, im.name)
+}
+
+func (im *image) journal() string {
+	if im.home != "" {
+		return filepath.Join(im.home, bundleJournal)
+	}
+	return filepath.Join(im.dir, disksDir, im.name+journalName)
+}
+
+// files returns the directory of a volume's files.
+func (im *image) files(id guid.GUID) string {
+	if im.home != "" {
+		return contentPath(im.home, id)
+	}
+	return contentPath(im.dir, id)
+}
 
 func newImageName() string {
 	return fmt.Sprintf("%016x", newSerial())
@@ -41,10 +61,14 @@ func newImageName() string {
 
 // createImage makes an empty sparse image. Nothing refers to it yet; if nothing ever does, Open sets it aside.
 func (h *host) createImage(dir, name string, sizeBytes int64) error {
-	if err := h.step("create", imagePath(dir, name)); err != nil {
+	return h.createImageAt(imagePath(dir, name), sizeBytes)
+}
+
+func (h *host) createImageAt(path string, sizeBytes int64) error {
+	if err := h.step("create", path); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(imagePath(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -55,12 +79,15 @@ func (h *host) createImage(dir, name string, sizeBytes int64) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return h.syncParent(imagePath(dir, name))
+	return h.syncParent(path)
 }
 
 // openImage opens an image and finishes a change that a death interrupted.
 func (h *host) openImage(dir, name string) (*image, error) {
-	im := &image{host: h, dir: dir, name: name}
+	return h.open(&image{host: h, dir: dir, name: name})
+}
+
+func (h *host) open(im *image) (*image, error) {
 	info, err := os.Lstat(im.path())
 	switch {
 	case err == nil && !info.Mode().IsRegular():
@@ -72,7 +99,12 @@ func (h *host) openImage(dir, name string) (*image, error) {
 		return nil, &DamagedStateError{im.path(), err.Error(), "restore the image, or start with an empty state directory"}
 	}
 	im.size = info.Size()
-	if err := im.replay(); err != nil {
+	unlock, err := im.alone()
+	if err == nil {
+		err = im.replay()
+		unlock()
+	}
+	if err != nil {
 		return nil, errors.Join(err, im.file.Close())
 	}
 	return im, nil
@@ -101,6 +133,11 @@ func (im *image) replay() error {
 
 // commit makes a change atomically, even if the process dies meanwhile.
 func (im *image) commit(c change) error {
+	unlock, err := im.alone()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	for _, b := range c.blocks {
 		if b.Offset < 0 || b.Offset > im.size-int64(len(b.Data)) {
 			return fmt.Errorf("change of %d bytes at %d is outside the image of %d", len(b.Data), b.Offset, im.size)
@@ -133,7 +170,12 @@ func (im *image) finish(c change) error {
 		return err
 	}
 	for _, id := range c.empty {
-		if err := im.host.dropContent(im.dir, id); err != nil {
+		if err := im.host.dropContent(im.files(id)); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.renamed {
+		if err := im.rename(r); err != nil {
 			return err
 		}
 	}
@@ -156,9 +198,9 @@ func (im *image) grow(sizeBytes int64) error {
 func contentPath(dir string, id guid.GUID) string { return filepath.Join(dir, volumesDir, id.String()) }
 
 // dropContent removes the files of a volume: one rename hides them, and the deletion may take its time.
-func (h *host) dropContent(dir string, id guid.GUID) error {
-	dropped := filepath.Join(dir, volumesDir, droppedPrefix+newImageName())
-	err := h.rename(contentPath(dir, id), dropped)
+func (h *host) dropContent(path string) error {
+	dropped := filepath.Join(filepath.Dir(path), droppedPrefix+newImageName())
+	err := h.rename(path, dropped)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -41,6 +41,11 @@ var _ kernel.Kernel = (*Node)(nil)
 func (n *Node) Close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return errors.Join(n.end(), n.lock.Close())
+}
+
+// end ends the use of everything that is open.
+func (n *Node) end() error {
 	n.boot++
 	n.retire(errRebooted, func(*content) bool { return true })
 	var errs []error
@@ -48,7 +53,7 @@ func (n *Node) Close() error {
 		errs = append(errs, d.image.file.Close())
 	}
 	n.disks = nil
-	return errors.Join(append(errs, n.lock.Close())...)
+	return errors.Join(errs...)
 }
 
 // update changes the state and node.json together: if it fails, both stay.

@@ -68,6 +68,9 @@ func Open(stateDir string, o Options) (*Node, error) {
 }
 
 func (n *Node) start(o Options) error {
+	if err := n.host.finishRestore(n.dir); err != nil {
+		return err
+	}
 	s, err := loadState(n.dir)
 	if errors.Is(err, os.ErrNotExist) {
 		s, err = n.host.createNew(n.dir, o)
@@ -75,12 +78,17 @@ func (n *Node) start(o Options) error {
 	if err != nil {
 		return err
 	}
+	return n.run(s)
+}
+
+// run runs the node of a state.
+func (n *Node) run(s state) error {
 	n.state = s
 	if err := n.host.tidy(n.dir, s); err != nil {
 		return err
 	}
 	for _, record := range s.Disks {
-		d, err := n.newDisk(record)
+		d, err := n.startDisk(record)
 		if err != nil {
 			return err
 		}
@@ -118,6 +126,9 @@ func (h *host) tidy(dir string, s state) error {
 			return err
 		}
 	}
+	if err := h.tidyBundles(dir, s); err != nil {
+		return err
+	}
 	images, err := os.ReadDir(filepath.Join(dir, disksDir))
 	if err != nil {
 		return err
@@ -130,6 +141,11 @@ func (h *host) tidy(dir string, s state) error {
 			}
 		}
 	}
+	return h.removeDropped(dir)
+}
+
+// removeDropped removes the volume contents that were being deleted, of a state directory or a bundle.
+func (h *host) removeDropped(dir string) error {
 	contents, err := os.ReadDir(filepath.Join(dir, volumesDir))
 	if err != nil {
 		return err

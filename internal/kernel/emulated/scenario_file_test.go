@@ -39,6 +39,7 @@ switches:
   mountManagerNotices: true
   mappingsOutliveReboot: false
   linksRefused: never
+  multiAttach: true
   nvmeLUNsNumbered: true
   systemPartitionUnknown: true
 systemDisk:
@@ -118,6 +119,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true, DisksInstallLate: true,
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
 			NVMeLUNsNumbered: true, SystemPartitionUnknown: true, LinksRefused: LinksRefusedNever,
+			MultiAttach: true,
 		},
 		SystemDisk: DiskSpec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Adapter: 1, Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,

@@ -104,6 +104,9 @@ type Switches struct {
 
 	// LinksRefused: which links does OBJ_DONT_REPARSE refuse? Wine ignores the attribute.
 	LinksRefused LinksRefused `yaml:"linksRefused" json:"linksRefused"`
+
+	// MultiAttach: does the cloud let other nodes, on which it is set as well, have a bundle attached at the same time?
+	MultiAttach bool `yaml:"multiAttach" json:"multiAttach,omitempty"`
 }
 
 // DefaultSwitches returns the answers that Windows is believed to give.

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// restoringDir is the copy of a saved node that takes the node's place. It gets this name when it is complete; from then on
+// the node is what was saved, even if a death interrupts the rest.
+const restoringDir = "restoring"
+
+// Restore makes the node what Save wrote into a directory, which stays as it is. Open handles die. Bundles that were attached
+// are detached; what is in the state directory is gone, detached disks too.
+func (n *Node) Restore(from string) error {
+	return n.control(func() error {
+		if err := n.takeCopy(from); err != nil {
+			return err
+		}
+		left := n.attachedElsewhere()
+		if err := n.end(); err != nil {
+			return err
+		}
+		if err := n.host.finishRestore(n.dir); err != nil {
+			return err
+		}
+		s, err := loadState(n.dir)
+		if err != nil {
+			return err
+		}
+		n.disks = map[uint32]*disk{}
+		if err := n.run(s); err != nil {
+			return err
+		}
+		var errs []error
+		for _, home := range left {
+			errs = append(errs, n.release(home))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// takeCopy copies a saved node into the state directory.
+func (n *Node) takeCopy(from string) error {
+	if !filepath.IsAbs(from) {
+		return fmt.Errorf("%w: %s is not an absolute path", ErrInvalidSpec, from)
+	}
+	if sameDir(from, n.dir) {
+		return fmt.Errorf("%w: %s is the state directory of the node itself", ErrInvalidSpec, from)
+	}
+	saved, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if !saved.IsDir() || !Exists(from) {
+		return fmt.Errorf("%w: %s is not a saved node", ErrInvalidSpec, from)
+	}
+	lock, err := lockDir(from) // it may be the state directory of a running node
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	s, err := loadState(from)
+	if err != nil {
+		return err
+	}
+	making := filepath.Join(n.dir, restoringDir+savingSuffix)
+	if err := n.host.removeAll(making); err != nil {
+		return err
+	}
+	if err := n.host.mkdir(making); err != nil {
+		return err
+	}
+	source := &Node{dir: from, host: n.host}
+	if err := source.copyState(making, s.Disks); err != nil {
+		return err
+	}
+	if err := n.host.saveState(making, s); err != nil {
+		return err
+	}
+	return n.host.rename(making, filepath.Join(n.dir, restoringDir))
+}
+
+// attachedElsewhere returns the attached bundles that lie outside the state directory.
+func (n *Node) attachedElsewhere() (homes []string) {
+	for _, r := range n.state.Disks {
+		if filepath.IsAbs(r.Bundle) {
+			homes = append(homes, r.Bundle)
+		}
+	}
+	return homes
+}
+
+// finishRestore puts a complete copy in the place of the node. Each step may have been made before a death; node.json comes
+// last, and then the copy is empty.
+func (h *host) finishRestore(dir string) error {
+	copied := filepath.Join(dir, restoringDir)
+	if _, err := os.Lstat(copied); errors.Is(err, os.ErrNotExist) {
+		return h.removeAll(copied + savingSuffix)
+	}
+	for _, name := range append(stateDirs(), stateFile) {
+		if _, err := os.Lstat(filepath.Join(copied, name)); errors.Is(err, os.ErrNotExist) {
+			continue // it is in its place already
+		} else if err != nil {
+			return err
+		}
+		if name != stateFile {
+			if err := h.removeAll(filepath.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+		if err := h.rename(filepath.Join(copied, name), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return h.removeAll(copied)
+}
