@@ -105,7 +105,7 @@ func (info bundleInfo) complete(spec DiskSpec, home string) (DiskSpec, error) {
 	case image.Size() < int64(info.SizeBytes):
 		return spec, fmt.Errorf("%w: %s has %d bytes and had %d: it was cut off; restore it from a copy", ErrInvalidSpec,
 			filepath.Join(home, bundleImage), image.Size(), info.SizeBytes)
-	case spec.SizeBytes != 0 && int64(spec.SizeBytes) != image.Size():
+	case int64(spec.SizeBytes) > image.Size(): // it may have grown since
 		return spec, fmt.Errorf("%w: %s has %d bytes, not %d", ErrInvalidSpec, filepath.Join(home, bundleImage), image.Size(), spec.SizeBytes)
 	case bool(spec.Formatted):
 		return spec, errors.Join(ErrInvalidSpec, errors.New("only a new disk can be formatted"))

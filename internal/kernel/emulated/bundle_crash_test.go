@@ -98,6 +98,37 @@ func bundleCrashCases() []crashCase {
 			},
 		},
 		{
+			"restore",
+			func(t *testing.T, n *Node) {
+				withFile(t, n)
+				saved := filepath.Join(t.TempDir(), "saved")
+				must(t, n.Save(saved, false))
+				writeOn(t, n, firstData(n).name(), "changed")
+				must(t, n.SetSwitch("msr", "never"))
+				must(t, n.PrepareRestore(saved))
+				// The death of the process before Restore makes the copy unfindable, so keep it from the start's tidying.
+				must(t, os.Rename(filepath.Join(n.dir, restoringDir+savingSuffix), filepath.Join(n.dir, "kept")))
+			},
+			func(n *Node) error {
+				if err := os.Rename(filepath.Join(n.dir, "kept"), filepath.Join(n.dir, restoringDir+savingSuffix)); err != nil {
+					return err
+				}
+				return n.Restore()
+			},
+			func(t *testing.T, n *Node) string {
+				if n.disks == nil { // it failed half way and does nothing any more; its agent ends
+					return ""
+				}
+				v := firstData(n)
+				got, err := os.ReadFile(filepath.Join(v.disk.image.files(v.id), "file"))
+				must(t, err)
+				if isNew := string(got) == text; isNew != (n.state.Switches.MSR == MSRImmediate) {
+					t.Errorf("the file of one node, %q, and the state of another", got)
+				}
+				return oldOrNew(string(got) == text)
+			},
+		},
+		{
 			"bring a bundle's clone online",
 			func(t *testing.T, n *Node) {
 				pulled(t, n)

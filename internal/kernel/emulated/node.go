@@ -58,6 +58,9 @@ func (n *Node) end() error {
 
 // update changes the state and node.json together: if it fails, both stay.
 func (n *Node) update(change func(*state)) error {
+	if n.disks == nil { // closed, or given up while it was restored
+		return errRebooted
+	}
 	next := n.state.clone()
 	change(&next)
 	if err := n.host.saveState(n.dir, next); err != nil {

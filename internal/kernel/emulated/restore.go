@@ -13,11 +13,56 @@ import (
 // the node is what was saved, even if a death interrupts the rest.
 const restoringDir = "restoring"
 
-// Restore makes the node what Save wrote into a directory, which stays as it is. Open handles die. Bundles that were attached
-// are detached; what is in the state directory is gone, detached disks too.
-func (n *Node) Restore(from string) error {
+// PrepareRestore copies what Save wrote into a directory, so that Restore finds it. The node stays as it is.
+func (n *Node) PrepareRestore(from string) error {
 	return n.control(func() error {
-		if err := n.takeCopy(from); err != nil {
+		if !filepath.IsAbs(from) {
+			return fmt.Errorf("%w: %s is not an absolute path", ErrInvalidSpec, from)
+		}
+		if sameDir(from, n.dir) {
+			return fmt.Errorf("%w: %s is the state directory of the node itself", ErrInvalidSpec, from)
+		}
+		if _, err := os.Lstat(from); err != nil {
+			return err
+		}
+		if !Exists(from) {
+			return fmt.Errorf("%w: %s is not a saved node", ErrInvalidSpec, from)
+		}
+		lock, err := lockDir(from) // it may be the state directory of a node that runs
+		if err != nil {
+			return err
+		}
+		defer lock.Close()
+		return n.takeCopy(from)
+	})
+}
+
+// takeCopy copies a saved node into the state directory.
+func (n *Node) takeCopy(from string) error {
+	s, err := loadState(from)
+	if err != nil {
+		return err
+	}
+	making := filepath.Join(n.dir, restoringDir+savingSuffix)
+	if err := n.host.removeAll(making); err != nil {
+		return err
+	}
+	if err := n.host.mkdir(making); err != nil {
+		return err
+	}
+	saved := &Node{dir: from, host: n.host}
+	if err := saved.copyState(making, s.Disks); err != nil {
+		return err
+	}
+	return n.host.saveState(making, s)
+}
+
+// Restore makes the node what PrepareRestore copied. Open handles die. Bundles that were attached are detached; what else was
+// in the state directory is gone, the detached disks too.
+func (n *Node) Restore() error {
+	return n.control(func() error {
+		copied := filepath.Join(n.dir, restoringDir)
+		if err := n.host.rename(copied+savingSuffix, copied); err != nil {
 			return err
 		}
 		left := n.attachedElsewhere()
@@ -41,47 +86,6 @@ func (n *Node) Restore(from string) error {
 		}
 		return errors.Join(errs...)
 	})
-}
-
-// takeCopy copies a saved node into the state directory.
-func (n *Node) takeCopy(from string) error {
-	if !filepath.IsAbs(from) {
-		return fmt.Errorf("%w: %s is not an absolute path", ErrInvalidSpec, from)
-	}
-	if sameDir(from, n.dir) {
-		return fmt.Errorf("%w: %s is the state directory of the node itself", ErrInvalidSpec, from)
-	}
-	saved, err := os.Lstat(from)
-	if err != nil {
-		return err
-	}
-	if !saved.IsDir() || !Exists(from) {
-		return fmt.Errorf("%w: %s is not a saved node", ErrInvalidSpec, from)
-	}
-	lock, err := lockDir(from) // it may be the state directory of a running node
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	s, err := loadState(from)
-	if err != nil {
-		return err
-	}
-	making := filepath.Join(n.dir, restoringDir+savingSuffix)
-	if err := n.host.removeAll(making); err != nil {
-		return err
-	}
-	if err := n.host.mkdir(making); err != nil {
-		return err
-	}
-	source := &Node{dir: from, host: n.host}
-	if err := source.copyState(making, s.Disks); err != nil {
-		return err
-	}
-	if err := n.host.saveState(making, s); err != nil {
-		return err
-	}
-	return n.host.rename(making, filepath.Join(n.dir, restoringDir))
 }
 
 // attachedElsewhere returns the attached bundles that lie outside the state directory.

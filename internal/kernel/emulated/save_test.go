@@ -65,11 +65,12 @@ func TestSavedNode(t *testing.T) {
 	if len(images) != 2 {
 		t.Errorf("its bundles: %q", images)
 	}
-	if err := n.Restore(saved); err == nil {
+	if err := n.PrepareRestore(saved); err == nil {
 		t.Error("restored a node that runs")
 	}
 	must(t, again.Close())
-	must(t, n.Restore(saved))
+	must(t, n.PrepareRestore(saved))
+	must(t, n.Restore())
 	wantOn(t, n, own, "own")
 	wantOn(t, n, elsewhere, "elsewhere")
 	number := attachedAs(t, openNode(t, t.TempDir(), Options{}), DiskSpec{BundlePath: bundle}) // the restored node has its clone
@@ -105,7 +106,7 @@ func TestClonedNode(t *testing.T) {
 func TestWhatIsNoSavedNode(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
 	for name, want := range map[string]error{t.TempDir(): ErrInvalidSpec, n.dir: ErrInvalidSpec, "relative": ErrInvalidSpec, "/nowhere": fs.ErrNotExist} {
-		if err := n.Restore(name); !errors.Is(err, want) {
+		if err := n.PrepareRestore(name); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", name, err, want)
 		}
 	}
