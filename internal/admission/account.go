@@ -100,8 +100,16 @@ func (c *Client) bury() bool {
 	return true
 }
 
-// buryAll buries every process that has ended.
+// recently is how long what the system said of processes is believed when something is scarce. To ask it takes a system call
+// for each, and everybody waits meanwhile.
+const recently = 50 * time.Millisecond
+
+// buryAll buries every process that has ended, but for those that ended just now.
 func (cs *Clients) buryAll() {
+	if time.Since(cs.asked) < recently {
+		return
+	}
+	cs.asked = time.Now()
 	for _, c := range cs.known {
 		c.bury()
 	}

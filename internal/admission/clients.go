@@ -29,6 +29,7 @@ type Clients struct {
 	conns      map[*Conn]struct{}
 	tally                 // of all
 	lines      []*account // with waiting calls, the next one first
+	asked      time.Time  // when buryAll last did
 	scarce     uint64     // seen when only the reserve of calls was left; 0: more are left
 	log        allowance
 }

@@ -50,14 +50,14 @@ func (l Limits) complete() Limits {
 	return Limits{
 		Calls:             cmp.Or(l.Calls, 1024),
 		ClientCalls:       cmp.Or(l.ClientCalls, 256),
-		ClientWaiting:     cmp.Or(l.ClientWaiting, 4096),
-		Connections:       cmp.Or(l.Connections, 4096),
-		ClientConnections: cmp.Or(l.ClientConnections, 2048),
+		ClientWaiting:     cmp.Or(l.ClientWaiting, 1024),
+		Connections:       cmp.Or(l.Connections, 2048),
+		ClientConnections: cmp.Or(l.ClientConnections, 1024),
 		Streams:           cmp.Or(l.Streams, 2048),
 		ClientStreams:     cmp.Or(l.ClientStreams, 32),
 		Bytes:             cmp.Or(l.Bytes, 64<<20),
 		ClientBytes:       cmp.Or(l.ClientBytes, 32<<20),
-		Handlers:          cmp.Or(l.Handlers, 4096),
+		Handlers:          cmp.Or(l.Handlers, 2048),
 		Unread:            cmp.Or(l.Unread, 30*time.Second),
 		Wait:              cmp.Or(l.Wait, 10*time.Second),
 	}

@@ -17,7 +17,7 @@ func (c *Client) OpenStream() error {
 	defer cs.mu.Unlock()
 	places := quota{cs.limits.Streams, cs.limits.ClientStreams}
 	if places.crowded(cs.streams) {
-		c.bury()
+		cs.buryAll()
 	}
 	process, container := places.share(cs.streams)
 	switch a := c.account; {

@@ -35,7 +35,7 @@ func (c *Client) Enter(ctx context.Context) (*Slot, error) {
 	cs := c.all
 	cs.mu.Lock()
 	if cs.calls().crowded(cs.running) {
-		c.bury()
+		cs.buryAll()
 	}
 	a := c.account
 	if len(a.waiting) == 0 && cs.mayRun(a) {

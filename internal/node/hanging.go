@@ -43,16 +43,16 @@ func (n *Node) hanging(x object) (count int, oldest time.Duration) {
 	if n.abandonedReads.Load() == 0 {
 		return 0, 0 // the usual case
 	}
-	for _, e := range n.tasks.All() {
-		if e.Value.hangsAt(x) {
-			count, oldest = count+1, max(oldest, time.Since(e.Since))
+	n.tasks.Each(func(since time.Time, t *task) {
+		if t.hangsAt(x) {
+			count, oldest = count+1, max(oldest, time.Since(since))
 		}
-	}
+	})
 	return count, oldest
 }
 
 // hangsAt reports whether a task is a read that hangs at an object.
-func (t task) hangsAt(x object) bool {
+func (t *task) hangsAt(x object) bool {
 	if t.left.IsZero() || time.Since(t.left) < lateAfter {
 		return false
 	}

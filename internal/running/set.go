@@ -57,14 +57,20 @@ func (e *Entry[T]) Update(change func(value *T)) {
 
 // All returns a snapshot of the entries, the oldest first.
 func (s *Set[T]) All() []Snapshot[T] {
+	var all []Snapshot[T]
+	s.Each(func(since time.Time, value *T) { all = append(all, Snapshot[T]{Since: since, Value: *value}) })
+	return all
+}
+
+// Each calls a function for each entry, the oldest first. The function runs under the set's lock, so it must be quick, keep
+// no pointer and not call the set.
+func (s *Set[T]) Each(f func(since time.Time, value *T)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]Snapshot[T], 0, s.entries.Len())
 	for element := s.entries.Front(); element != nil; element = element.Next() {
 		e := element.Value.(*Entry[T])
-		all = append(all, Snapshot[T]{Since: e.Since, Value: e.value})
+		f(e.Since, &e.value)
 	}
-	return all
 }
 
 // Len returns the number of entries.
