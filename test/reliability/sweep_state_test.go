@@ -60,7 +60,13 @@ func (w *world) state() state {
 	w.listPaths(s.Paths, volumes, node.KubeletDir, host)
 	for id, place := range volumes {
 		if !strings.HasPrefix(place, "volume of disk 0") {
-			w.listFiles(s.Files, place, filepath.Join(w.dir, "volumes", strings.Trim(strings.TrimPrefix(id, `\\?\Volume`), `{}\`)))
+			guid := strings.Trim(strings.TrimPrefix(id, `\\?\Volume`), `{}\`)
+			w.listFiles(s.Files, place, filepath.Join(w.dir, "volumes", guid))
+			bundles, err := filepath.Glob(filepath.Join(w.dir, "detached", "*.disk", "volumes", guid)) // of disks that were pulled before
+			w.must(err)
+			for _, files := range bundles {
+				w.listFiles(s.Files, place, files)
+			}
 		}
 	}
 	s.Bystander = w.diskDigest(bystander) == w.bystander
