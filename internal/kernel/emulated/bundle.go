@@ -134,12 +134,10 @@ func (h *host) createBundle(home string, spec DiskSpec) error {
 	if err != nil {
 		return err
 	}
-	making := home + ".new"
+	making := home + newSuffix
 	for _, step := range []func() error{
 		func() error { return h.removeAll(making) }, // an earlier try
-		func() error { return h.mkdir(making) },
-		func() error { return os.Chmod(making, 0o700) },
-		func() error { return h.mkdir(filepath.Join(making, volumesDir)) },
+		func() error { return h.mkdirAll(filepath.Join(making, volumesDir), 0o700) },
 		func() error { return h.createImageAt(filepath.Join(making, bundleImage), int64(spec.SizeBytes)) },
 		func() error { return h.writeBundleInfo(making, newBundleInfo(r, int64(spec.SizeBytes))) },
 		func() error { return h.rename(making, home) },

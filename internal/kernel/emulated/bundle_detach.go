@@ -27,7 +27,7 @@ func (n *Node) pullBundle(d *disk) (image string, err error) {
 	if home == "" {
 		home = makingPath(n.dir, d.record.Image)
 		info.Volumes = n.ownVolumes(d)
-		if err := n.host.mkdirAgain(home); err != nil {
+		if err := n.host.mkdirAll(home, 0o700); err != nil {
 			return "", err
 		}
 	}
@@ -44,11 +44,11 @@ func (n *Node) pullBundle(d *disk) (image string, err error) {
 	n.retireGone() // before the files get another place, or another node gets them
 	err = d.image.file.Close()
 	if d.image.home != "" {
-		return filepath.Join(home, bundleImage), errors.Join(err, n.release(home))
+		return filepath.Join(home, bundleImage), err
 	}
 	home = detachedBundle(n.dir, d.record.Image)
 	if err := errors.Join(err, n.host.pack(n.dir, d.record.Image)); err != nil {
-		return "", fmt.Errorf("disk %d is detached, but is not in %s yet; the next start of the agent puts it there: %w", d.number, home, err)
+		return "", fmt.Errorf("disk %d is detached, and moves to %s when the host recovers: %w", d.number, home, err)
 	}
 	return filepath.Join(home, bundleImage), nil
 }
@@ -58,15 +58,6 @@ func makingPath(dir, name string) string { return filepath.Join(dir, disksDir, n
 
 func detachedBundle(dir, name string) string {
 	return filepath.Join(dir, detachedDir, name+bundleSuffix)
-}
-
-// mkdirAgain makes a directory that an earlier try may have made.
-func (h *host) mkdirAgain(name string) error {
-	err := h.mkdir(name)
-	if errors.Is(err, os.ErrExist) {
-		return h.syncParent(name)
-	}
-	return err
 }
 
 // ownVolumes returns the volumes of a disk whose files are the disk's. While two of the node's own disks are clones of one
@@ -102,9 +93,9 @@ func (h *host) pack(dir, name string) error {
 	home := makingPath(dir, name)
 	info, err := readBundleInfo(home)
 	if err != nil {
-		return err
+		return h.noted(err)
 	}
-	if err := h.mkdirAgain(filepath.Join(home, volumesDir)); err != nil {
+	if err := h.mkdirAll(filepath.Join(home, volumesDir), 0o700); err != nil {
 		return err
 	}
 	for _, id := range info.Volumes {
@@ -126,12 +117,20 @@ func (h *host) renameIfThere(from, to string) error {
 	return err
 }
 
-// tidyBundles finishes bundles that a death interrupted, if their disks are no longer attached, and removes what the
-// beginning of others left.
+// tidyBundles finishes bundles whose disks are no longer attached, and removes what the beginning of others left.
 func (h *host) tidyBundles(dir string, s state) error {
-	files, err := os.ReadDir(filepath.Join(dir, disksDir))
+	unfinished, err := filepath.Glob(filepath.Join(dir, detachedDir, "*"+bundleSuffix+newSuffix))
 	if err != nil {
 		return err
+	}
+	for _, home := range unfinished {
+		if err := h.removeAll(home); err != nil {
+			return err
+		}
+	}
+	files, err := os.ReadDir(filepath.Join(dir, disksDir))
+	if err != nil {
+		return h.noted(err)
 	}
 	for _, file := range files {
 		name, ok := isBundleName(file.Name())
@@ -145,6 +144,8 @@ func (h *host) tidyBundles(dir string, s state) error {
 			err = h.removeAll(home)
 		case err == nil:
 			err = h.pack(dir, name)
+		default:
+			err = h.noted(err)
 		}
 		if err != nil {
 			return err

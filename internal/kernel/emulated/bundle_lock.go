@@ -15,7 +15,7 @@ import (
 var ErrAttachedElsewhere = errors.New("the disk is attached to another node")
 
 // holders is the content of attached.json. It only says where to look: a node has a bundle attached if its node.json says
-// so. So nothing that a death leaves here is ever wrong.
+// so. So a detach changes nothing here, and nothing that a death leaves is ever wrong.
 type holders struct {
 	StateDirs []string `json:"stateDirs"`
 }
@@ -65,21 +65,6 @@ func (n *Node) claim(home string) error {
 		return nil
 	}
 	return n.host.writeHolders(home, next)
-}
-
-// release notes that this node no longer has a bundle.
-func (n *Node) release(home string) error {
-	lock, err := awaitLock(filepath.Join(home, bundleLock))
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	list, err := readHolders(home)
-	if err != nil {
-		return err
-	}
-	list.StateDirs = slices.DeleteFunc(list.StateDirs, func(dir string) bool { return dir == n.dir })
-	return n.host.writeHolders(home, list)
 }
 
 // holds reports whether the node of a state directory has a bundle attached, and whether it shares it.

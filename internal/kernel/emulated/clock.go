@@ -82,5 +82,5 @@ func (n *Node) stamp(dir *os.Root, name string) error {
 	if c == (clockState{}) {
 		return nil
 	}
-	return dir.Chtimes(name, c.now(), c.now())
+	return n.host.changeIn(dir, name, "chtimes", func() error { return dir.Chtimes(name, c.now(), c.now()) })
 }

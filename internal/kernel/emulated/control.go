@@ -50,21 +50,8 @@ func (n *Node) attach(spec DiskSpec) (*disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := n.host.placeImage(n.dir, record); err != nil {
-		return nil, err
-	}
-	d, err := n.newDisk(record)
+	d, err := n.arrive(record)
 	if err != nil {
-		return nil, err
-	}
-	if !record.Offline {
-		err = d.leaveIdentities()
-	}
-	if err == nil {
-		err = n.update(func(s *state) { s.Disks = append(s.Disks, record) })
-	}
-	if err != nil {
-		_ = d.image.file.Close() // the disk was never visible; its image is set aside at the next start
 		return nil, err
 	}
 	n.disks[record.Number] = d
@@ -101,16 +88,20 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 			return err
 		}
 		images, err := n.pull([]*disk{d}, func(*state) {})
-		if err == nil {
-			image = images[0]
+		switch {
+		case images == nil:
+			return err
+		case err != nil:
+			return fmt.Errorf("disk %d is detached, and its image moves to %s when the host recovers: %w", number, images[0], err)
 		}
-		return err
+		image = images[0]
+		return nil
 	})
 	return image, err
 }
 
 // pull removes disks from the node and, in one update with another change, from node.json. It returns the new paths of
-// their images.
+// their images, also if the disks are gone and an image could not be moved: tidy moves it.
 func (n *Node) pull(disks []*disk, change func(*state)) (images []string, err error) {
 	for _, d := range disks {
 		if d.image.half { // only a complete image is kept
@@ -147,7 +138,11 @@ func (n *Node) GrowDisk(number uint32, sizeBytes int64) error {
 		case sizeBytes > maxDiskBytes || sizeBytes%d.sectorSize() != 0:
 			return fmt.Errorf("%w: a size of %d bytes is not whole sectors up to 16 TiB", ErrInvalidSpec, sizeBytes)
 		}
-		return d.image.grow(sizeBytes)
+		if err := d.image.grow(sizeBytes); err != nil {
+			return err
+		}
+		d.record.ImageBytes = sizeBytes
+		return n.follow(nil, func(s *state) { s.disk(d.record.Image).ImageBytes = sizeBytes })
 	})
 }
 

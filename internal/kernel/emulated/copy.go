@@ -18,7 +18,7 @@ func (h *host) copyDir(from, to string) error {
 		return err
 	}
 	defer source.Close()
-	if err := h.mkdirAgain(to); err != nil {
+	if err := h.mkdirAll(to, 0o700); err != nil {
 		return err
 	}
 	target, err := os.OpenRoot(to)
@@ -64,10 +64,7 @@ func (h *host) fill(out, in *os.File) error {
 // copyTree makes a durable copy of what a directory holds, without following links. Sockets, pipes and devices are left
 // out: nothing listens at a copy.
 func (h *host) copyTree(from, to *os.Root) error {
-	if err := everyName(from, func(name string) error { return h.copyName(from, to, name) }); err != nil {
-		return err
-	}
-	return h.syncRoot(to)
+	return everyName(from, func(name string) error { return h.copyName(from, to, name) })
 }
 
 func (h *host) copyName(from, to *os.Root, name string) error {
@@ -96,16 +93,13 @@ func (h *host) copyName(from, to *os.Root, name string) error {
 		if err != nil {
 			return err
 		}
-		return sameAs(to, name, info)
+		return h.sameAs(to, name, info)
 	case mode&fs.ModeSymlink != 0:
 		target, err := from.Readlink(name)
 		if err != nil {
 			return err
 		}
-		if err := h.step("symlink", filepath.Join(to.Name(), name)); err != nil {
-			return err
-		}
-		return to.Symlink(target, name)
+		return h.changeNames("symlink", to, filepath.Join(to.Name(), name), func() error { return to.Symlink(target, name) })
 	case mode.IsRegular():
 		return h.copyFile(from, to, name, info)
 	}
@@ -121,20 +115,22 @@ func (h *host) copyFile(from, to *os.Root, name string, info fs.FileInfo) error 
 	if opened, err := in.Stat(); err != nil || !os.SameFile(opened, info) {
 		return errors.Join(errNotOurs, err)
 	}
-	if err := h.step("create", filepath.Join(to.Name(), name)); err != nil {
+	if err := h.createIn(to, name); err != nil {
 		return err
 	}
-	out, err := to.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	out, err := to.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(h.fill(out, in), out.Close()); err != nil {
 		return err
 	}
-	return sameAs(to, name, info)
+	return h.sameAs(to, name, info)
 }
 
 // sameAs gives a copy the rights and the time of the original.
-func sameAs(dir *os.Root, name string, info fs.FileInfo) error {
-	return errors.Join(dir.Chmod(name, info.Mode().Perm()), dir.Chtimes(name, info.ModTime(), info.ModTime()))
+func (h *host) sameAs(dir *os.Root, name string, info fs.FileInfo) error {
+	return h.changeIn(dir, name, "chmod", func() error {
+		return errors.Join(dir.Chmod(name, info.Mode().Perm()), dir.Chtimes(name, info.ModTime(), info.ModTime()))
+	})
 }

@@ -33,6 +33,14 @@ type crashCase struct {
 	check   func(t *testing.T, n *Node) string
 }
 
+// state looks at the node, as any call does, and then checks it.
+func (c crashCase) state(t *testing.T, n *Node) string {
+	t.Helper()
+	_, err := n.VolumeNames()
+	must(t, err)
+	return c.check(t, n)
+}
+
 func layoutOf(t *testing.T, n *Node, number uint32) win32.DriveLayout {
 	return diskLayout(t, openDevice(t, n, fmt.Sprintf(`\\.\PhysicalDrive%d`, number), 0))
 }
@@ -55,6 +63,8 @@ func firstData(n *Node) *volume {
 	}
 	return nil
 }
+
+func crashCases() []crashCase { return slices.Concat(storageCases(), hostCases(), bundleCrashCases()) }
 
 func oldOrNew(isNew bool) string {
 	if isNew {
@@ -84,9 +94,7 @@ func checkObject(there bool) func(t *testing.T, n *Node) string {
 	}
 }
 
-func crashCases() []crashCase { return append(diskCrashCases(), bundleCrashCases()...) }
-
-func diskCrashCases() []crashCase {
+func storageCases() []crashCase {
 	var serial uint64
 	nothing := func(*testing.T, *Node) {}
 	mounted := func(t *testing.T, n *Node) {

@@ -44,6 +44,11 @@ func (n *Node) newDisk(record diskState) (*disk, error) {
 	if err != nil {
 		return nil, err
 	}
+	if im.size < record.ImageBytes {
+		problem := fmt.Sprintf("it has %d bytes, and had %d", im.size, record.ImageBytes)
+		return nil, errors.Join(&DamagedStateError{im.path(), problem, restoreImage}, im.file.Close())
+	}
+	record.ImageBytes = im.size
 	d := &disk{
 		node: n, number: record.Number, image: im, record: record, knownSize: im.size,
 		open: map[guid.GUID]*volumeOpens{}, lengths: map[guid.GUID]*knownLength{},
@@ -56,12 +61,11 @@ func (n *Node) newDisk(record diskState) (*disk, error) {
 
 func (d *disk) sectorSize() int64 { return int64(d.record.SectorSize) }
 
-// refresh reads the layout and the volumes from the image. While a half-done change cannot be finished, the disk has no
-// volumes: they would be neither old nor new.
+// refresh reads the layout and the volumes from the image. While a half-done change cannot be finished they stay, and no call
+// sees them.
 func (d *disk) refresh() error {
 	if d.image.half {
 		if err := d.image.replay(); err != nil {
-			d.volumes = nil
 			return err
 		}
 	}

@@ -50,6 +50,9 @@ type diskState struct {
 	Number uint32 `json:"number"`
 	System bool   `json:"system,omitempty"`
 	Bundle string `json:"bundle,omitempty"` // where it lies, perhaps relative to the state directory; empty: a disk of the node's own
+
+	// ImageBytes is the size of the image: a shorter one has lost data. It is 0 in what older programs wrote.
+	ImageBytes int64 `json:"imageBytes,omitempty"`
 	DiskSpec
 }
 
@@ -72,6 +75,7 @@ func (s DiskSpec) record(others []diskState, switches Switches) (diskState, erro
 	if err := r.check(); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrInvalidSpec, err)
 	}
+	r.ImageBytes = int64(r.SizeBytes)
 	numbers := make(map[uint32]bool, len(others))
 	for i := range others {
 		numbers[others[i].Number] = true

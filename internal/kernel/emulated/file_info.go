@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"strings"
@@ -129,7 +130,7 @@ func (h *fileHandle) setAttributes(attributes uint32) error {
 	if attributes&win32.FILE_ATTRIBUTE_READONLY == 0 {
 		mode |= 0o200
 	}
-	return h.parent.Chmod(h.name, mode)
+	return h.content.node.host.changeIn(h.parent, h.name, "chmod", func() error { return h.parent.Chmod(h.name, mode) })
 }
 
 // deletable returns the entry of the handle, if the handle may delete it.
@@ -184,11 +185,9 @@ func (h *fileHandle) finishDeletion() error {
 
 // remove deletes the file and frees its name.
 func (h *fileHandle) remove(e entry) error {
-	if err := h.content.node.host.deleteEntry(h.parent, e); err != nil {
-		return err
-	}
-	h.deleted = true
-	return h.mountGone(e)
+	err := h.content.node.host.deleteEntry(h.parent, e)
+	h.deleted = err == nil || errors.Is(err, errNotDurable)
+	return h.mountGone(e, err)
 }
 
 // posixDelete reports whether the file system frees a name while others have the file open.

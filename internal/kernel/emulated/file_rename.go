@@ -60,10 +60,11 @@ func (h *fileHandle) rename(into *fileHandle, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := h.content.node.host.renameBetween(h.parent, e.name, parent, hostName(name)); err != nil {
+	err = h.content.node.host.renameBetween(h.parent, e.name, parent, hostName(name))
+	if err != nil && !errors.Is(err, errNotDurable) {
 		return errors.Join(err, parent.Close())
 	}
-	return errors.Join(h.moved(parent, append(slices.Clone(into.names), hostName(name))), h.mountsMoved(from, to))
+	return errors.Join(h.moved(parent, append(slices.Clone(into.names), hostName(name))), h.mountsMoved(from, to, err))
 }
 
 // isBelow reports whether a path leads to something in a directory.
@@ -88,17 +89,17 @@ func (h *fileHandle) moved(parent *os.Root, names []string) (err error) {
 	return errors.Join(err, parent.Close())
 }
 
-// mountsMoved tells the mount manager, if it notices, that mount points have another path. Otherwise it goes on listing the
-// old ones.
-func (h *fileHandle) mountsMoved(from, to []string) error {
+// mountsMoved tells the mount manager, if it notices, that mount points have another path after a move with a result. Otherwise
+// it goes on listing the old ones.
+func (h *fileHandle) mountsMoved(from, to []string, err error) error {
 	inIt := func(m mountState) bool {
 		return m.Host == h.content.id && (isBelow(m.Path, from) || slices.EqualFunc(m.Path, from, sameName))
 	}
 	n := h.content.node
 	if !n.state.Switches.MountManagerNotices || !slices.ContainsFunc(n.state.Mounts, inIt) {
-		return nil
+		return err
 	}
-	return n.update(func(s *state) {
+	return n.follow(err, func(s *state) {
 		for i, m := range s.Mounts {
 			if inIt(m) {
 				s.Mounts[i].Path = slices.Concat(to, m.Path[len(from):])

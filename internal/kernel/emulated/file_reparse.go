@@ -91,10 +91,7 @@ func (h *fileHandle) setReparse(in []byte) error {
 			return err
 		}
 	}
-	if err := h.content.node.host.setReparse(h.self, r, e.tag); err != nil {
-		return err
-	}
-	return h.mountGone(e)
+	return h.mountGone(e, h.content.node.host.setReparse(h.self, r, e.tag))
 }
 
 func (h *fileHandle) deleteReparse(in []byte) error {
@@ -111,8 +108,5 @@ func (h *fileHandle) deleteReparse(in []byte) error {
 	case e.tag != tag:
 		return win32.ERROR_REPARSE_TAG_MISMATCH
 	}
-	if err := h.content.node.host.clearReparse(h.self); err != nil {
-		return err
-	}
-	return h.mountGone(e)
+	return h.mountGone(e, h.content.node.host.clearReparse(h.self))
 }

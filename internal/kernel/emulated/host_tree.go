@@ -18,12 +18,12 @@ func (h *host) removeAll(name string) error {
 	}
 	top, err := os.OpenRoot(name)
 	if err != nil {
-		return err
+		return h.noted(err)
 	}
 	for again := true; again && err == nil; {
 		again, err = flatten(top)
 	}
-	return errors.Join(err, top.Close(), removeIfThere(name))
+	return h.noted(errors.Join(err, top.Close(), removeIfThere(name)))
 }
 
 // flatten removes what a directory holds, except what it moves up from below. It reports whether it found anything.

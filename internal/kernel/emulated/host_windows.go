@@ -37,6 +37,9 @@ func lockFile(f *os.File) (held bool, err error) {
 // syncDir does nothing: NTFS logs names itself, and a directory handle cannot be flushed.
 func syncDir(*os.File) error { return nil }
 
+// syncFileSystem does nothing: only an administrator may flush a whole volume, and NTFS logs names itself.
+func syncFileSystem(*os.File) error { return nil }
+
 // renameBetween moves a name from one directory to another.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_rename_information
 func renameBetween(dir *os.Root, from string, other *os.Root, to string) error {

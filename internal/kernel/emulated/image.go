@@ -17,6 +17,7 @@ const (
 	volumesDir  = "volumes"
 	imageSuffix = ".img"
 	journalName = ".journal"
+	newSuffix   = ".new" // of a file that is being made
 )
 
 // image is the file that holds a disk's bytes. All changes go through commit; the caller makes sure that only one runs
@@ -59,18 +60,22 @@ func newImageName() string {
 	return fmt.Sprintf("%016x", newSerial())
 }
 
-// createImage makes an empty sparse image. Nothing refers to it yet; if nothing ever does, Open sets it aside.
+// createImage makes an empty sparse image. It gets its name when it has its size.
 func (h *host) createImage(dir, name string, sizeBytes int64) error {
 	return h.createImageAt(imagePath(dir, name), sizeBytes)
 }
 
 func (h *host) createImageAt(path string, sizeBytes int64) error {
-	if err := h.step("create", path); err != nil {
+	unfinished := path + newSuffix
+	if err := removeIfThere(unfinished); err != nil {
+		return h.noted(err)
+	}
+	if err := h.step("create", unfinished); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return err
+		return h.noted(err)
 	}
 	err = errors.Join(markSparse(f), h.truncate(f, sizeBytes))
 	if err == nil {
@@ -79,8 +84,10 @@ func (h *host) createImageAt(path string, sizeBytes int64) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return h.syncParent(path)
+	return h.rename(unfinished, path)
 }
+
+const restoreImage = "restore the image, or start with an empty state directory"
 
 // openImage opens an image and finishes a change that a death interrupted.
 func (h *host) openImage(dir, name string) (*image, error) {
@@ -91,12 +98,14 @@ func (h *host) open(im *image) (*image, error) {
 	info, err := os.Lstat(im.path())
 	switch {
 	case err == nil && !info.Mode().IsRegular():
-		err = errors.New("it is not a regular file")
+		return nil, &DamagedStateError{im.path(), "it is not a regular file", restoreImage}
+	case errors.Is(err, os.ErrNotExist):
+		return nil, &DamagedStateError{im.path(), err.Error(), restoreImage}
 	case err == nil:
 		im.file, err = os.OpenFile(im.path(), os.O_RDWR, 0)
 	}
-	if err != nil {
-		return nil, &DamagedStateError{im.path(), err.Error(), "restore the image, or start with an empty state directory"}
+	if err != nil { // the host's trouble, with an image that is there
+		return nil, h.noted(err)
 	}
 	im.size = info.Size()
 	unlock, err := im.alone()
@@ -111,8 +120,8 @@ func (h *host) open(im *image) (*image, error) {
 }
 
 func (im *image) replay() error {
-	if err := removeIfThere(im.journal() + ".new"); err != nil {
-		return err
+	if err := removeIfThere(im.journal() + newSuffix); err != nil {
+		return im.host.noted(err)
 	}
 	file, err := os.ReadFile(im.journal())
 	if errors.Is(err, os.ErrNotExist) {
@@ -120,7 +129,7 @@ func (im *image) replay() error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return im.host.noted(err)
 	}
 	c, err := decodeChange(file)
 	if err != nil {
@@ -149,10 +158,7 @@ func (im *image) commit(c change) error {
 		}
 	}
 	if err := im.host.writeFile(im.journal(), c.encode()); err != nil {
-		// The journal may have got its name before the failure, and must not be applied at the next start.
-		if undo := im.host.remove(im.journal()); !errors.Is(undo, os.ErrNotExist) {
-			err = errors.Join(err, undo)
-		}
+		im.half = errors.Is(err, errNotDurable) // the journal has its name: the change is made, once the journal is durable
 		return err
 	}
 	im.half = true
@@ -186,13 +192,16 @@ func (im *image) finish(c change) error {
 	return nil
 }
 
-// grow makes the image longer.
+// grow makes the image longer. Nobody sees the new size before it is durable.
 func (im *image) grow(sizeBytes int64) error {
 	if err := im.host.truncate(im.file, sizeBytes); err != nil {
 		return err
 	}
+	if err := im.host.sync(im.file); err != nil {
+		return err
+	}
 	im.size = sizeBytes
-	return im.host.sync(im.file)
+	return nil
 }
 
 func contentPath(dir string, id guid.GUID) string { return filepath.Join(dir, volumesDir, id.String()) }

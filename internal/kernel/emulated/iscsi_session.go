@@ -4,6 +4,7 @@ package emulated
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 )
@@ -85,25 +86,26 @@ func (n *Node) placeLUN(lun ISCSILUNSpec) error {
 		if !info.Mode().IsRegular() {
 			return &DamagedStateError{File: path, Problem: "it is not a regular file", Advice: "remove it"}
 		}
+		if info.Size() < int64(lun.SizeBytes) {
+			problem := fmt.Sprintf("it has %d bytes, and had %d", info.Size(), lun.SizeBytes)
+			return &DamagedStateError{File: path, Problem: problem, Advice: "restore it, or remove it for a blank logical unit"}
+		}
 		if path == aside {
 			if err := n.host.rename(aside, here); err != nil {
 				return err
 			}
 		}
-		if info.Size() >= int64(lun.SizeBytes) { // it may have grown in an earlier session
-			return nil
-		}
-		return n.host.resize(here, int64(lun.SizeBytes)) // its making was interrupted
+		return nil
 	}
 	return n.host.createImage(n.dir, lun.Image, int64(lun.SizeBytes))
 }
 
 // closeSession removes a session and its disks, whatever is open or mounted. The images are kept.
 func (n *Node) closeSession(session iscsiSession) error {
-	_, err := n.pull(n.sessionDisks(session), func(s *state) {
+	images, err := n.pull(n.sessionDisks(session), func(s *state) {
 		s.ISCSI.Sessions = slices.DeleteFunc(s.ISCSI.Sessions, func(o iscsiSession) bool { return o.ID == session.ID })
 	})
-	if err == nil {
+	if images != nil {
 		delete(n.arriving, session.ID)
 	}
 	return err

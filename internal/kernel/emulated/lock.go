@@ -3,8 +3,8 @@
 package emulated
 
 // One lock guards all of a node: node.json, disks, volumes, open files, services. Every entry from outside takes it once,
-// by call or control; everything inside relies on it. There is one exception: content.fileBytes releases it while it
-// looks at the files of a volume, which may take long.
+// by call, closing or control; everything inside relies on it. There is one exception: content.fileBytes releases it while
+// it looks at the files of a volume, which may take long.
 //
 // A node that does one thing at a time is easier to keep correct than a fast one, and its calls are short.
 
@@ -12,7 +12,17 @@ package emulated
 func (n *Node) call(function, object string, run func() error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if err := n.settle(); err != nil {
+		return failed(function, object, err)
+	}
 	return failed(function, object, run())
+}
+
+// closing runs a kernel call that closes a handle, which is possible whatever the state of the host.
+func (n *Node) closing(object string, run func() error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return failed("CloseHandle", object, run())
 }
 
 // control runs a change from outside of the node: by its hardware, its network or an administrator. Afterwards handles on
@@ -21,5 +31,8 @@ func (n *Node) control(change func() error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	defer n.retireGone()
+	if err := n.settle(); err != nil {
+		return err
+	}
 	return change()
 }

@@ -4,7 +4,6 @@ package emulated
 
 import (
 	"errors"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -208,13 +207,11 @@ func (n *Node) setMountPoint(path, name string) error {
 	}
 	substitute := ntPrefix + strings.TrimPrefix(volumeName(id), verbatimPrefix)
 	r := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: substitute}
-	if err := n.host.setReparse(h.self, r, 0); err != nil {
-		if undo := n.host.clearReparse(h.self); undo != nil && !errors.Is(undo, fs.ErrNotExist) {
-			return errors.Join(err, undo) // the record stays, in case the mount point does
-		}
-		return errors.Join(err, h.forgetMount())
+	err = n.host.setReparse(h.self, r, 0)
+	if err != nil && !errors.Is(err, errNotDurable) { // else the mount point is there
+		err = errors.Join(err, h.forgetMount(nil))
 	}
-	return nil
+	return err
 }
 
 // dropMount removes the record of the place, whatever its volume.
@@ -272,27 +269,25 @@ func (n *Node) deleteMountPoint(path string) error {
 	if _, err := h.changingReparse(); err != nil {
 		return err
 	}
-	if err := n.host.clearReparse(h.self); err != nil {
+	return h.forgetMount(n.host.clearReparse(h.self))
+}
+
+// mountGone tells the mount manager, if it notices, that a mount point was removed behind its back, with a result.
+func (h *fileHandle) mountGone(was entry, err error) error {
+	if was.tag != win32.IO_REPARSE_TAG_MOUNT_POINT || !h.content.node.state.Switches.MountManagerNotices {
 		return err
 	}
-	return h.forgetMount()
+	return h.forgetMount(err)
 }
 
-// mountGone tells the mount manager, if it notices, that a mount point was removed behind its back.
-func (h *fileHandle) mountGone(was entry) error {
-	if was.tag != win32.IO_REPARSE_TAG_MOUNT_POINT || !h.content.node.state.Switches.MountManagerNotices {
-		return nil
-	}
-	return h.forgetMount()
-}
-
-// forgetMount drops the mount manager's record, if any, of a former mount point at the handle's path.
-func (h *fileHandle) forgetMount() error {
+// forgetMount drops the mount manager's record, if any, of a mount point at the handle's path that was removed with a result.
+func (h *fileHandle) forgetMount(err error) error {
 	record := mountState{Host: h.content.id, Path: windowsNames(h.names)}
-	if !h.content.node.state.hasMount(record) {
-		return nil
+	removed := err == nil || errors.Is(err, errNotDurable)
+	if !removed || !h.content.node.state.hasMount(record) {
+		return err
 	}
-	return h.content.node.update(func(s *state) { s.dropMount(record) })
+	return h.content.node.follow(err, func(s *state) { s.dropMount(record) })
 }
 
 func (n *Node) deleteLetter(p ntPath) error {
@@ -310,19 +305,32 @@ func (n *Node) deleteLetter(p ntPath) error {
 	})
 }
 
-// isGhost reports whether the directory of a record is not a mount point of the volume. Of a directory on a volume that is
-// absent that is not known.
+// isGhost reports whether the directory of a record was seen not to be a mount point of the volume. Nothing is seen of a
+// directory on a volume that is absent, nor when the host cannot open it.
 func (n *Node) isGhost(m mountState) bool {
 	if host, ok := n.volume(m.Host); !ok || !host.formatted() {
 		return false
 	}
 	h, err := n.openMountPoint(ntPath{volume: m.Host, names: m.Path}, strings.Join(m.Path, `\`), win32.FILE_READ_ATTRIBUTES, shareAll)
 	if err != nil {
-		return true
+		return isNoMountPoint(err)
 	}
 	defer func() { _ = h.close() }() // nothing is lost: it holds no data
 	id, err := h.mountedVolume()
-	return err != nil || id != m.Volume
+	if err != nil {
+		return isNoMountPoint(err)
+	}
+	return id != m.Volume
+}
+
+// isNoMountPoint reports whether an error of looking for a mount point means that there is none.
+func isNoMountPoint(err error) bool {
+	switch code(err) {
+	case win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_DIRECTORY, win32.ERROR_NOT_A_REPARSE_POINT,
+		win32.ERROR_INVALID_PARAMETER, win32.ERROR_CANT_ACCESS_FILE:
+		return true
+	}
+	return false
 }
 
 // repairMounts drops the ghosts, as Windows' mount manager does when it starts. It makes records and directories agree

@@ -20,9 +20,9 @@ type Node struct {
 	host *host
 	lock *os.File
 
-	mu       sync.Mutex // taken by call and control
-	state    state      // as in node.json; changed by update
-	disks    map[uint32]*disk
+	mu       sync.Mutex          // taken by call and control
+	state    state               // as in node.json; changed by update
+	disks    map[uint32]*disk    // nil: the node is closed, or half restored
 	contents map[string]*content // by the directory of the files
 	boot     int                 // counts reboots; device handles of earlier boots are invalid
 	steps    map[string]int      // queries that found a service pending, by its folded name
@@ -33,19 +33,29 @@ type Node struct {
 
 	volumeDisks map[guid.GUID]*disk // where volumes were found last; perhaps they are no longer there
 	unmapped    int                 // contacts with file servers without a mapping
+
+	restoring bool // the node is about to be what is in restoringDir
 }
 
 var _ kernel.Kernel = (*Node)(nil)
 
 // Close releases the state directory. Open handles are invalid afterwards.
-func (n *Node) Close() error {
+func (n *Node) Close() error { return n.end(true) }
+
+// end releases the state directory, at a clean end with the note that everything is durable.
+func (n *Node) end(clean bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return errors.Join(n.end(), n.lock.Close())
+	errs := []error{n.putDown()}
+	n.host.forget()
+	if clean && !n.host.noSync && !n.host.failed {
+		errs = append(errs, endClean(n.lock))
+	}
+	return errors.Join(append(errs, n.lock.Close())...)
 }
 
-// end ends the use of everything that is open.
-func (n *Node) end() error {
+// putDown ends the use of everything that is open.
+func (n *Node) putDown() error {
 	n.boot++
 	n.retire(errRebooted, func(*content) bool { return true })
 	var errs []error
@@ -56,9 +66,10 @@ func (n *Node) end() error {
 	return errors.Join(errs...)
 }
 
-// update changes the state and node.json together: if it fails, both stay.
+// update changes the state and node.json together. If it fails, the state stays, and so does node.json at the latest when
+// the next call begins.
 func (n *Node) update(change func(*state)) error {
-	if n.disks == nil { // closed, or given up while it was restored
+	if n.disks == nil {
 		return errRebooted
 	}
 	next := n.state.clone()
@@ -68,6 +79,19 @@ func (n *Node) update(change func(*state)) error {
 	}
 	n.state = next
 	return nil
+}
+
+// follow changes the state to what directories and images show already, after a change that ended with err: nil or
+// errNotDurable. While node.json cannot be written, or must not run ahead of the change, that is left to settle or the next
+// start.
+func (n *Node) follow(err error, change func(*state)) error {
+	next := n.state.clone()
+	change(&next)
+	n.state = next
+	if err == nil {
+		err = n.host.saveState(n.dir, next)
+	}
+	return err
 }
 
 // diskList returns the attached disks that are installed, by number.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 )
@@ -23,8 +22,9 @@ type Options struct {
 	// point, but not that of the host. It is for tests, where it saves most of the time.
 	NoSync bool
 
-	// before is called before each change of the state directory, for tests.
-	before func(change, path string) error
+	// Before is called before each change of the state directory with its kind and path, for tests such as those of
+	// test/powercut. Its error replaces the change.
+	Before func(change, path string) error
 }
 
 // Exists reports whether a state directory holds a node, even a damaged one, so that Open would not make a new one.
@@ -49,25 +49,33 @@ func Open(stateDir string, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	h := &host{before: o.Before, noSync: o.NoSync}
+	if err := h.mkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(dir)
+	lock, clean, err := lockDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	n := &Node{
-		dir: dir, host: &host{before: o.before, noSync: o.NoSync}, lock: lock,
+		dir: dir, host: h, lock: lock,
 		disks: map[uint32]*disk{}, contents: map[string]*content{}, steps: map[string]int{}, arriving: map[uint64]int{},
 		online: map[guid.GUID]bool{}, privileges: map[string]bool{},
 	}
-	if err := n.start(o); err != nil {
-		return nil, errors.Join(err, n.Close())
+	if err := n.start(o, clean); err != nil {
+		return nil, errors.Join(err, n.end(false))
 	}
 	return n, nil
 }
 
-func (n *Node) start(o Options) error {
+// start starts the node. What a process left that did not end by itself may not be durable yet, and from here on it is built
+// upon.
+func (n *Node) start(o Options, clean bool) error {
+	if !clean {
+		if err := n.host.syncAll(n.lock); err != nil {
+			return err
+		}
+	}
 	if err := n.host.finishRestore(n.dir); err != nil {
 		return err
 	}
@@ -84,15 +92,16 @@ func (n *Node) start(o Options) error {
 // run runs the node of a state.
 func (n *Node) run(s state) error {
 	n.state = s
-	if err := n.host.tidy(n.dir, s); err != nil {
+	if err := n.tidy(); err != nil {
 		return err
 	}
-	for _, record := range s.Disks {
+	for _, record := range n.state.Disks {
 		d, err := n.startDisk(record)
 		if err != nil {
 			return err
 		}
 		n.disks[record.Number] = d
+		n.state.disk(record.Image).ImageBytes = d.record.ImageBytes
 	}
 	return n.repairMounts()
 }
@@ -112,52 +121,3 @@ func (h *host) createNew(dir string, o Options) (state, error) {
 	}
 	return h.create(dir, s)
 }
-
-// tidy removes leftovers: temporary files that were not renamed, and volume contents that were being deleted. An image
-// that belongs to no disk is moved to the detached ones.
-func (h *host) tidy(dir string, s state) error {
-	for _, name := range []string{creatingFile, creatingFile + ".new", stateFile + ".new"} {
-		if err := removeIfThere(filepath.Join(dir, name)); err != nil {
-			return err
-		}
-	}
-	for _, name := range []string{disksDir, detachedDir, volumesDir} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			return err
-		}
-	}
-	if err := h.tidyBundles(dir, s); err != nil {
-		return err
-	}
-	images, err := os.ReadDir(filepath.Join(dir, disksDir))
-	if err != nil {
-		return err
-	}
-	for _, file := range images {
-		name, isImage := strings.CutSuffix(file.Name(), imageSuffix)
-		if isImage && s.disk(name) == nil {
-			if err := h.rename(imagePath(dir, name), detachedPath(dir, name)); err != nil {
-				return err
-			}
-		}
-	}
-	return h.removeDropped(dir)
-}
-
-// removeDropped removes the volume contents that were being deleted, of a state directory or a bundle.
-func (h *host) removeDropped(dir string) error {
-	contents, err := os.ReadDir(filepath.Join(dir, volumesDir))
-	if err != nil {
-		return err
-	}
-	for _, file := range contents {
-		if strings.HasPrefix(file.Name(), droppedPrefix) {
-			if err := h.removeAll(filepath.Join(dir, volumesDir, file.Name())); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func detachedPath(dir, name string) string { return filepath.Join(dir, detachedDir, name+imageSuffix) }

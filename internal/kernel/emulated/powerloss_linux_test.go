@@ -3,54 +3,204 @@
 package emulated
 
 import (
-	"bytes"
 	"errors"
-	"maps"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/kubernetes-csi/csi-proxy/test/powercut"
 )
 
-// TestEveryChangeSurvivesAPowerLoss: the host loses its power before one of the steps of a change, or right after the last
-// one, and with it whatever was not made durable. A change whose success was reported is never lost.
-func TestEveryChangeSurvivesAPowerLoss(t *testing.T) {
-	every := 2 * stride() // of what the other tests of this kind try, half
-	for i, c := range crashCases() {
-		t.Run(c.name, func(t *testing.T) {
-			for steps, done := i%every, false; !done; steps += every {
-				dir := t.TempDir()
-				n := openNode(t, dir, Options{Scenario: smallScenario()})
-				c.prepare(t, n)
-				must(t, n.Close())
-				host := newHostDisk(t, dir)
-				n = openNode(t, dir, Options{before: host.before})
-				host.left = steps
-				err := c.change(n)
-				if done = host.left >= 0; done {
-					must(t, err)
-					host.settle()
-				}
-				for what, after := range map[string]string{
-					"what was not made durable": host.withoutNames(), "the content of files that was not made durable": host.withNames(),
-				} {
-					restarted := openNode(t, after, Options{})
-					if got := c.check(t, restarted); done && got != "new" {
-						t.Errorf("after the whole change: %s", got)
-					}
-					must(t, restarted.Close())
-					if t.Failed() {
-						t.Fatalf("lost after %d steps: %s", steps, what)
-					}
-				}
-				must(t, n.Close())
+// watched returns a directory for a node whose host's disk is watched, and options for the node.
+func watched(t *testing.T) (dir string, disk *powercut.Disk, o Options) {
+	t.Helper()
+	host := filepath.Join(t.TempDir(), "host")
+	must(t, os.Mkdir(host, 0o700))
+	disk = powercut.Watch(t, host)
+	return filepath.Join(host, "node"), disk, Options{Scenario: smallScenario(), Before: disk.Before}
+}
+
+// prepared returns the node of a case, before its change, and the disk that it is on.
+func (c crashCase) prepared(t *testing.T) (*Node, *powercut.Disk) {
+	t.Helper()
+	dir, disk, o := watched(t)
+	n := openNode(t, dir, o)
+	c.prepare(t, n)
+	disk.Sync()
+	return n, disk
+}
+
+// losses returns what power cuts take: nothing, everything, and random mixes.
+func losses(t *testing.T) []powercut.Loss {
+	t.Helper()
+	seed := rand.Uint64() //nolint:gosec // it is printed
+	t.Logf("seed %d", seed)
+	return powercut.Losses(seed, 1)
+}
+
+// tally counts the power cuts of a test.
+type tally struct{ cuts int }
+
+// cut cuts the power in each way and checks what is left: the state before or after the change, or the one that is wanted.
+func (c crashCase) cut(t *testing.T, n *Node, disk *powercut.Disk, losses []powercut.Loss, want string, count *tally) {
+	t.Helper()
+	for _, loss := range losses {
+		disk.Cut(loss, func() {
+			count.cuts++
+			restarted, err := Open(n.dir, Options{NoSync: true})
+			if err != nil {
+				t.Errorf("%s, and the node does not start: %v", loss, err)
+				return
 			}
+			if got := c.state(t, restarted); want != "" && got != want {
+				t.Errorf("%s, and the state is the %s one", loss, got)
+			}
+			checkTidy(t, restarted)
+			must(t, restarted.Close())
 		})
 	}
 }
+
+// TestEveryChangeSurvivesAPowerLoss: the host loses its power before one of the operations of a change, or right after the last
+// one. A change whose success was reported is never lost.
+func TestEveryChangeSurvivesAPowerLoss(t *testing.T) {
+	every := 3 * stride()
+	if every == 3 {
+		every = 1
+	}
+	var count tally
+	for i, c := range crashCases() {
+		t.Run(c.name, func(t *testing.T) {
+			n, disk := c.prepared(t)
+			losses := losses(t)
+			step := 0
+			disk.At = func(change, path string) error {
+				if step++; step%every == i%every {
+					c.cut(t, n, disk, losses, "", &count)
+					if t.Failed() {
+						t.Fatalf("the power is cut before step %d, %s %s", step, change, path)
+					}
+				}
+				return nil
+			}
+			must(t, c.change(n))
+			disk.At = nil
+			c.cut(t, n, disk, losses, "new", &count)
+		})
+	}
+	t.Logf("%d power cuts", count.cuts)
+}
+
+// TestCreationSurvivesAPowerLoss: the host loses its power while a node is made.
+func TestCreationSurvivesAPowerLoss(t *testing.T) {
+	every := 4*stride() - 3
+	dir, disk, o := watched(t)
+	losses := losses(t)
+	step, cuts := 0, 0
+	cut := func() {
+		for _, loss := range losses {
+			disk.Cut(loss, func() {
+				cuts++
+				n, err := Open(dir, Options{Scenario: smallScenario(), NoSync: true})
+				if err != nil {
+					t.Fatalf("before step %d %s, and the node does not start: %v", step, loss, err)
+				}
+				if _, err := os.Stat(hostPath(t, n, `C:\Windows\System32`)); err != nil || len(n.diskList()) != 3 {
+					t.Errorf("before step %d %s: %d disks, %v", step, loss, len(n.diskList()), err)
+				}
+				if _, err := os.Stat(sharePath(n.dir, "fs.emulated", "share")); err != nil {
+					t.Errorf("before step %d %s: %v", step, loss, err)
+				}
+				checkImages(t, n)
+				must(t, n.Close())
+			})
+		}
+	}
+	disk.At = func(string, string) error {
+		if step++; step%every == 0 {
+			cut()
+		}
+		return nil
+	}
+	n := openNode(t, dir, o)
+	disk.At = nil
+	was := n.state.SystemSerial
+	cut()
+	disk.Cut(losses[0], func() {
+		restarted := openNode(t, dir, Options{})
+		if d, err := restarted.DiskImage(1); err != nil || restarted.state.Disks[1].Image != n.state.Disks[1].Image || restarted.state.SystemSerial != was {
+			t.Errorf("another node: %s, %v", d, err)
+		}
+		must(t, restarted.Close())
+	})
+	t.Logf("%d power cuts", cuts)
+}
+
+// TestWhatWasSeenSurvivesAPowerLoss: an operation of the host fails, or the process dies before it, the driver tries again, and
+// then the host loses its power. What any call has answered is not lost.
+func TestWhatWasSeenSurvivesAPowerLoss(t *testing.T) {
+	var count tally
+	for i, c := range crashCases() {
+		steps := 0
+		t.Run(c.name, func(t *testing.T) {
+			n, disk := c.prepared(t)
+			disk.At = func(string, string) error { steps++; return nil }
+			must(t, c.change(n))
+		})
+		for _, dies := range []bool{false, true} {
+			for target := range steps {
+				// The last step is telling: often the change is there by then, and not durable.
+				if stride() > 1 && (dies == (i%2 == 0) || target != steps-1 && target != i%steps) {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s, step %d, dies %t", c.name, target, dies), func(t *testing.T) {
+					c.tryAgain(t, target, dies, &count)
+				})
+			}
+		}
+	}
+	t.Logf("%d power cuts", count.cuts)
+}
+
+// tryAgain disturbs one step of a change, tries again, and cuts the power.
+func (c crashCase) tryAgain(t *testing.T, target int, dies bool, count *tally) {
+	t.Helper()
+	n, disk := c.prepared(t)
+	failure := hostFailures[target%len(hostFailures)]
+	step := 0
+	disk.At = func(change, path string) error {
+		if step++; step-1 == target || step > target && dies {
+			t.Logf("%s %s: %v", change, path, failure)
+			return failure
+		}
+		return nil
+	}
+	if err := c.change(n); err == nil {
+		t.Error("the call succeeds")
+	}
+	disk.At = nil
+	if dies {
+		must(t, n.Close())
+		n = openNode(t, n.dir, Options{Before: disk.Before})
+	}
+	if c.state(t, n) == "old" {
+		if err := c.change(n); err != nil {
+			t.Errorf("the retry ends with %v", err)
+		}
+		if got := c.state(t, n); got != "new" {
+			t.Errorf("after the retry the state is the %s one", got)
+		}
+	}
+	checkTidy(t, n)
+	losses := losses(t)
+	c.cut(t, n, disk, []powercut.Loss{losses[0], losses[2]}, "new", count)
+}
+
+// hostFailures are what operations of the host fail with.
+var hostFailures = []error{syscall.EIO, syscall.ENOSPC, syscall.EACCES, syscall.EMFILE, syscall.EROFS}
 
 // TestTheSystemIsAsked: where the system cannot make something durable, a change fails. Short of a power loss, nothing else shows
 // whether the system was asked.
@@ -62,195 +212,13 @@ func TestTheSystemIsAsked(t *testing.T) {
 	if err := new(host).sync(w); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("a pipe: %v, want EINVAL, as of fsync(2)", err)
 	}
-	processes, err := os.OpenRoot("/proc")
+	processes, err := os.Open("/proc")
 	must(t, err)
 	defer processes.Close()
-	if err := new(host).syncRoot(processes); !errors.Is(err, syscall.EINVAL) {
+	if err := new(host).syncNames(processes); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("the directory of the processes: %v, want EINVAL", err)
 	}
-}
-
-// hostDisk is what the host's disk holds for certain of a state directory, while a node changes it: the contents of files
-// and the names in directories, each as of when it was last made durable.
-type hostDisk struct {
-	t     *testing.T
-	dir   string
-	left  int // how many more steps are made
-	store string
-	names map[inode]map[string]inode // of directories
-
-	step, path string // under way
-}
-
-type inode uint64
-
-func newHostDisk(t *testing.T, dir string) *hostDisk {
-	t.Helper()
-	d := &hostDisk{t: t, dir: dir, left: 1 << 30, store: t.TempDir(), names: map[inode]map[string]inode{}}
-	must(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			d.saveNames(path)
-		} else {
-			d.saveContent(path)
-		}
-		return nil
-	}))
-	return d
-}
-
-// before is called before each step, when the step before it has been made.
-func (d *hostDisk) before(step, path string) error {
-	if d.left--; d.left < 0 {
-		if d.left == -1 {
-			d.settle()
-		}
-		return errDied
-	}
-	d.settle()
-	d.step, d.path = step, path
-	return nil
-}
-
-// settle notes what the last step made durable.
-func (d *hostDisk) settle() {
-	switch d.step {
-	case "create":
-		must(d.t, os.RemoveAll(d.contentOf(d.inode(d.path)))) // of a file that had the number before
-	case "mkdir":
-		d.names[d.inode(d.path)] = map[string]inode{}
-	case "sync":
-		d.saveContent(d.path)
-	case "syncdir":
-		d.saveNames(d.path)
-	}
-	d.step = ""
-}
-
-func (d *hostDisk) inode(path string) inode {
-	d.t.Helper()
-	info, err := os.Lstat(path)
-	must(d.t, err)
-	return inodeOf(info)
-}
-
-func inodeOf(info os.FileInfo) inode {
-	stat, _ := info.Sys().(*syscall.Stat_t)
-	return inode(stat.Ino)
-}
-
-func (d *hostDisk) contentOf(i inode) string {
-	return filepath.Join(d.store, strconv.FormatUint(uint64(i), 10))
-}
-
-func (d *hostDisk) saveContent(path string) { copySparse(d.t, path, d.contentOf(d.inode(path))) }
-
-// saveNames notes the names in a directory. What was moved here is gone from where it was: a host's file system never
-// keeps half of a rename.
-func (d *hostDisk) saveNames(path string) {
-	d.t.Helper()
-	entries, err := os.ReadDir(path)
-	must(d.t, err)
-	now := map[string]inode{}
-	for _, entry := range entries {
-		info, err := entry.Info()
-		must(d.t, err)
-		now[entry.Name()] = inodeOf(info)
-	}
-	for _, elsewhere := range d.names {
-		maps.DeleteFunc(elsewhere, func(_ string, old inode) bool {
-			for _, moved := range now {
-				if moved == old {
-					return true
-				}
-			}
-			return false
-		})
-	}
-	d.names[d.inode(path)] = now
-}
-
-// withoutNames returns a state directory with what is durable and nothing else.
-func (d *hostDisk) withoutNames() string {
-	d.t.Helper()
-	after := d.t.TempDir()
-	d.restore(d.inode(d.dir), after)
-	return after
-}
-
-func (d *hostDisk) restore(directory inode, to string) {
-	d.t.Helper()
-	for name, i := range d.names[directory] {
-		path := filepath.Join(to, name)
-		if _, isDirectory := d.names[i]; isDirectory {
-			must(d.t, os.MkdirAll(path, 0o755))
-			d.restore(i, path)
-		} else {
-			d.restoreContent(i, path)
-		}
-	}
-}
-
-// withNames returns a state directory with all names, and of the content of files what is durable.
-func (d *hostDisk) withNames() string {
-	d.t.Helper()
-	after := d.t.TempDir()
-	must(d.t, filepath.WalkDir(d.dir, func(path string, entry os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(d.dir, path)
-		must(d.t, err)
-		if entry.IsDir() {
-			return os.MkdirAll(filepath.Join(after, name), 0o755)
-		}
-		d.restoreContent(d.inode(path), filepath.Join(after, name))
-		return nil
-	}))
-	return after
-}
-
-// restoreContent makes a file with its durable content: none, if that was never asked for.
-func (d *hostDisk) restoreContent(i inode, path string) {
-	d.t.Helper()
-	if _, err := os.Lstat(d.contentOf(i)); errors.Is(err, os.ErrNotExist) {
-		must(d.t, os.WriteFile(path, nil, 0o600))
-		return
-	}
-	copySparse(d.t, d.contentOf(i), path)
-}
-
-// copySparse copies a file without its zeros.
-func copySparse(t *testing.T, from, to string) {
-	t.Helper()
-	in, err := os.Open(from)
-	must(t, err)
-	defer in.Close()
-	info, err := in.Stat()
-	must(t, err)
-	out, err := os.Create(to)
-	must(t, err)
-	defer out.Close()
-	must(t, out.Truncate(info.Size()))
-	buffer, zeros := make([]byte, 64<<10), make([]byte, 64<<10)
-	for at := int64(0); ; {
-		start, err := in.Seek(at, unix.SEEK_DATA)
-		if errors.Is(err, syscall.ENXIO) {
-			return // only a hole follows
-		}
-		must(t, err)
-		at, err = in.Seek(start, unix.SEEK_HOLE)
-		must(t, err)
-		for ; start < at; start += int64(len(buffer)) {
-			part := buffer[:min(int64(len(buffer)), at-start)]
-			_, err := in.ReadAt(part, start)
-			must(t, err)
-			if !bytes.Equal(part, zeros[:len(part)]) {
-				_, err = out.WriteAt(part, start)
-				must(t, err)
-			}
-		}
+	if err := new(host).syncAll(os.NewFile(1<<20, "none")); !errors.Is(err, syscall.EBADF) {
+		t.Errorf("everything, by a file that is not open: %v, want EBADF, as of syncfs(2)", err)
 	}
 }

@@ -67,7 +67,7 @@ func (h *host) deleteEntry(dir *os.Root, e entry) error {
 	if err := h.step("removeAll", filepath.Join(dir.Name(), gone)); err != nil {
 		return err
 	}
-	return dir.RemoveAll(gone)
+	return h.noted(dir.RemoveAll(gone))
 }
 
 func (h *host) deleteDir(dir *os.Root, e entry) error {
@@ -84,7 +84,7 @@ func (h *host) deleteDir(dir *os.Root, e entry) error {
 		return win32.ERROR_DIR_NOT_EMPTY
 	}
 	if err := purge(self); err != nil {
-		return err
+		return h.noted(err)
 	}
 	return h.removeIn(dir, e.name)
 }

@@ -28,7 +28,7 @@ func (n *Node) PrepareRestore(from string) error {
 		if !Exists(from) {
 			return fmt.Errorf("%w: %s is not a saved node", ErrInvalidSpec, from)
 		}
-		lock, err := lockDir(from) // it may be the state directory of a node that runs
+		lock, _, err := lockDir(from) // it may be the state directory of a node that runs
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (n *Node) takeCopy(from string) error {
 	if err := n.host.removeAll(making); err != nil {
 		return err
 	}
-	if err := n.host.mkdir(making); err != nil {
+	if err := n.host.mkdirAll(making, 0o700); err != nil {
 		return err
 	}
 	saved := &Node{dir: from, host: n.host}
@@ -62,40 +62,35 @@ func (n *Node) takeCopy(from string) error {
 func (n *Node) Restore() error {
 	return n.control(func() error {
 		copied := filepath.Join(n.dir, restoringDir)
-		if err := n.host.rename(copied+savingSuffix, copied); err != nil {
-			return err
-		}
-		left := n.attachedElsewhere()
-		if err := n.end(); err != nil {
-			return err
-		}
-		if err := n.host.finishRestore(n.dir); err != nil {
-			return err
-		}
-		s, err := loadState(n.dir)
+		err := n.host.rename(copied+savingSuffix, copied)
+		n.restoring = err == nil || errors.Is(err, errNotDurable) // from now on: if it fails, settle goes on with it
 		if err != nil {
 			return err
 		}
-		n.disks = map[uint32]*disk{}
-		if err := n.run(s); err != nil {
-			return err
-		}
-		var errs []error
-		for _, home := range left {
-			errs = append(errs, n.release(home))
-		}
-		return errors.Join(errs...)
+		return n.becomeRestored()
 	})
 }
 
-// attachedElsewhere returns the attached bundles that lie outside the state directory.
-func (n *Node) attachedElsewhere() (homes []string) {
-	for _, r := range n.state.Disks {
-		if filepath.IsAbs(r.Bundle) {
-			homes = append(homes, r.Bundle)
-		}
+func (n *Node) becomeRestored() error {
+	if err := n.putDown(); err != nil {
+		return err
 	}
-	return homes
+	if err := n.host.syncAgain(); err != nil {
+		return err
+	}
+	if err := n.host.finishRestore(n.dir); err != nil {
+		return err
+	}
+	s, err := loadState(n.dir)
+	if err != nil {
+		return err
+	}
+	n.disks, n.host.failed = map[uint32]*disk{}, false
+	if err := n.run(s); err != nil {
+		return err
+	}
+	n.restoring = false
+	return nil
 }
 
 // finishRestore puts a complete copy in the place of the node. Each step may have been made before a death; node.json comes

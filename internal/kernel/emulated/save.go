@@ -44,10 +44,7 @@ func (n *Node) save(to string, clone bool) error {
 	if err := n.host.removeAll(making); err != nil {
 		return err
 	}
-	if err := n.host.mkdir(making); err != nil {
-		return err
-	}
-	if err := os.Chmod(making, 0o700); err != nil {
+	if err := n.host.mkdirAll(making, 0o700); err != nil {
 		return err
 	}
 	saved := n.state.clone()

@@ -3,9 +3,7 @@
 package emulated
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 )
@@ -49,7 +47,7 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 			return state{}, err
 		}
 		host := filepath.Join(append([]string{contentPath(dir, c)}, p.names...)...)
-		if err := errors.Join(h.step("mkdir", host), os.MkdirAll(host, 0o755)); err != nil {
+		if err := h.mkdirAll(host, 0o755); err != nil {
 			return state{}, err
 		}
 	}

@@ -3,9 +3,7 @@
 package emulated
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -72,8 +70,7 @@ func (n *Node) AddSMBShare(serverName, shareName string, users []string) error {
 		if err != nil {
 			return fmt.Errorf(`share \\%s\%s: %w`, serverName, shareName, err)
 		}
-		path := sharePath(n.dir, serverName, shareName)
-		if err := errors.Join(n.host.step("mkdir", path), os.MkdirAll(path, 0o755)); err != nil {
+		if err := n.host.mkdirAll(sharePath(n.dir, serverName, shareName), 0o755); err != nil {
 			return err
 		}
 		return n.update(func(s *state) { s.SMB = next })

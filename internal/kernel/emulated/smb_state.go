@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -197,8 +196,7 @@ func (u *smbUserState) verifier(password kernel.Secret) []byte {
 func (h *host) createShares(dir string, s smbState) error {
 	for _, server := range s.Servers {
 		for _, share := range server.Shares {
-			path := sharePath(dir, server.Name, share.Name)
-			if err := errors.Join(h.step("mkdir", path), os.MkdirAll(path, 0o755)); err != nil {
+			if err := h.mkdirAll(sharePath(dir, server.Name, share.Name), 0o755); err != nil {
 				return err
 			}
 		}

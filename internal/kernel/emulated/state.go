@@ -33,6 +33,7 @@ type state struct {
 	SMB          smbState      `json:"smb"`
 	ISCSI        iscsiState    `json:"iscsi"`
 	Clock        clockState    `json:"clock,omitzero"`
+	Arriving     []arrival     `json:"arriving,omitempty"` // only during an attach
 
 	Adapters  []AdapterSpec `json:"adapters,omitempty"`
 	PageFiles []string      `json:"pageFiles,omitempty"`
@@ -57,6 +58,7 @@ func (s state) clone() state {
 	s.Disks = slices.Clone(s.Disks)
 	s.Letters = slices.Clone(s.Letters)
 	s.Mounts = slices.Clone(s.Mounts)
+	s.Arriving = slices.Clone(s.Arriving)
 	s.SMB = s.SMB.clone()
 	s.ISCSI = s.ISCSI.clone()
 	s.Services = slices.Clone(s.Services)
@@ -133,6 +135,11 @@ func (s *state) check() error {
 			return fmt.Errorf("disk %d has sectors of %d bytes", d.Number, d.SectorSize)
 		}
 		numbers[d.Number], images[d.Image] = true, true
+	}
+	for _, a := range s.Arriving {
+		if !isImageName(a.Image) {
+			return fmt.Errorf("a disk that is being attached has the image name %q", a.Image)
+		}
 	}
 	if err := s.Services.check(); err != nil {
 		return err
