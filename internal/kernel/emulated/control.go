@@ -170,6 +170,7 @@ func (n *Node) withDisk(number uint32, change func(*disk) error) error {
 func (n *Node) Reboot() error {
 	return n.control(func() error {
 		n.boot++
+		n.hasty = false
 		clear(n.privileges)
 		n.retire(errRebooted, func(*content) bool { return true })
 		if len(n.state.SMB.Mappings) > 0 {
