@@ -88,6 +88,10 @@ cross: ## build and vet for Windows on amd64 and arm64; the commands as a releas
 test-clients: setup-clients ## run the clients in other languages against an agent on an emulated node
 	@hack/test-clients.sh
 
+.PHONY: check-page
+check-page: setup-page build ## use the emulated node's web page in a headless browser (SCREENSHOT=file.png: and draw it)
+	CSI_PROXY_BIN=$(CURDIR)/bin CSI_PROXY_BROWSER=chromium CSI_PROXY_SCREENSHOT=$(abspath $(SCREENSHOT)) go test -trimpath -count=1 ./test/page
+
 .PHONY: check-deploy
 check-deploy: ## decode the manifests as an API server does, lint and render the Helm chart, read the image's Dockerfile
 	@linter=$(call tool,golangci-lint); cd test/deploy && export GOWORK=off && \
@@ -137,7 +141,7 @@ check-release: check-licenses ## vet, lint and test the release program, and che
 fuzz: ## fuzz every parser, FUZZTIME (5s) each
 	hack/fuzz.sh
 
-.PHONY: setup-run setup-test setup-abi setup-clients
+.PHONY: setup-run setup-test setup-abi setup-clients setup-page
 setup-run:
 	@hack/setup.sh run
 setup-test:
@@ -146,3 +150,5 @@ setup-abi:
 	@hack/setup.sh abi
 setup-clients:
 	@hack/setup.sh clients
+setup-page:
+	@hack/setup.sh page

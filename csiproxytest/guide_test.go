@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -154,5 +155,45 @@ func TestFormatsOnce(t *testing.T) {
 	}
 	if formats != 1 {
 		t.Errorf("the volume was formatted %d times", formats)
+	}
+}
+
+func TestStageCalls(t *testing.T) {
+	node := csiproxytest.Start(t, csiproxytest.Options{})
+	plugin := newPlugin(t, node)
+	node.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, SerialNumber: "vol-1", Offline: true})
+	if err := plugin.Stage(t.Context(), "vol-1", staging); err != nil {
+		t.Fatal(err)
+	}
+	if err := plugin.Unstage(t.Context(), staging); err != nil {
+		t.Fatal(err)
+	}
+	node.AssertJournal("testdata/stage.want", csiproxytest.JournalPart{})
+}
+
+// A format takes seconds on Windows. The test decides when it is over, and meanwhile kubelet calls again.
+func TestStageDuringAFormat(t *testing.T) {
+	node := csiproxytest.Start(t, csiproxytest.Options{})
+	plugin := newPlugin(t, node)
+	node.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, SerialNumber: "vol-1"})
+	node.StopClock()
+	node.SetSwitch("timing", "windows")
+	staged := make(chan error, 2)
+	for range 2 {
+		go func() { staged <- plugin.Stage(t.Context(), "vol-1", staging) }()
+	}
+	for left := 2; left > 0; {
+		select {
+		case err := <-staged:
+			if err != nil {
+				t.Error(err)
+			}
+			left--
+		default:
+			node.AdvanceClock(10 * time.Millisecond)
+		}
+	}
+	if calls := node.Find(csiproxytest.Query{Function: "FormatVolume"}); len(calls) != 1 {
+		t.Errorf("the volume was formatted %d times", len(calls))
 	}
 }

@@ -41,6 +41,9 @@ type Options struct {
 	PlainSMB bool
 	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume, as the agent's flag -erase-on-format does.
 	EraseOnFormat bool
+	// WindowsTiming makes operations take about as long as on Windows, by the node's clock: a driver's time-outs meet
+	// formats of seconds, or a test stops the clock and decides when one is over. SetSwitch("timing", …) changes it.
+	WindowsTiming bool
 	// PlainPipes, on Windows, serves at the pipes that clients open by default, as Setenv needs: a machine can have one such
 	// node at a time, and none beside an agent. Otherwise a node's pipes have names of their own. Elsewhere it does nothing.
 	PlainPipes bool
@@ -86,7 +89,7 @@ func start(t testing.TB, o Options, edit func(*emulated.Scenario)) *Node {
 	edit(&scenario)
 	a, err := agent.Start(context.Background(), agent.Config{
 		StateDir: o.StateDir, Emulated: emulated.Options{Scenario: &scenario, NoSync: true}, // no test cuts the host's power
-		PipePrefix: pipePrefix(o),
+		PipePrefix:  pipePrefix(o),
 		WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
 	})
 	if err != nil {
@@ -94,6 +97,9 @@ func start(t testing.TB, o Options, edit func(*emulated.Scenario)) *Node {
 	}
 	n := Over(t, a)
 	n.plain = o.PlainPipes
+	if o.WindowsTiming {
+		n.SetSwitch("timing", string(emulated.TimingWindows))
+	}
 	return n
 }
 

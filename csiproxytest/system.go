@@ -72,8 +72,8 @@ func (n *Node) Switches() map[string]string {
 	return answers
 }
 
-// Now returns the node's time. Services that start or stop, iSCSI portals that are cut off and the times of files that
-// the agent makes go by it; deadlines of calls do not.
+// Now returns the node's time. Services that start or stop, iSCSI portals that are cut off, the times of files that the
+// agent makes and operations with Options.WindowsTiming go by it; deadlines of calls do not.
 func (n *Node) Now() time.Time {
 	now, _ := n.agent.Emulated().Clock()
 	return now

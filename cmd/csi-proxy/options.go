@@ -38,6 +38,7 @@ type options struct {
 	apis         apis.Selection
 	readyFile    readyFile
 	metrics      string
+	page         pageFlags
 	callTimeout  time.Duration // 0: each method's own
 	audit        auditFlags
 	policy       string   // a file; empty: clients may do everything
@@ -108,6 +109,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&o.host, "host", defaultHost(), "the node to work on: windows, or emulated, a Windows node made of files")
 	flags.StringVar(&o.stateDir, "state-dir", "", "`directory` in which the emulated node lives; made if missing")
 	flags.StringVar(&scenario, "scenario", "", "what a new emulated node is made of: a `file or profile` ("+strings.Join(emulated.Profiles(), ", ")+")")
+	o.page.register(flags)
 	flags.StringVar(&o.socketDir, "socket-dir", "", "`directory` of the unix sockets, where there are no named pipes (default: run in the state directory)")
 	flags.StringVar(&o.pipeSecurity, "pipe-security", "", "security descriptor of the API's pipes on Windows, in `SDDL` (default: SYSTEM and administrators)")
 	flags.Var(&o.apis, "api", "which `versions` of an API group are served, group=off or group=version,version; may be repeated (default: all)")
@@ -181,6 +183,9 @@ func (o *options) check(flags *flag.FlagSet) error {
 		return errors.New("-api: every API is off, nothing is left to serve")
 	}
 	if err := checkMetricsAddress(o.metrics); err != nil {
+		return err
+	}
+	if err := o.page.check(o.host); err != nil {
 		return err
 	}
 	if err := server.CheckCallTimeout(o.callTimeout); err != nil {

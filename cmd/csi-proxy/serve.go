@@ -43,6 +43,13 @@ func serve(ctx, told context.Context, o *options, ready func(endpoints int) erro
 	if l != nil {
 		defer l.Close()
 	}
+	ui, err := o.page.listen()
+	if err != nil {
+		return err
+	}
+	if ui != nil {
+		defer ui.Close()
+	}
 	rules, err := o.loadPolicy(logger)
 	if err != nil {
 		return err
@@ -85,6 +92,13 @@ func serve(ctx, told context.Context, o *options, ready func(endpoints int) erro
 		err = errors.Join(err, a.Stop(patience))
 		logger.Info("stopped")
 	}()
+	if ui != nil {
+		stop, err := o.page.serve(ctx, ui, a, o.workingDirs, logger)
+		if err != nil {
+			return err
+		}
+		defer stop() // before the agent
+	}
 	logger.Info("serving", "version", version(), "host", o.host, "endpoints", a.Ready(), "at", a.Path("csi-proxy-*"), "workingDirs", o.workingDirs)
 	defer func() { err = errors.Join(err, o.readyFile.disappear()) }() // before the agent stops
 	if err := o.readyFile.appear(a.Ready()); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -44,16 +45,16 @@ or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of which each call 
 	flags.StringVar(&f.Method, "method", "", "API `methods`, of one or all versions")
 	flags.Uint32Var(&f.Skip, "skip", 0, "let this `many` such calls pass first")
 	flags.Uint32Var(&f.Times, "times", 0, "disturb this `many` calls; 0: all")
-	e := effectFlags{}
-	flags.StringVar(&e.fail, "fail", "", "fail with a Win32 error `code`, by name or number")
-	flags.StringVar(&e.status, "status", "", "fail with a gRPC `code`, by name or number")
-	flags.StringVar(&e.message, "message", "injected", "message `text` of that error")
-	flags.StringVar(&e.reason, "reason", "", "reason in that error's ErrorInfo, a `word` (default: no ErrorInfo)")
-	flags.BoolVar(&e.cut, "cut", false, "cut the connection of the API call")
-	flags.StringVar(&e.delay, "delay", "", "wait first, for a `time`")
-	flags.BoolVar(&e.hang, "hang", false, "wait until the fault is removed or the node reboots")
-	flags.BoolVar(&e.crash, "crash", false, "let the agent die as if it were killed")
-	flags.BoolVar(&e.after, "after-effect", false, "fail, cut or crash after the call took effect")
+	e := faulttext.Effect{}
+	flags.StringVar(&e.Fail, "fail", "", "fail with a Win32 error `code`, by name or number")
+	flags.StringVar(&e.Status, "status", "", "fail with a gRPC `code`, by name or number")
+	flags.StringVar(&e.Message, "message", "injected", "message `text` of that error")
+	flags.StringVar(&e.Reason, "reason", "", "reason in that error's ErrorInfo, a `word` (default: no ErrorInfo)")
+	flags.BoolVar(&e.Cut, "cut", false, "cut the connection of the API call")
+	flags.StringVar(&e.Delay, "delay", "", "wait first, for a `time`")
+	flags.BoolVar(&e.Hang, "hang", false, "wait until the fault is removed or the node reboots")
+	flags.BoolVar(&e.Crash, "crash", false, "let the agent die as if it were killed")
+	flags.BoolVar(&e.After, "after-effect", false, "fail, cut or crash after the call took effect")
 	effects := []string{"fail", "status", "cut", "delay", "hang", "crash"}
 	for _, group := range [][]string{{"function", "method"}, effects} {
 		c.MarkFlagsOneRequired(group...)
@@ -71,7 +72,7 @@ or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of which each call 
 				return err
 			}
 		}
-		if err := e.set(f); err != nil {
+		if err := e.Set(f); err != nil {
 			return err
 		}
 		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) {
@@ -90,7 +91,7 @@ func listFaults(ctx context.Context, client *adminclient.Client, _ []string) (an
 		if f.GetTimes() != 0 {
 			times = strconv.FormatUint(uint64(f.GetTimes()), 10)
 		}
-		rows = append(rows, fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%d\t%d", s.GetId(), callsText(f), f.GetSkip(), times, effectText(f), s.GetDisturbed(), s.GetHolding()))
+		rows = append(rows, fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%d\t%d", s.GetId(), faulttext.Calls(f), f.GetSkip(), times, faulttext.EffectOf(f), s.GetDisturbed(), s.GetHolding()))
 	}
 	return shown(list, err, rows...)
 }

@@ -56,6 +56,7 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 			return nil // interrupted, as it is meant to be
 		})
 	}
+	c.AddCommand(assertCommand(a))
 	return c
 }
 

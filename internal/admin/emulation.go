@@ -24,12 +24,13 @@ type Emulation struct {
 // Watch sets up the journal and the faults of an emulated node. Crash ends the process for faults that ask for it; if it
 // is nil, they are refused.
 func Watch(n *emulated.Node, crash func()) Emulation {
+	n.Hasten(false)
 	return Emulation{Node: n, Journal: journal.New(journalEntries, server.RequestID), Faults: faults.New(crash)}
 }
 
 // Interceptor returns an interceptor of all kernel calls, around another one, which may be nil.
 func (e Emulation) Interceptor(inner kernel.Interceptor) kernel.Interceptor {
-	return kernel.Chain(e.Journal.Intercept, inner, e.Faults.Intercept)
+	return kernel.Chain(e.Journal.Intercept, inner, e.Faults.Intercept, e.Node.TakeTime)
 }
 
 // Serve allows faults for the methods of endpoints that are about to be served.
@@ -44,6 +45,12 @@ func (e Emulation) Serve(endpoints []server.Endpoint) {
 // Close ends the calls that wait for the journal or that a fault holds.
 func (e Emulation) Close() {
 	e.Journal.Close()
-	e.Faults.Abort()
+	e.Abort()
 	e.Faults.Release()
+}
+
+// Abort makes the calls that a fault holds fail, and ends the waits of those that take time: the node reboots.
+func (e Emulation) Abort() {
+	e.Faults.Abort()
+	e.Node.Hasten(true)
 }

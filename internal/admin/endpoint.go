@@ -37,7 +37,7 @@ func Endpoint(a Agent, e Emulation) server.Endpoint {
 			server.Unary("GetTree", server.LimitRead, func(ctx context.Context, _ *api.GetTreeRequest) (*api.GetTreeResponse, error) {
 				return Tree(ctx, a)
 			}),
-			server.Unary("ListJournal", 2*journalPatience, e.listJournal),
+			server.Unary("ListJournal", 2*journalPatience, e.ListJournal),
 			server.Unary("Inspect", server.LimitWrite, func(ctx context.Context, _ *api.InspectRequest) (*api.InspectResponse, error) {
 				return inspect(ctx, a)
 			}),
@@ -48,7 +48,7 @@ func Endpoint(a Agent, e Emulation) server.Endpoint {
 			Name: api.EmulatedNode_ServiceDesc.ServiceName,
 			Methods: append(slices.Concat(diskMethods(e.Node), networkMethods(e.Node), systemMethods(e.Node)),
 				server.Unary("AddFault", server.LimitWrite, e.addFault),
-				server.Unary("ListFaults", server.LimitRead, e.listFaults),
+				server.Unary("ListFaults", server.LimitRead, e.ListFaults),
 				server.Unary("RemoveFault", server.LimitWrite, e.removeFault),
 				server.Unary("Reboot", server.LimitLong, func(ctx context.Context, _ *api.RebootRequest) (*api.RebootResponse, error) {
 					return &api.RebootResponse{}, a.Restart(context.WithoutCancel(ctx))

@@ -32,7 +32,8 @@ func (e Emulation) addFault(_ context.Context, r *api.AddFaultRequest) (*api.Add
 	return &api.AddFaultResponse{Id: id}, nil
 }
 
-func (e Emulation) listFaults(context.Context, *api.ListFaultsRequest) (*api.ListFaultsResponse, error) {
+// ListFaults answers the method of that name.
+func (e Emulation) ListFaults(context.Context, *api.ListFaultsRequest) (*api.ListFaultsResponse, error) {
 	response := &api.ListFaultsResponse{}
 	for _, s := range e.Faults.List() {
 		response.Faults = append(response.Faults, &api.FaultStatus{

@@ -25,7 +25,8 @@ func (e Emulation) Record(c server.RecordedCall) server.CallRecord {
 	return e.Journal.BeginAPI(c.RequestID, c.Endpoint, c.Method)
 }
 
-func (e Emulation) listJournal(ctx context.Context, r *api.ListJournalRequest) (*api.ListJournalResponse, error) {
+// ListJournal answers the method of that name.
+func (e Emulation) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*api.ListJournalResponse, error) {
 	if e.Journal == nil {
 		return nil, &node.Error{Class: node.FailedPrecondition, Reason: "NO_JOURNAL", Message: "only an agent with an emulated node keeps a journal"}
 	}

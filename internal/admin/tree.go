@@ -15,6 +15,11 @@ func Tree(ctx context.Context, a Agent) (*api.GetTreeResponse, error) {
 	if err != nil {
 		return nil, err
 	}
+	return TreeOf(ctx, n)
+}
+
+// TreeOf returns a node's storage as the endpoint shows it.
+func TreeOf(ctx context.Context, n *node.Node) (*api.GetTreeResponse, error) {
 	tree, err := n.Tree(ctx)
 	if err != nil {
 		return nil, err

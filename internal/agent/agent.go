@@ -106,6 +106,9 @@ func (a *Agent) fail(err error) {
 // Emulated returns the emulated node, nil when the agent works on a real one.
 func (a *Agent) Emulated() *emulated.Node { return a.emulation.Node }
 
+// Emulation returns the emulated node with its journal and its faults, the zero value when the agent works on a real one.
+func (a *Agent) Emulation() admin.Emulation { return a.emulation }
+
 // Journal returns the journal of an emulated node, nil when the agent works on a real one.
 func (a *Agent) Journal() *journal.Journal { return a.emulation.Journal }
 
@@ -194,7 +197,7 @@ func (a *Agent) interrupt(ctx context.Context, change func() error) error {
 	if s != nil {
 		_ = s.api.Stop(ended()) // its error says that calls were cut off, as intended
 	}
-	a.emulation.Faults.Abort()
+	a.emulation.Abort()
 	if s != nil {
 		patience, cancel := context.WithTimeout(ctx, grace)
 		defer cancel()

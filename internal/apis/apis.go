@@ -5,6 +5,7 @@ package apis
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
@@ -36,7 +37,7 @@ func All(n *node.Node) []server.Endpoint {
 			endpoints = append(endpoints, endpoint(g, version, routed(g.Of(version), hub, alone)))
 		}
 	}
-	slices.SortFunc(endpoints, inOrder)
+	sort.Slice(endpoints, func(i, j int) bool { return inOrder(endpoints[i], endpoints[j]) < 0 })
 	return endpoints
 }
 

@@ -12,6 +12,7 @@ import (
 type Call struct {
 	Function string // the Kernel or Handle method: "DeviceIoControl", "SetVolumeMountPoint"
 	Object   string // the path that was passed to the call or that opened its handle; never a secret
+	Device   bool   // a call on a handle from OpenDevice
 	Code     uint32 // the control code or information class, 0 where there is none
 	Argument string // a further object: a volume, a file system; never a secret
 	Part     int    // the number, from 1, of the object among those that an operation asks side by side; 0: it asks no other
@@ -49,19 +50,45 @@ func Intercept(ctx context.Context, k Kernel, interceptor Interceptor) Kernel {
 	return &intercepted{ctx: ctx, kernel: k, around: interceptor}
 }
 
+// Gate keeps kernel calls waiting before they begin. Leave, unless nil, is called when the call is over. The error of one
+// that is not to begin is the call's. Close passes a gate too, as a Call with that Function, and is never refused.
+type Gate func(call Call) (leave func(), err error)
+
+// Gated is Intercept with a gate before the interceptor, which may be nil here.
+func Gated(ctx context.Context, k Kernel, gate Gate, interceptor Interceptor) Kernel {
+	return &intercepted{ctx: ctx, kernel: k, gate: gate, around: interceptor}
+}
+
 type intercepted struct {
 	ctx    context.Context //nolint:containedctx // the value lives exactly as long as the call it is bound to
 	kernel Kernel
+	gate   Gate // may be nil
 	around Interceptor
 }
 
+func (k *intercepted) call(call Call, f func() error) error {
+	if k.gate != nil {
+		leave, err := k.gate(call)
+		if err != nil {
+			return err
+		}
+		if leave != nil {
+			defer leave()
+		}
+	}
+	if k.around == nil || call.Function == "Close" {
+		return f()
+	}
+	return k.around(k.ctx, call, f)
+}
+
 func (k *intercepted) do(function, object string, f func() error) error {
-	return k.around(k.ctx, Call{Function: function, Object: object}, f)
+	return k.call(Call{Function: function, Object: object}, f)
 }
 
 // doWith is do for a call that has an argument besides its object.
 func (k *intercepted) doWith(function, object, argument string, f func() error) error {
-	return k.around(k.ctx, Call{Function: function, Object: object, Argument: argument}, f)
+	return k.call(Call{Function: function, Object: object, Argument: argument}, f)
 }
 
 func (k *intercepted) DiskInterfaces() (paths []string, err error) {
@@ -114,7 +141,7 @@ func (k *intercepted) open(function, object string, open func() (Handle, error))
 		}
 		return nil, err
 	}
-	return &interceptedHandle{k: k, handle: h, object: object}, nil
+	return &interceptedHandle{k: k, handle: h, object: object, device: function == "OpenDevice"}, nil
 }
 
 func (k *intercepted) SystemWindowsDirectory() (dir string, err error) {
@@ -166,10 +193,11 @@ type interceptedHandle struct {
 	k      *intercepted
 	handle Handle
 	object string
+	device bool // see Call
 }
 
 func (h *interceptedHandle) do(function string, code uint32, in []byte, f func() error) error {
-	return h.k.around(h.k.ctx, Call{Function: function, Object: h.object, Code: code, Input: in}, f)
+	return h.k.call(Call{Function: function, Object: h.object, Device: h.device, Code: code, Input: in}, f)
 }
 
 func (h *interceptedHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
@@ -205,5 +233,5 @@ func (h *interceptedHandle) Rename(dir Handle, name string) error {
 	return h.k.doWith("Rename", h.object, to, func() error { return h.handle.Rename(dir, name) })
 }
 
-// Close is not intercepted: it must always happen, and no caller could act on a failure.
-func (h *interceptedHandle) Close() error { return h.handle.Close() }
+// Close is not intercepted: it must always happen, and no caller could act on a failure. It may take as long as other calls.
+func (h *interceptedHandle) Close() error { return h.do("Close", 0, nil, h.handle.Close) }

@@ -21,7 +21,7 @@ func (k *intercepted) DependentServices(name string) (names []string, err error)
 }
 
 func (k *intercepted) SystemFirmwareTable(provider, id uint32) (table []byte, err error) {
-	err = k.around(k.ctx, Call{Function: "SystemFirmwareTable", Code: provider}, func() (err error) {
+	err = k.call(Call{Function: "SystemFirmwareTable", Code: provider}, func() (err error) {
 		table, err = k.kernel.SystemFirmwareTable(provider, id)
 		return err
 	})

@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/webserver"
 )
 
 // Half requests are kept up to a number, and push out one another, not a probe that comes among them.
@@ -32,7 +33,7 @@ func TestHalfRequests(t *testing.T) {
 		}
 	}
 	probe(t, address) // afterwards the server has accepted all of them
-	for i, c := range conns[:opened-maxConnections] {
+	for i, c := range conns[:opened-webserver.MaxConnections] {
 		_ = c.SetReadDeadline(time.Now().Add(time.Second))
 		if _, err := c.Read(make([]byte, 1)); os.IsTimeout(err) {
 			t.Fatalf("connection %d of %d is still open", i, opened)
@@ -59,7 +60,7 @@ func serve(t *testing.T) net.Addr {
 // Connections that were answered and are kept open are no more than the others.
 func TestIdleConnections(t *testing.T) {
 	address := serve(t)
-	const opened = maxConnections + 50
+	const opened = webserver.MaxConnections + 50
 	var conns []net.Conn
 	for range opened {
 		c, err := net.Dial("tcp", address.String())
@@ -73,7 +74,7 @@ func TestIdleConnections(t *testing.T) {
 		}
 		conns = append(conns, c)
 	}
-	for i, c := range conns[:opened-maxConnections] {
+	for i, c := range conns[:opened-webserver.MaxConnections] {
 		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := io.Copy(io.Discard, c); err != nil {
 			t.Fatalf("connection %d of %d is still open: %v", i, opened, err)

@@ -6,16 +6,14 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/webserver"
 )
 
 // maxScrapes is how many scrapes are answered at once; more get 503.
 const maxScrapes = 4
-
-// stopPatience is how long stopping waits for running answers.
-const stopPatience = 3 * time.Second
 
 // Serve serves /metrics, /healthz and /readyz over plain HTTP without authentication, so the listener is best on a
 // loopback address. Healthz is OK while the process and its listeners live, readyz when calls would be served. The
@@ -29,19 +27,7 @@ func (m *Metrics) Serve(l net.Listener) (stop func()) {
 	}))
 	mux.HandleFunc("GET /healthz", answer(m.health.Live))
 	mux.HandleFunc("GET /readyz", answer(m.health.Ready))
-	s := &http.Server{
-		MaxHeaderBytes:    8 << 10,
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
-	}
-	crowd(s, mux)
-	go func() { _ = s.Serve(l) }() // ends with ErrServerClosed when stopped
-	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
-		defer cancel()
-		if s.Shutdown(ctx) != nil {
-			_ = s.Close()
-		}
-	}
+	return webserver.Serve(l, mux)
 }
 
 func answer(check func(context.Context) (ok bool, report string)) http.HandlerFunc {

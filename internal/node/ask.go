@@ -10,7 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/running"
 )
 
 // An operation that asks many disks or volumes asks them side by side. One that does not answer in time is left out: it
@@ -46,19 +46,28 @@ func askEach[T any](o *op, objects []object, f func(o *op, i int) (T, error)) []
 // ask asks one object on a goroutine of its own, which continues after the wait for it ends. Part is the object's number
 // among those asked side by side.
 func ask[T any](o *op, x object, part int, f func(o *op) (T, error)) (T, error) {
-	n, what := o.node, on(o.operation.verb, x)
-	var zero T
-	if err := n.refuseHanging(what, x); err != nil {
+	var value T
+	if err := o.ask(x, part, func(o *op) (err error) { value, err = f(o); return err }); err != nil {
+		var zero T // the object may still be asked, and the answer written
 		return zero, err
 	}
+	return value, nil
+}
+
+// ask is apart because the compiler would otherwise make it anew for each type of answer.
+func (o *op) ask(x object, part int, f func(o *op) error) error {
+	n, what := o.node, on(o.operation.verb, x)
+	if err := n.refuseHanging(what, x); err != nil {
+		return err
+	}
 	entry := n.tasks.Add(task{operation: what, begun: true})
-	aside := &op{ctx: o.ctx, k: n.partKernel(o.ctx, part), node: n, deadline: o.deadline, operation: what, entry: entry, reads: true}
-	var value T
+	aside, giveUp := o.aside(what, x, entry, part)
+	defer giveUp()
 	var err error
 	done := make(chan struct{})
 	n.busy.Go(func() {
 		defer close(done)
-		err = aside.run(func() (err error) { value, err = f(aside); return err })
+		err = aside.run(func() error { return f(aside) })
 		n.end(entry, nil)
 	})
 	patience := o.askTime()
@@ -66,11 +75,11 @@ func ask[T any](o *op, x object, part int, f func(o *op) (T, error)) (T, error) 
 	defer limit.Stop()
 	select {
 	case <-done:
-		return value, err
+		return err
 	case <-limit.C:
 		n.abandon(entry)
 		klog.FromContext(o.ctx).Error(nil, "An object that does not answer is left out", "object", x, "call", o.operation, "waited", patience)
-		return zero, errorf(Unavailable, reason.NotAnswering, "%s has not answered within %v", x, patience)
+		return errorf(Unavailable, reason.NotAnswering, "%s has not answered within %v", x, patience)
 	}
 }
 
@@ -83,13 +92,13 @@ func (o *op) askTime() time.Duration {
 	return askTime
 }
 
-// partKernel returns the kernel for one of the objects asked side by side; the interceptor learns which one.
-func (n *Node) partKernel(ctx context.Context, part int) kernel.Kernel {
-	if n.around == nil {
-		return n.kernel
+// aside returns an operation that asks one object on behalf of another operation, until that gives up.
+func (o *op) aside(what operation, x object, entry *running.Entry[task], part int) (aside *op, giveUp context.CancelFunc) {
+	aside = &op{
+		ctx: o.ctx, node: o.node, deadline: o.deadline, client: o.client, operation: what, hangsAt: x.key(), entry: entry,
+		reads: true, acted: !o.reads, // a change holds locks, so what it asks is not held back for its client's late calls
 	}
-	return kernel.Intercept(ctx, n.kernel, func(ctx context.Context, call kernel.Call, do func() error) error {
-		call.Part = part
-		return n.around(ctx, call, do)
-	})
+	aside.caller, giveUp = context.WithCancel(o.ctx)
+	aside.k = aside.kernelFor(o.ctx, part)
+	return aside, giveUp
 }

@@ -17,8 +17,9 @@ type flight struct {
 	value   any
 	err     error
 	waiting int
-	begun   bool               // it has its locks and now runs to its end
-	cancel  context.CancelFunc // ends the wait for locks once the last caller has left
+	begun   bool               // it has its locks
+	acted   bool               // it has asked Windows something and now runs to its end
+	cancel  context.CancelFunc // ends the wait for locks, and for the first place, once the last caller has left
 }
 
 // change runs an operation that changes something and holds the locks of its objects meanwhile. A caller joins an
@@ -69,12 +70,10 @@ func (n *Node) fly(ctx context.Context, what operation, finally func(), f func(o
 		return fl
 	}
 	entry, held := n.begin(ctx, what)
-	o := n.newOp(ctx, what, entry)
-	if held != nil {
-		o.client = held.Client()
-	}
+	o := n.newOp(ctx, what, entry, held)
 	fl := &flight{done: make(chan struct{}), waiting: 1}
 	o.ctx, fl.cancel = context.WithCancel(o.ctx)
+	o.caller, o.flight = o.ctx, fl
 	if key != "" {
 		n.flights[key] = fl
 	}
@@ -135,12 +134,20 @@ func (n *Node) forget(what operation, fl *flight) {
 	}
 }
 
-// leave removes one waiting caller from a flight. When no caller is left and the flight has not begun, it is cancelled
-// and cannot be joined any more.
+// act notes that a flight's first kernel call is about to begin. It reports false if the flight has been cancelled.
+func (n *Node) act(fl *flight) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	fl.acted = fl.waiting > 0
+	return fl.acted
+}
+
+// leave removes one waiting caller from a flight. When no caller is left and the flight has asked Windows nothing yet, it is
+// cancelled and cannot be joined any more.
 func (n *Node) leave(what operation, fl *flight) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if fl.waiting--; fl.waiting > 0 || fl.begun {
+	if fl.waiting--; fl.waiting > 0 || fl.acted {
 		return
 	}
 	n.forget(what, fl)

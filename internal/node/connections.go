@@ -3,9 +3,8 @@
 package node
 
 import (
-	"cmp"
 	"context"
-	"slices"
+	"sort"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -27,7 +26,7 @@ func (s *SMB) Mappings(ctx context.Context) ([]SMBMapping, error) {
 		for _, m := range mappings {
 			list = append(list, SMBMapping{RemotePath: m.RemotePath, Status: win32.SMBMappingStatusName(m.Status)})
 		}
-		slices.SortFunc(list, func(a, b SMBMapping) int { return cmp.Compare(a.RemotePath, b.RemotePath) })
+		sort.Slice(list, func(i, j int) bool { return list[i].RemotePath < list[j].RemotePath })
 		return list, nil
 	})
 }
@@ -52,7 +51,7 @@ func (s *ISCSI) Sessions(ctx context.Context) ([]ISCSISession, error) {
 		for _, session := range all {
 			sessions = append(sessions, ISCSISession{Target: session.TargetName, Connected: len(session.Connections) > 0})
 		}
-		slices.SortFunc(sessions, func(a, b ISCSISession) int { return cmp.Compare(a.Target, b.Target) })
+		sort.Slice(sessions, func(i, j int) bool { return sessions[i].Target < sessions[j].Target })
 		return sessions, nil
 	})
 }

@@ -3,10 +3,9 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"sort"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -48,7 +47,7 @@ func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
 	search, err := read(ctx, f.node, on("Dangling"), func(o *op) (*danglingSearch, error) {
 		s := &danglingSearch{op: o, left: danglingMost, tops: map[string]bool{}}
 		s.everywhere(f.node.dirs.Dirs())
-		slices.SortFunc(s.found, func(a, b Dangling) int { return cmp.Compare(a.Path, b.Path) })
+		sort.Slice(s.found, func(i, j int) bool { return s.found[i].Path < s.found[j].Path })
 		return s, nil
 	})
 	if err != nil {

@@ -3,9 +3,9 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"slices"
+	"sort"
 
 	"k8s.io/klog/v2"
 
@@ -109,14 +109,12 @@ func volumePartitions(layout win32.DriveLayout) []win32.Partition {
 			partitions = append(partitions, p)
 		}
 	}
-	slices.SortStableFunc(partitions, func(a, b win32.Partition) int {
+	sort.SliceStable(partitions, func(i, j int) bool {
+		a, b := partitions[i], partitions[j]
 		if isDataPartition(a) != isDataPartition(b) {
-			if isDataPartition(a) {
-				return -1
-			}
-			return 1
+			return isDataPartition(a)
 		}
-		return cmp.Compare(a.Number, b.Number)
+		return a.Number < b.Number
 	})
 	return partitions
 }

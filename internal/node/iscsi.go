@@ -3,9 +3,9 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"slices"
+	"sort"
 
 	"k8s.io/klog/v2"
 
@@ -141,8 +141,9 @@ func (s *ISCSI) ListTargetPortals(ctx context.Context) ([]TargetPortal, error) {
 		for _, p := range all {
 			portals = append(portals, TargetPortal{Address: p.Portal.Address, Port: uint32(p.Portal.Socket)})
 		}
-		slices.SortFunc(portals, func(a, b TargetPortal) int {
-			return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
+		sort.Slice(portals, func(i, j int) bool {
+			a, b := portals[i], portals[j]
+			return a.Address < b.Address || a.Address == b.Address && a.Port < b.Port
 		})
 		return slices.Compact(portals), nil // one portal may be registered for several initiators
 	})

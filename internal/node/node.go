@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/running"
+	"github.com/kubernetes-csi/csi-proxy/internal/threads"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -53,6 +54,7 @@ type Node struct {
 	System     *System
 
 	kernel         kernel.Kernel
+	room           *threads.Room // for the kernel calls of operations
 	around         kernel.Interceptor
 	observer       Observer
 	hold           func(context.Context) Held
@@ -95,7 +97,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 		return nil, fmt.Errorf("the services that no caller may stop: %w", err)
 	}
 	n := &Node{
-		kernel: k, around: c.Interceptor, observer: c.Observer, hold: c.Hold,
+		kernel: k, room: newRoom(), around: c.Interceptor, observer: c.Observer, hold: c.Hold,
 		dirs: dirs, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat, protectedServices: protected,
 		flights: map[string]*flight{}, seal: newSeal(),
 	}

@@ -5,6 +5,7 @@ package node
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strconv"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -81,8 +82,10 @@ func (x object) key() string { return strconv.Itoa(int(x.kind)) + " " + cmp.Or(x
 
 // inLockOrder returns the keys of objects, each once, in the order in which their locks are taken.
 func inLockOrder(objects []object) []string {
-	sorted := slices.SortedFunc(slices.Values(objects), func(a, b object) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.key(), b.key()))
+	sorted := slices.Clone(objects)
+	sort.Slice(sorted, func(i, j int) bool {
+		a, b := sorted[i], sorted[j]
+		return a.kind < b.kind || a.kind == b.kind && a.key() < b.key()
 	})
 	keys := make([]string, len(sorted))
 	for i, x := range sorted {

@@ -23,8 +23,12 @@ type op struct {
 	deadline time.Time // of the first caller; zero: none
 	unlocks  []func()
 
-	client    any // of the first caller; nil: not known
+	caller    context.Context //nolint:containedctx // ends when nobody waits for an operation that has not begun
+	flight    *flight         // of a change; nil for a read
+	acted     bool            // it has begun a kernel call
+	client    any             // of the first caller; nil: not known
 	operation operation
+	hangsAt   string // key of the object that its kernel calls are about
 	entry     *running.Entry[task]
 	reads     bool // it changes nothing
 	// sharingPatience is the time left to wait for other programs to close files.
@@ -32,13 +36,18 @@ type op struct {
 }
 
 // newOp returns an operation that is about to run on behalf of a call.
-func (n *Node) newOp(ctx context.Context, what operation, entry *running.Entry[task]) *op {
+func (n *Node) newOp(ctx context.Context, what operation, entry *running.Entry[task], held Held) *op {
 	deadline, _ := ctx.Deadline()
 	inside := context.WithoutCancel(ctx)
-	return &op{
-		ctx: inside, k: kernel.Intercept(inside, n.kernel, n.around), node: n, deadline: deadline,
-		operation: what, entry: entry,
+	o := &op{
+		ctx: inside, caller: ctx, node: n, deadline: deadline,
+		operation: what, hangsAt: what.hangsAt()[0].key(), entry: entry,
 	}
+	if held != nil {
+		o.client = held.Client()
+	}
+	o.k = o.kernelFor(inside, 0)
+	return o
 }
 
 // run runs f and turns a panic into an error.

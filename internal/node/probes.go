@@ -3,8 +3,7 @@
 package node
 
 import (
-	"cmp"
-	"slices"
+	"sort"
 )
 
 // What is looked at to call a disk or volume blank. Reading all of it would take hours; most formats leave a mark at
@@ -69,7 +68,7 @@ func copies(size int64) []int64 {
 
 // united sorts spans and joins those that overlap or touch.
 func united(spans []span) []span {
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	sort.Slice(spans, func(i, j int) bool { return spans[i].start < spans[j].start })
 	var joined []span
 	for _, s := range spans {
 		if last := len(joined) - 1; last >= 0 && s.start <= joined[last].end {

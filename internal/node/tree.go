@@ -3,9 +3,9 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"slices"
+	"sort"
 
 	"k8s.io/klog/v2"
 
@@ -75,7 +75,7 @@ func (o *op) tree() (*Tree, error) {
 		branch.System = slices.Contains(system, branch.Number)
 		tree.Disks = append(tree.Disks, branch)
 	}
-	slices.SortFunc(tree.Disks, func(a, b TreeDisk) int { return cmp.Compare(a.Number, b.Number) })
+	sort.Slice(tree.Disks, func(i, j int) bool { return tree.Disks[i].Number < tree.Disks[j].Number })
 	o.hangVolumes(tree, volumes)
 	return tree, err
 }
@@ -124,7 +124,7 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 			})
 		}
 	}
-	slices.SortFunc(branch.Partitions, func(a, b TreePartition) int { return cmp.Compare(a.OffsetBytes, b.OffsetBytes) })
+	sort.Slice(branch.Partitions, func(i, j int) bool { return branch.Partitions[i].OffsetBytes < branch.Partitions[j].OffsetBytes })
 	return branch, nil
 }
 

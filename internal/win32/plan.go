@@ -3,11 +3,11 @@
 package win32
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 )
@@ -119,7 +119,7 @@ func (l DriveLayout) freeExtents() ([]extent, error) {
 		}
 		used = append(used, extent{p.StartingOffset, p.StartingOffset + p.Length})
 	}
-	slices.SortFunc(used, func(a, b extent) int { return cmp.Compare(a.start, b.start) })
+	sort.Slice(used, func(i, j int) bool { return used[i].start < used[j].start })
 
 	var free []extent
 	position := l.StartingUsableOffset

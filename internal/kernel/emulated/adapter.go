@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -25,7 +26,7 @@ func (n *Node) adapters() []AdapterSpec {
 	for i := range all {
 		all[i].BusType = cmp.Or(all[i].BusType, win32.BusTypeScsi)
 	}
-	slices.SortStableFunc(all, func(a, b AdapterSpec) int { return cmp.Compare(a.Number, b.Number) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Number < all[j].Number })
 	return slices.CompactFunc(all, func(a, b AdapterSpec) bool { return a.Number == b.Number })
 }
 

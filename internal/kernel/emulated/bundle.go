@@ -3,15 +3,15 @@
 package emulated
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // A bundle is a disk outside a node, as a cloud keeps it: a directory with the disk's bytes, its identity and the files of
@@ -34,6 +34,12 @@ const (
 	imageLock     = "lock.image"
 )
 
+// travels is false on a Windows host, where the program is installed on nodes and must stay small: there are no bundles, and
+// nodes are not saved. Images are detached without their files.
+const travels = runtime.GOOS != "windows"
+
+var errNoTravel = errors.New("on a Windows host there are no bundles, and nodes are not saved")
+
 // bundleFormat is the version of disk.json that this program writes, and the newest that it reads.
 const bundleFormat = 1
 
@@ -50,7 +56,7 @@ type bundleInfo struct {
 	Volumes []guid.GUID `json:"volumes,omitempty"`
 }
 
-func newBundleInfo(r diskState, sizeBytes int64) bundleInfo {
+func newBundleInfo(r *diskState, sizeBytes int64) bundleInfo {
 	return bundleInfo{
 		Format: bundleFormat, SizeBytes: Size(sizeBytes), SerialNumber: r.SerialNumber, Identifiers: r.Identifiers,
 		BusType: r.BusType, SectorSize: r.SectorSize,
@@ -83,53 +89,49 @@ func readBundleInfo(home string) (info bundleInfo, err error) {
 
 // bundleAt returns the bundle that a path names: its directory, or the image in it.
 func bundleAt(path string) (home string, ok bool) {
-	for _, home := range []string{path, filepath.Dir(path)} {
-		if home != path && filepath.Base(path) != bundleImage {
-			continue
-		}
-		if _, err := os.Lstat(filepath.Join(home, bundleFile)); err == nil {
-			return home, true
-		}
+	if path == "" {
+		return "", false
 	}
-	return "", false
+	if filepath.Base(path) == bundleImage {
+		path = filepath.Dir(path)
+	}
+	_, err := os.Lstat(filepath.Join(path, bundleFile))
+	return path, err == nil
 }
 
 // complete fills in what a bundle says of its disk and the caller of AttachDisk leaves open.
-func (info bundleInfo) complete(spec DiskSpec, home string) (DiskSpec, error) {
-	image, err := os.Lstat(filepath.Join(home, bundleImage))
+func (info *bundleInfo) complete(spec *DiskSpec, home string) error {
+	path := filepath.Join(home, bundleImage)
+	image, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	size, problem := Size(image.Size()), ""
 	switch {
-	case err != nil:
-		return spec, err
 	case !image.Mode().IsRegular():
-		return spec, fmt.Errorf("%w: %s is not a regular file", ErrInvalidSpec, filepath.Join(home, bundleImage))
-	case image.Size() < int64(info.SizeBytes):
-		return spec, fmt.Errorf("%w: %s has %d bytes and had %d: it was cut off; restore it from a copy", ErrInvalidSpec,
-			filepath.Join(home, bundleImage), image.Size(), info.SizeBytes)
-	case int64(spec.SizeBytes) > image.Size(): // it may have grown since
-		return spec, fmt.Errorf("%w: %s has %d bytes, not %d", ErrInvalidSpec, filepath.Join(home, bundleImage), image.Size(), spec.SizeBytes)
+		problem = "it is not a regular file"
+	case size < info.SizeBytes:
+		problem = fmt.Sprintf("it was cut off: it has %d bytes and had %d; restore it from a copy", size, info.SizeBytes)
+	case spec.SizeBytes > size: // it may have grown since it was made
+		problem = fmt.Sprintf("it has %d bytes, not %d", size, spec.SizeBytes)
 	case bool(spec.Formatted):
-		return spec, errors.Join(ErrInvalidSpec, errors.New("only a new disk can be formatted"))
+		problem = "only a new disk can be formatted"
 	case spec.SectorSize != 0 && spec.SectorSize != info.SectorSize:
-		return spec, fmt.Errorf("%w: the disk has sectors of %d bytes", ErrInvalidSpec, info.SectorSize)
+		problem = fmt.Sprintf("it has sectors of %d bytes", info.SectorSize)
 	}
-	spec.SizeBytes, spec.SectorSize = Size(image.Size()), info.SectorSize
-	if spec.SerialNumber == "" {
-		spec.SerialNumber = info.SerialNumber
+	if problem != "" {
+		return fmt.Errorf("%w: %s: %s", ErrInvalidSpec, path, problem)
 	}
+	spec.SizeBytes, spec.SectorSize = size, info.SectorSize
+	spec.SerialNumber, spec.BusType = cmp.Or(spec.SerialNumber, info.SerialNumber), cmp.Or(spec.BusType, info.BusType)
 	if len(spec.Identifiers) == 0 {
 		spec.Identifiers = info.Identifiers
 	}
-	if spec.BusType == 0 {
-		spec.BusType = info.BusType
-	}
-	if spec.BusType == 0 {
-		spec.BusType = win32.BusTypeScsi
-	}
-	return spec, nil
+	return nil
 }
 
 // createBundle makes a blank disk as a bundle. It appears under its name only when it is complete.
-func (h *host) createBundle(home string, spec DiskSpec) error {
+func (h *host) createBundle(home string, spec *DiskSpec) error {
 	r, err := spec.record(nil, Switches{})
 	if err != nil {
 		return err
@@ -139,7 +141,7 @@ func (h *host) createBundle(home string, spec DiskSpec) error {
 		func() error { return h.removeAll(making) }, // an earlier try
 		func() error { return h.mkdirAll(filepath.Join(making, volumesDir), 0o700) },
 		func() error { return h.createImageAt(filepath.Join(making, bundleImage), int64(spec.SizeBytes)) },
-		func() error { return h.writeBundleInfo(making, newBundleInfo(r, int64(spec.SizeBytes))) },
+		func() error { return h.writeBundleInfo(making, newBundleInfo(&r, int64(spec.SizeBytes))) },
 		func() error { return h.rename(making, home) },
 	} {
 		if err := step(); err != nil {

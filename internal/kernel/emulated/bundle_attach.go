@@ -14,7 +14,7 @@ import (
 )
 
 // attachBundle attaches a bundle, where it lies. A node has it from the moment when its node.json says so.
-func (n *Node) attachBundle(path string, spec DiskSpec) (*disk, error) {
+func (n *Node) attachBundle(path string, spec *DiskSpec) (*disk, error) {
 	home, err := n.bundleHome(path, spec)
 	if err != nil {
 		return nil, err
@@ -28,12 +28,10 @@ func (n *Node) attachBundle(path string, spec DiskSpec) (*disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range n.state.Disks {
-		if r.Bundle != "" && sameDir(r.home(n.dir), home) {
-			return nil, fmt.Errorf("%w: %s is attached to this node already, as disk %d", ErrInvalidSpec, home, r.Number)
-		}
+	if r := n.state.bundle(n.dir, home); r != nil {
+		return nil, fmt.Errorf("%w: %s is attached to this node already, as disk %d", ErrInvalidSpec, home, r.Number)
 	}
-	if spec, err = info.complete(spec, home); err != nil {
+	if err := info.complete(spec, home); err != nil {
 		return nil, err
 	}
 	record, err := spec.record(n.state.Disks, n.state.Switches)
@@ -61,8 +59,8 @@ func (n *Node) attachBundle(path string, spec DiskSpec) (*disk, error) {
 	return d, nil
 }
 
-// bundleHome returns the directory of a bundle, without links on the way, and makes the bundle if the caller asks for that.
-func (n *Node) bundleHome(path string, spec DiskSpec) (string, error) {
+// bundleHome returns the directory of a bundle, and makes the bundle if the caller asks for that.
+func (n *Node) bundleHome(path string, spec *DiskSpec) (string, error) {
 	home, ok := bundleAt(path)
 	if !ok {
 		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
@@ -78,11 +76,7 @@ func (n *Node) bundleHome(path string, spec DiskSpec) (string, error) {
 			return "", err
 		}
 	}
-	home, err := filepath.Abs(home)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(home)
+	return filepath.Abs(home)
 }
 
 // bundleName returns how node.json names a bundle: inside the state directory relative to it, so that the directory can be
@@ -101,6 +95,9 @@ func (n *Node) startDisk(record diskState) (*disk, error) {
 	if record.Bundle == "" {
 		return n.newDisk(record)
 	}
+	if !travels {
+		return nil, errNoTravel
+	}
 	home := record.home(n.dir)
 	lock, err := awaitLock(filepath.Join(home, bundleLock))
 	if err != nil {
@@ -116,7 +113,7 @@ func (n *Node) startDisk(record diskState) (*disk, error) {
 // alone keeps other nodes from changing the image of a bundle, until unlock is called. A change that one of them did not
 // finish is finished before the next.
 func (im *image) alone() (unlock func(), err error) {
-	if im.home == "" {
+	if !travels || im.home == "" {
 		return func() {}, nil
 	}
 	// Not the bundle's lock, which is held while a bundle is attached and perhaps gets a new identity.

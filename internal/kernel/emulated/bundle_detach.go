@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
@@ -23,7 +24,7 @@ func (n *Node) pullBundle(d *disk) (image string, err error) {
 			return "", err
 		}
 	}
-	home, info := d.image.home, newBundleInfo(d.record, d.image.size)
+	home, info := d.image.home, newBundleInfo(&d.record, d.image.size)
 	if home == "" {
 		home = makingPath(n.dir, d.record.Image)
 		info.Volumes = n.ownVolumes(d)
@@ -118,14 +119,16 @@ func (h *host) renameIfThere(from, to string) error {
 }
 
 // tidyBundles finishes bundles whose disks are no longer attached, and removes what the beginning of others left.
-func (h *host) tidyBundles(dir string, s state) error {
-	unfinished, err := filepath.Glob(filepath.Join(dir, detachedDir, "*"+bundleSuffix+newSuffix))
+func (h *host) tidyBundles(dir string, s *state) error {
+	detached, err := os.ReadDir(filepath.Join(dir, detachedDir))
 	if err != nil {
-		return err
+		return h.noted(err)
 	}
-	for _, home := range unfinished {
-		if err := h.removeAll(home); err != nil {
-			return err
+	for _, file := range detached {
+		if name := file.Name(); strings.HasSuffix(name, bundleSuffix+newSuffix) {
+			if err := h.removeAll(filepath.Join(dir, detachedDir, name)); err != nil {
+				return err
+			}
 		}
 	}
 	files, err := os.ReadDir(filepath.Join(dir, disksDir))

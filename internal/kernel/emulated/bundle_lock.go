@@ -76,8 +76,17 @@ func holds(stateDir, home string) (there, shares bool, err error) {
 	if err != nil {
 		return false, false, err
 	}
-	there = slices.ContainsFunc(s.Disks, func(r diskState) bool { return r.Bundle != "" && sameDir(r.home(stateDir), home) })
-	return there, s.Switches.MultiAttach, nil
+	return s.bundle(stateDir, home) != nil, s.Switches.MultiAttach, nil
+}
+
+// bundle returns the record of the disk that is a bundle, nil if the node has not got it attached.
+func (s *state) bundle(stateDir, home string) *diskState {
+	for i := range s.Disks {
+		if r := &s.Disks[i]; r.Bundle != "" && sameDir(r.home(stateDir), home) {
+			return r
+		}
+	}
+	return nil
 }
 
 // sameDir reports whether two paths lead to one directory.
@@ -107,7 +116,7 @@ func (h *host) writeHolders(home string, list holders) error {
 }
 
 // home returns the directory of a disk that is a bundle; empty: the disk is the node's own.
-func (r diskState) home(stateDir string) string {
+func (r *diskState) home(stateDir string) string {
 	if r.Bundle == "" || filepath.IsAbs(r.Bundle) {
 		return r.Bundle
 	}

@@ -30,8 +30,12 @@ func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
 }
 
 func (n *Node) attach(spec DiskSpec) (*disk, error) {
-	if home, ok := bundleAt(spec.ImagePath); ok || spec.BundlePath != "" {
-		return n.attachBundle(cmp.Or(spec.BundlePath, home), spec)
+	if travels {
+		if home, ok := bundleAt(spec.ImagePath); ok || spec.BundlePath != "" {
+			return n.attachBundle(cmp.Or(spec.BundlePath, home), &spec)
+		}
+	} else if spec.BundlePath != "" {
+		return nil, errNoTravel
 	}
 	if spec.ImagePath != "" {
 		info, err := os.Lstat(spec.ImagePath)
@@ -82,7 +86,7 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 		if d.record.System {
 			return fmt.Errorf("detach: %w", ErrSystemDisk)
 		}
-		if !n.state.ISCSI.hasLUN(d.record.Image) { // which is the storage system's, and comes back with the next session
+		if travels && !n.state.ISCSI.hasLUN(d.record.Image) { // which is the storage system's, and comes back with the next session
 			var err error
 			image, err = n.pullBundle(d)
 			return err
@@ -170,6 +174,7 @@ func (n *Node) withDisk(number uint32, change func(*disk) error) error {
 func (n *Node) Reboot() error {
 	return n.control(func() error {
 		n.boot++
+		n.hasty = false
 		clear(n.privileges)
 		n.retire(errRebooted, func(*content) bool { return true })
 		if len(n.state.SMB.Mappings) > 0 {

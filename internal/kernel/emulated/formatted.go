@@ -3,6 +3,9 @@
 package emulated
 
 import (
+	"errors"
+	"time"
+
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
@@ -21,8 +24,8 @@ const (
 	minBootBytes      = 256 << 20 // and after the partition to boot from
 )
 
-// createNTFSDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and a boot
-// sector for the data partition at the end. It returns that partition's volume.
+// createNTFSDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and an empty file
+// system in the data partition at the end. It returns that partition's volume.
 func (h *host) createNTFSDisk(dir string, record diskState) (guid.GUID, error) {
 	im, err := h.openImage(dir, record.Image)
 	if err != nil {
@@ -65,9 +68,11 @@ func (h *host) createGPT(im *image, record diskState) (guid.GUID, error) {
 		return guid.GUID{}, err
 	}
 	last := t.Partitions[len(t.Partitions)-1]
-	v := volume{offset: int64(last.First * sector)}
-	blocks := append(t.Encode(), v.bootBlocks(newNTFS(record.SectorSize, last.Sectors(), newSerial()))...)
-	return last.ID, im.commit(change{blocks: blocks})
+	blocks, err := im.formatBlocks(int64(sector), int64(last.First*sector), int64(last.Sectors()*sector), time.Now())
+	if err != nil {
+		return guid.GUID{}, err
+	}
+	return last.ID, im.commit(change{blocks: append(t.Encode(), blocks...)})
 }
 
 // createMBR makes, on a disk to boot from, the active partition that Windows Setup calls System Reserved, and then one for
@@ -77,12 +82,13 @@ func (h *host) createMBR(im *image, record diskState) (guid.GUID, error) {
 	sector := int64(record.SectorSize)
 	m := mbr{signature: newSignature()}
 	var blocks []gpt.Block
+	var errs error
 	add := func(from, to int64, active bool) guid.GUID {
 		m.partitions = append(m.partitions, mbrPartition{
 			slot: len(m.partitions), boot: active, kind: ifs, first: uint32(from / sector), sectors: uint32((to - from) / sector),
 		})
-		v := volume{offset: from}
-		blocks = append(blocks, v.bootBlocks(newNTFS(record.SectorSize, uint64((to-from)/sector), newSerial()))...)
+		made, err := im.formatBlocks(sector, from, to-from, time.Now())
+		blocks, errs = append(blocks, made...), errors.Join(errs, err)
 		return mbrVolume(m.signature, from)
 	}
 	from := int64(mib)
@@ -91,6 +97,9 @@ func (h *host) createMBR(im *image, record diskState) (guid.GUID, error) {
 		from = 101 * mib
 	}
 	id := add(from, min(im.size/mib, 2<<20)*mib, false) // an MBR ends at 2 TiB
+	if errs != nil {
+		return guid.GUID{}, errs
+	}
 	blocks = append(blocks, gpt.Block{Offset: 0, Data: m.encode(make([]byte, sector))})
 	return id, im.commit(change{blocks: blocks})
 }

@@ -7,11 +7,13 @@ import (
 	"crypto/sha256"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/ntfs"
 )
 
 func FuzzDecodeChange(f *testing.F) {
@@ -35,8 +37,10 @@ func FuzzDecodeChange(f *testing.F) {
 }
 
 func FuzzParseBootSector(f *testing.F) {
-	f.Add(newNTFS(512, 20000, 7).encode(2048), uint16(20000))
-	f.Add(newNTFS(4096, 20000, 7).encode(256), uint16(20000))
+	for _, size := range []uint32{512, 4096} {
+		blocks := ntfs.Volume{SectorSize: size, Sectors: 19999, Hidden: 2048, Serial: 7}.Format(time.Time{})
+		f.Add(blocks[len(blocks)-1].Data, uint16(20000))
+	}
 	f.Add(make([]byte, 512), uint16(1))
 	f.Fuzz(func(t *testing.T, sector []byte, sectors uint16) {
 		for _, size := range []uint32{512, 4096} {

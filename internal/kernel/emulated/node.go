@@ -31,6 +31,9 @@ type Node struct {
 
 	privileges map[string]bool // enabled by the agent's process
 
+	hasty   bool          // calls take no time, whatever the switch timing
+	retimed chan struct{} // closed when waits may be over; nil while no call waits
+
 	volumeDisks map[guid.GUID]*disk // where volumes were found last; perhaps they are no longer there
 	unmapped    int                 // contacts with file servers without a mapping
 

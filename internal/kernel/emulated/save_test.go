@@ -29,6 +29,7 @@ func busyNode(t *testing.T) (n *Node, own, elsewhere, bundle string) {
 
 // A node is saved while it runs; the copy goes on as it was, whatever happens to the original.
 func TestSavedNode(t *testing.T) {
+	needTravel(t)
 	n, own, elsewhere, bundle := busyNode(t)
 	must(t, os.Symlink("/nowhere", filepath.Join(hostPath(t, n, own), "planted")))
 	saved := filepath.Join(t.TempDir(), "saved")
@@ -84,6 +85,7 @@ func TestSavedNode(t *testing.T) {
 
 // A clone is a machine of its own, with disks that are twins of the original's.
 func TestClonedNode(t *testing.T) {
+	needTravel(t)
 	n, own, _, _ := busyNode(t)
 	saved := filepath.Join(t.TempDir(), "clone")
 	must(t, n.Save(saved, true))
@@ -104,6 +106,7 @@ func TestClonedNode(t *testing.T) {
 }
 
 func TestWhatIsNoSavedNode(t *testing.T) {
+	needTravel(t)
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
 	for name, want := range map[string]error{t.TempDir(): ErrInvalidSpec, n.dir: ErrInvalidSpec, "relative": ErrInvalidSpec, "/nowhere": fs.ErrNotExist} {
 		if err := n.PrepareRestore(name); !errors.Is(err, want) {

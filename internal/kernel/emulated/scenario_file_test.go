@@ -39,6 +39,7 @@ switches:
   mountManagerNotices: true
   mappingsOutliveReboot: false
   linksRefused: never
+  timing: windows
   multiAttach: true
   nvmeLUNsNumbered: true
   systemPartitionUnknown: true
@@ -118,7 +119,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			MSR: MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
 			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true, DisksInstallLate: true,
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
-			NVMeLUNsNumbered: true, SystemPartitionUnknown: true, LinksRefused: LinksRefusedNever,
+			NVMeLUNsNumbered: true, SystemPartitionUnknown: true, LinksRefused: LinksRefusedNever, Timing: TimingWindows,
 			MultiAttach: true,
 		},
 		SystemDisk: DiskSpec{

@@ -105,6 +105,9 @@ type Switches struct {
 	// LinksRefused: which links does OBJ_DONT_REPARSE refuse? Wine ignores the attribute.
 	LinksRefused LinksRefused `yaml:"linksRefused" json:"linksRefused"`
 
+	// Timing: how long do calls take?
+	Timing Timing `yaml:"timing" json:"timing,omitempty"`
+
 	// MultiAttach: does the cloud let other nodes, on which it is set as well, have a bundle attached at the same time?
 	MultiAttach bool `yaml:"multiAttach" json:"multiAttach,omitempty"`
 }
@@ -113,7 +116,7 @@ type Switches struct {
 func DefaultSwitches() Switches {
 	return Switches{
 		AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, GrowPartition: GrowthImmediate, LacksPrivileges: lacksNone,
-		MappingsOutliveReboot: true, LinksRefused: LinksRefusedOnTheWay,
+		MappingsOutliveReboot: true, LinksRefused: LinksRefusedOnTheWay, Timing: TimingNone,
 	}
 }
 
@@ -127,6 +130,8 @@ func (s Switches) check() error {
 		return fmt.Errorf("growPartition is %q, not %q, %q or %q", s.GrowPartition, GrowthImmediate, GrowthDelayed, GrowthNever)
 	case s.LinksRefused != "" && s.LinksRefused != LinksRefusedOnTheWay && s.LinksRefused != LinksRefusedEverywhere && s.LinksRefused != LinksRefusedNever:
 		return fmt.Errorf("linksRefused is %q, not %q, %q or %q", s.LinksRefused, LinksRefusedOnTheWay, LinksRefusedEverywhere, LinksRefusedNever)
+	case s.Timing != "" && s.Timing != TimingNone && s.Timing != TimingWindows:
+		return fmt.Errorf("timing is %q, not %q or %q", s.Timing, TimingNone, TimingWindows)
 	case s.MSRAfterReads < 0 || s.MSR == MSRDelayed && s.MSRAfterReads < 1:
 		return fmt.Errorf("msrAfterReads is %d; it must be at least 1", s.MSRAfterReads)
 	}

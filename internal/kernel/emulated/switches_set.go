@@ -48,6 +48,7 @@ func switchTexts() []Switch {
 		{"mountManagerNotices", "", boolean, "The mount manager forgets a mount point that was removed without `DeleteVolumeMountPointW`, and follows one that was moved."},
 		{"mappingsOutliveReboot", "", boolean, "SMB mappings stay after a reboot, disconnected and without their credentials."},
 		{"linksRefused", "", "onTheWay, everywhere, never", "Which links `OBJ_DONT_REPARSE` refuses when a file is opened."},
+		{"timing", "", "none, windows", "How long calls take: as long as the host does, or about as long as on Windows."},
 		{"multiAttach", "", boolean, "The cloud attaches a bundle to several nodes at a time, if the switch is set on all of them."},
 	}
 }
@@ -86,6 +87,7 @@ func (n *Node) SetSwitch(name, answer string) error {
 		if err := n.update(func(s *state) { s.Switches = next }); err != nil {
 			return err
 		}
+		n.retime()
 		var errs []error
 		for _, d := range n.disks { // how a zeroed disk reads is one of the questions
 			errs = append(errs, d.refresh())

@@ -5,7 +5,6 @@ package emulated
 import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -209,18 +208,11 @@ func (v *volume) extendTo(sectors int64) error {
 	if sectors > room || sectors-int64(v.boot.sectors) < cluster {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	next := v.boot
-	next.sectors = uint64(sectors)
-	return d.commit(change{blocks: v.bootBlocks(next)})
-}
-
-// bootBlocks returns the boot sector and its backup, which follows the last sector of the file system.
-func (v *volume) bootBlocks(b bootSector) []gpt.Block {
-	sector := b.encode(uint64(v.offset) / uint64(b.bytesPerSector))
-	return []gpt.Block{
-		{Offset: v.offset, Data: sector},
-		{Offset: v.offset + int64(b.sectors)*int64(b.bytesPerSector), Data: sector},
+	blocks, err := v.growBlocks(sectors)
+	if err != nil {
+		return err
 	}
+	return d.commit(change{blocks: blocks})
 }
 
 // ReadAt implements kernel.Handle: the partition's bytes.

@@ -127,6 +127,9 @@ func (n *Node) format(name, fileSystem string) error {
 	if v.length < minVolumeBytes {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	boot := newNTFS(d.record.SectorSize, uint64(v.length/d.sectorSize()), newSerial())
-	return d.commit(change{blocks: v.bootBlocks(boot), empty: []guid.GUID{id}})
+	blocks, err := d.image.formatBlocks(d.sectorSize(), v.offset, v.length, n.state.Clock.now())
+	if err != nil {
+		return err
+	}
+	return d.commit(change{blocks: blocks, empty: []guid.GUID{id}})
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package faulttext
 
 import (
 	"fmt"
@@ -14,39 +14,44 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// effectFlags are the flags for the effect of a fault on a call.
-type effectFlags struct {
-	fail, status, message, reason, delay string
-	cut, hang, crash, after              bool
+// An Effect is what a fault does to a call. One of Fail, Status, Delay, Cut, Hang and Crash is set.
+type Effect struct {
+	Fail            string // a Win32 error code by name or number
+	Status          string // a gRPC code by name or number
+	Message, Reason string // of the gRPC error
+	Delay           string // as faults.ParseDelay reads it
+	Cut             bool   // the connection
+	Hang, Crash     bool
+	After           bool // the call takes effect first
 }
 
-// set gives a fault the effect of the flags.
-func (e effectFlags) set(f *admin.Fault) error {
+// Set gives a fault the effect.
+func (e Effect) Set(f *admin.Fault) error {
 	switch {
-	case e.hang:
+	case e.Hang:
 		f.Effect = &admin.Fault_Hang{Hang: &admin.Hang{}}
-	case e.crash:
-		f.Effect = &admin.Fault_Crash{Crash: &admin.Crash{After: e.after}}
-	case e.cut:
-		f.Effect = &admin.Fault_Cut{Cut: &admin.Cut{After: e.after}}
-	case e.delay != "":
-		d, err := faults.ParseDelay(e.delay)
+	case e.Crash:
+		f.Effect = &admin.Fault_Crash{Crash: &admin.Crash{After: e.After}}
+	case e.Cut:
+		f.Effect = &admin.Fault_Cut{Cut: &admin.Cut{After: e.After}}
+	case e.Delay != "":
+		d, err := faults.ParseDelay(e.Delay)
 		if err != nil {
 			return err
 		}
 		f.Effect = &admin.Fault_Delay{Delay: &admin.Delay{Min: durationpb.New(d.Min), Max: durationpb.New(d.Max)}}
-	case e.status != "":
-		code, err := parseCode(e.status)
+	case e.Status != "":
+		code, err := parseCode(e.Status)
 		if err != nil {
 			return err
 		}
-		f.Effect = &admin.Fault_Status{Status: &admin.Status{Code: int32(code), Message: e.message, Reason: e.reason, After: e.after}}
+		f.Effect = &admin.Fault_Status{Status: &admin.Status{Code: int32(code), Message: e.Message, Reason: e.Reason, After: e.After}}
 	default:
-		errno, err := win32.ParseErrno(e.fail)
+		errno, err := win32.ParseErrno(e.Fail)
 		if err != nil {
 			return err
 		}
-		f.Effect = &admin.Fault_Fail{Fail: &admin.Failure{Win32Code: uint32(errno), After: e.after}}
+		f.Effect = &admin.Fault_Fail{Fail: &admin.Failure{Win32Code: uint32(errno), After: e.After}}
 	}
 	return nil
 }
@@ -64,8 +69,8 @@ func parseCode(text string) (codes.Code, error) {
 	return code, nil
 }
 
-// callsText describes the calls that a fault disturbs.
-func callsText(f *admin.Fault) string {
+// Calls describes the calls that a fault disturbs.
+func Calls(f *admin.Fault) string {
 	text := f.GetFunction() + f.GetMethod()
 	if f.GetControlCode() != 0 {
 		text += " " + win32.ControlCodeName(f.GetControlCode())
@@ -76,8 +81,8 @@ func callsText(f *admin.Fault) string {
 	return text
 }
 
-// effectText describes the effect of a fault on a call.
-func effectText(f *admin.Fault) string {
+// EffectOf describes the effect of a fault on a call.
+func EffectOf(f *admin.Fault) string {
 	text, after := "", false
 	switch effect := f.GetEffect().(type) {
 	case *admin.Fault_Fail:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package metrics
+package webserver
 
 import (
 	"container/list"
@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// maxConnections is how many connections may be open. A scrape and kubelet's probes need a handful.
-const maxConnections = 256
+// MaxConnections is how many connections a server may have open. Scrapes, probes and browsers need a handful.
+const MaxConnections = 256
 
-// crowd makes a server answer requests with a handler and keep no more than maxConnections open. Beyond that, the one closed
+// crowd makes a server answer requests with a handler and keep no more than MaxConnections open. Beyond that, the one closed
 // is the one that has been without a whole request for longest: whoever opens many and sends half a request on each pushes
 // out these, and not a probe, whose request comes whole.
 func crowd(s *http.Server, handler http.Handler) {
@@ -71,7 +71,7 @@ func (c *connections) change(conn net.Conn, state http.ConnState) (victim net.Co
 		delete(c.of, conn)
 	case http.StateActive: // its first byte has come
 	}
-	if len(c.of) > maxConnections && c.waiting.Len() > 0 {
+	if len(c.of) > MaxConnections && c.waiting.Len() > 0 {
 		victim, _ = c.waiting.Remove(c.waiting.Front()).(net.Conn)
 		delete(c.of, victim)
 	}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/transcript"
+)
+
+func assertCommand(a *connection) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "assert FILE",
+		Short: "Compare the API calls that the agent answered with those in a file",
+		Long: `Compare the API calls that the agent answered with those in a file, and print the difference: lines with - are in the
+file only, lines with + in the journal only. If there is one, the exit code is 1.
+
+The file has a line for each API call, with its request and its outcome. Placeholders such as <volume 1> stand for whatever
+differs from run to run. Lines that begin with # are remarks. With --update the file is written.`,
+		Example: `  csi-proxyctl journal assert --update stage.want
+  csi-proxyctl journal assert stage.want`,
+		Args: cobra.ExactArgs(1),
+	}
+	r := &admin.ListJournalRequest{}
+	flags := c.Flags()
+	flags.Uint64Var(&r.After, "after", 0, "only entries after this `number`")
+	flags.StringVar(&r.Method, "method", "", "only API calls of these `methods`")
+	kernel := flags.Bool("kernel", false, "with the kernel calls made for each API call")
+	update := flags.Bool("update", false, "write the file")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
+			entries, err := wholeJournal(ctx, client, r)
+			if err != nil {
+				return err
+			}
+			difference, err := transcript.Compare(args[0], transcript.Text(entries, *kernel), *update)
+			if err != nil || difference == "" {
+				return err
+			}
+			if _, err := fmt.Fprint(c.OutOrStdout(), difference); err != nil {
+				return err
+			}
+			return errFound
+		})
+	}
+	return c
+}
+
+// wholeJournal returns all entries that a request selects, and the calls that are running. It fails if some of them are no
+// longer there.
+func wholeJournal(ctx context.Context, client *adminclient.Client, r *admin.ListJournalRequest) (entries []*admin.JournalEntry, err error) {
+	first := r.GetAfter() + 1
+	for {
+		page, err := client.ListJournal(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if at := page.GetEntries(); r.GetMethod() == "" && len(entries) == 0 && len(at) > 0 && at[0].GetSequence() > first {
+			return nil, fmt.Errorf("the journal has lost #%d to #%d: compare a shorter part of it, with --after", first, at[0].GetSequence()-1)
+		}
+		entries = append(entries, page.GetEntries()...)
+		if r.After = page.GetSearched(); r.GetAfter() >= page.GetNewest() {
+			return append(entries, page.GetRunning()...), nil
+		}
+	}
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package csiproxytest_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	diskv1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/transcript"
+)
+
+func TestAssertJournalShowsTheDifference(t *testing.T) {
+	log, failed := run(t, func(tb testing.TB) {
+		n := csiproxytest.Start(tb, csiproxytest.Options{})
+		after := n.Newest()
+		for _, number := range []uint32{1, 99} {
+			_, _ = n.Disk.GetDiskState(t.Context(), &diskv1.GetDiskStateRequest{DiskNumber: number})
+		}
+		n.AssertJournal(filepath.Join("testdata", "state.want"), csiproxytest.JournalPart{After: after, Method: "disk"})
+	})
+	for _, want := range []string{
+		"-csiproxytest.update", "\n v1.Disk/GetDiskState {\"disk_number\":1} -> OK", "\n-v1.Disk/GetDiskState {\"disk_number\":2} -> OK\n",
+		"\n+v1.Disk/GetDiskState {\"disk_number\":99} -> NotFound: ",
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log has no %q:\n%s", want, log)
+		}
+	}
+	if !failed {
+		t.Error("the test did not fail")
+	}
+}
+
+// The journal is a ring: an assertion about calls that are no longer in it would mean nothing.
+func TestAssertJournalMissesLostCalls(t *testing.T) {
+	log, failed := run(t, func(tb testing.TB) {
+		n := csiproxytest.Start(tb, csiproxytest.Options{})
+		for n.Newest() < 5000 {
+			_, _ = n.Disk.ListDiskLocations(t.Context(), &diskv1.ListDiskLocationsRequest{})
+		}
+		n.AssertJournal(filepath.Join("testdata", "state.want"), csiproxytest.JournalPart{})
+	})
+	if !failed || !strings.Contains(log, "the journal has lost #1 to #") {
+		t.Errorf("got failed %v and %s", failed, log)
+	}
+}
+
+// Two nodes have other volumes, sessions and GUIDs; for the same calls their transcripts are the same, the arguments of
+// the kernel calls included.
+func TestTranscriptsAreTheSame(t *testing.T) {
+	var texts []string
+	for range 2 {
+		n := csiproxytest.Start(t, csiproxytest.Options{})
+		plugin := newPlugin(t, n)
+		n.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, SerialNumber: "vol-1", Offline: true})
+		for range 2 {
+			if err := plugin.Stage(t.Context(), "vol-1", staging); err != nil {
+				t.Fatal(err)
+			}
+			n.WriteFile(staging+`\data`, "x")
+			if err := plugin.Unstage(t.Context(), staging); err != nil {
+				t.Fatal(err)
+			}
+		}
+		texts = append(texts, transcript.Text(n.Journal(), true))
+	}
+	if texts[0] != texts[1] {
+		t.Errorf("got\n%s\nand\n%s", texts[0], texts[1])
+	}
+	for _, want := range []string{"<volume 1>", "<guid 1>", "  FormatVolume ", "  SetVolumeMountPoint "} {
+		if !strings.Contains(texts[0], want) {
+			t.Errorf("there is no %q in\n%s", want, texts[0])
+		}
+	}
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !windows
+
+package emulated
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/ntfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// emptyNTFS returns the blocks of a new file system.
+func emptyNTFS(v ntfs.Volume, now time.Time) []ntfs.Block { return v.Format(now) }
+
+// grownNTFS returns the blocks by which the file system on a volume gets a number of sectors. One that must not be touched
+// before it is repaired gives ERROR_DISK_CORRUPT.
+func grownNTFS(volume io.ReaderAt, _ bootSector, sectors uint64) ([]ntfs.Block, error) {
+	blocks, err := ntfs.Grow(volume, sectors)
+	if err != nil {
+		return nil, errors.Join(win32.ERROR_DISK_CORRUPT, err)
+	}
+	return blocks, nil
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !windows
+
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// A method makes a call of the admin endpoint with a request as JSON.
+type method func(ctx context.Context, request []byte) (proto.Message, error)
+
+// methods returns the methods that the page's buttons call. None reads or takes a file of the host.
+func methods(c *adminclient.Client) map[string]method {
+	return map[string]method{
+		"AttachDisk": unary(func(ctx context.Context, r *api.AttachDiskRequest, _ ...grpc.CallOption) (*api.AttachDiskResponse, error) {
+			if r.GetImagePath() != "" {
+				return nil, errors.New("the page attaches no images; use csi-proxyctl node disk attach --image")
+			}
+			return c.AttachDisk(ctx, r)
+		}),
+		"DetachDisk":          unary(c.DetachDisk),
+		"GrowDisk":            unary(c.GrowDisk),
+		"SetDiskState":        unary(c.SetDiskState),
+		"SetDiskReadOnly":     unary(c.SetDiskReadOnly),
+		"SetSMBServerState":   unary(c.SetSMBServerState),
+		"DropSMBSessions":     unary(c.DropSMBSessions),
+		"SetISCSIPortalState": unary(c.SetISCSIPortalState),
+		"SetClock":            unary(c.SetClock),
+		"RemoveFault":         unary(c.RemoveFault),
+		"Reboot":              unary(c.Reboot),
+	}
+}
+
+func unary[Q any, M interface {
+	*Q
+	proto.Message
+}, R proto.Message](call func(context.Context, M, ...grpc.CallOption) (R, error),
+) method {
+	return func(ctx context.Context, text []byte) (proto.Message, error) {
+		request := M(new(Q))
+		if err := protojson.Unmarshal(text, request); err != nil {
+			return nil, err
+		}
+		return call(ctx, request)
+	}
+}
+
+func (p *page) serveCall(w http.ResponseWriter, r *http.Request) {
+	call := p.methods[r.PathValue("method")]
+	if call == nil {
+		fail(w, status.Error(codes.PermissionDenied, p.refusal("the page does not call "+r.PathValue("method"))))
+		return
+	}
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	response, err := call(r.Context(), text)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	text, err = protojson.Marshal(response)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	answer(w, json.RawMessage(text))
+}
+
+// refusal returns the reason why a change is refused, usually other if the page does not only look.
+func (p *page) refusal(other string) string {
+	if p.config.Admin == nil {
+		return "this page only looks: the agent was started with -ui-read-only"
+	}
+	return other
+}
+
+// newFault is a fault that the page adds.
+type newFault struct {
+	Function, ControlCode, Object, Method string
+	Skip, Times                           uint32
+	faulttext.Effect
+}
+
+func (p *page) serveFault(w http.ResponseWriter, r *http.Request) {
+	if p.config.Admin == nil {
+		fail(w, status.Error(codes.PermissionDenied, p.refusal("")))
+		return
+	}
+	var n newFault
+	if !readJSON(w, r, &n) {
+		return
+	}
+	f := &api.Fault{Function: n.Function, Object: n.Object, Method: n.Method, Skip: n.Skip, Times: n.Times}
+	err := n.Set(f)
+	if err == nil && n.ControlCode != "" {
+		f.ControlCode, err = win32.ParseControlCode(n.ControlCode)
+	}
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	added, err := p.config.Admin.AddFault(r.Context(), &api.AddFaultRequest{Fault: f})
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	answer(w, map[string]uint64{"id": added.GetId()})
+}
+
+// readJSON reads a request, or answers that it cannot.
+func readJSON(w http.ResponseWriter, r *http.Request, to any) bool {
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(to)
+	if err != nil {
+		fail(w, err)
+	}
+	return err == nil
+}
+
+func answer(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(value) // a browser that went away needs no answer
+}
+
+// fail answers with an error for people.
+func fail(w http.ResponseWriter, err error) {
+	code := http.StatusBadRequest
+	switch status.Code(err) {
+	case codes.PermissionDenied:
+		code = http.StatusForbidden
+	case codes.Unavailable:
+		code = http.StatusServiceUnavailable
+	default:
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": adminclient.Explain(err).Error()})
+}

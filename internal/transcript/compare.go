@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transcript
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+// Compare compares a transcript with the one in a file and returns the difference as lines to remove from the file and lines
+// to add, empty if there is none. In the file, empty lines and lines that begin with # do not count. With update, it writes
+// the transcript to the file instead, below the remarks at its beginning.
+func Compare(file, got string, update bool) (difference string, err error) {
+	content, err := os.ReadFile(file)
+	switch missing := errors.Is(err, fs.ErrNotExist); {
+	case missing && !update:
+		return "", fmt.Errorf("%w; an update writes it", err)
+	case err != nil && !missing:
+		return "", err
+	}
+	head, want := split(strings.ReplaceAll(string(content), "\r\n", "\n"))
+	if !update {
+		return string(diff.Diff(file, []byte(want), "the journal", []byte(got))), nil
+	}
+	return "", os.WriteFile(file, []byte(head+got), 0o644) //nolint:gosec // a file of the test's source, as others can read it
+}
+
+// split separates the remarks at the beginning of a file from its calls, without further remarks.
+func split(content string) (head, calls string) {
+	for line := range strings.Lines(content) {
+		switch remark := strings.TrimSpace(line) == "" || line[0] == '#'; {
+		case !remark:
+			calls += strings.TrimSuffix(line, "\n") + "\n"
+		case calls == "":
+			head += line
+		}
+	}
+	return head, calls
+}
