@@ -66,7 +66,7 @@ func firstData(n *Node) *volume {
 	return nil
 }
 
-func crashCases() []crashCase { return slices.Concat(storageCases(), hostCases()) }
+func crashCases() []crashCase { return slices.Concat(storageCases(), hostCases(), bundleCrashCases()) }
 
 func oldOrNew(isNew bool) string {
 	if isNew {
@@ -332,19 +332,6 @@ func storageCases() []crashCase {
 				return err
 			},
 			func(_ *testing.T, n *Node) string { return oldOrNew(len(n.diskList()) == 4) },
-		},
-		{
-			"detach", mounted,
-			func(n *Node) error { _, err := n.DetachDisk(1); return err },
-			func(t *testing.T, n *Node) string {
-				_, attached := n.disks[1]
-				images, err := os.ReadDir(filepath.Join(n.dir, detachedDir))
-				must(t, err)
-				if attached == (len(images) == 1) {
-					t.Errorf("attached: %v, detached images: %d", attached, len(images))
-				}
-				return oldOrNew(!attached)
-			},
 		},
 		{
 			"log in to a target", discovered,
