@@ -82,6 +82,9 @@ func (w *world) listPaths(paths, volumes map[string]string, directory, host stri
 	entries, err := os.ReadDir(host)
 	w.must(err)
 	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".csi-proxy-reparse") {
+			continue // what an interrupted call left: Windows does not see it
+		}
 		path := directory + `\` + entry.Name()
 		target, err := w.emulated.Readlink(path)
 		switch {
