@@ -28,9 +28,12 @@ type Disk struct {
 	ReadOnly bool
 	// Formatted gives the disk a GPT with one NTFS volume, like a disk that has been in use. Its size is at least 64 MiB.
 	Formatted bool
-	// ImagePath is a file with the disk's content, as DetachDisk leaves it; it is moved into the node, and SizeBytes may
-	// be 0. Empty: the disk is blank.
+	// ImagePath is what DetachDisk returned, at this node or another, or else a file with the disk's content, which is moved
+	// into the node. SizeBytes may be 0. Empty: the disk is blank.
 	ImagePath string
+	// BundlePath is the directory of a bundle, a disk with its identity and its files, which nodes use where it is: one at a
+	// time, or several if all have the switch multiAttach. If there is nothing, a blank disk of SizeBytes is made there.
+	BundlePath string
 }
 
 // AttachDisk attaches a disk, as a cloud does before a driver stages a volume. The disk gets the lowest free number and is
@@ -38,9 +41,9 @@ type Disk struct {
 func (n *Node) AttachDisk(d Disk) (number uint32) {
 	n.t.Helper()
 	spec := emulated.DiskSpec{
-		SizeBytes: emulated.Size(d.SizeBytes), SerialNumber: d.SerialNumber, BusType: win32.BusTypeScsi,
+		SizeBytes: emulated.Size(d.SizeBytes), SerialNumber: d.SerialNumber,
 		Adapter: d.Adapter, Bus: d.Bus, Target: d.Target, LUNAuto: true, Offline: d.Offline,
-		ReadOnly: d.ReadOnly, Formatted: emulated.Formatted(d.Formatted), ImagePath: d.ImagePath,
+		ReadOnly: d.ReadOnly, Formatted: emulated.Formatted(d.Formatted), ImagePath: d.ImagePath, BundlePath: d.BundlePath,
 	}
 	if d.NVMe {
 		spec.BusType = win32.BusTypeNvme
@@ -56,8 +59,8 @@ func (n *Node) AttachDisk(d Disk) (number uint32) {
 	return number
 }
 
-// DetachDisk pulls a disk out, whatever uses it. The image with its content can be attached again, even to another node:
-// it has the disk's partitions and file systems, but their files stay with the node.
+// DetachDisk pulls a disk out, whatever uses it. The image can be attached again, to this node or another, and brings the
+// disk's identity and its files along: the directory that it is in is the disk's bundle.
 func (n *Node) DetachDisk(number uint32) (imagePath string) {
 	n.t.Helper()
 	imagePath, err := n.agent.Emulated().DetachDisk(number)

@@ -159,6 +159,7 @@ func TestFormatsOnce(t *testing.T) {
 }
 
 func TestStageCalls(t *testing.T) {
+	t.Parallel()
 	node := csiproxytest.Start(t, csiproxytest.Options{})
 	plugin := newPlugin(t, node)
 	node.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, SerialNumber: "vol-1", Offline: true})
@@ -173,6 +174,7 @@ func TestStageCalls(t *testing.T) {
 
 // A format takes seconds on Windows. The test decides when it is over, and meanwhile kubelet calls again.
 func TestStageDuringAFormat(t *testing.T) {
+	t.Parallel()
 	node := csiproxytest.Start(t, csiproxytest.Options{})
 	plugin := newPlugin(t, node)
 	node.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, SerialNumber: "vol-1"})
@@ -190,7 +192,7 @@ func TestStageDuringAFormat(t *testing.T) {
 			}
 			left--
 		default:
-			node.AdvanceClock(10 * time.Millisecond)
+			node.AdvanceClock(time.Second)
 		}
 	}
 	if calls := node.Find(csiproxytest.Query{Function: "FormatVolume"}); len(calls) != 1 {

@@ -70,19 +70,26 @@ type Node struct {
 // test may have several, and tests with nodes may run in parallel.
 func Start(t testing.TB, o Options) *Node {
 	t.Helper()
+	return start(t, o, func(*emulated.Scenario) {})
+}
+
+// start is Start with a scenario that is edited.
+func start(t testing.TB, o Options, edit func(*emulated.Scenario)) *Node {
+	t.Helper()
 	if o.StateDir == "" {
 		o.StateDir = tempDir(t)
 	}
-	options := emulated.Options{NoSync: true} // no test cuts the host's power
+	scenario := emulated.DefaultScenario()
 	if o.Scenario != "" {
-		scenario, err := emulated.LoadScenario(o.Scenario)
-		if err != nil {
+		var err error
+		if scenario, err = emulated.LoadScenario(o.Scenario); err != nil {
 			t.Fatal(err)
 		}
-		options.Scenario = &scenario
 	}
+	edit(&scenario)
 	a, err := agent.Start(context.Background(), agent.Config{
-		StateDir: o.StateDir, Emulated: options, PipePrefix: pipePrefix(o),
+		StateDir: o.StateDir, Emulated: emulated.Options{Scenario: &scenario, NoSync: true}, // no test cuts the host's power
+		PipePrefix:  pipePrefix(o),
 		WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
 	})
 	if err != nil {

@@ -18,9 +18,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/webserver"
 )
 
-// supported returns nil: this build has the page.
-func (*pageFlags) supported() error { return nil }
-
 // listen opens the page's address before the agent starts, so that a taken port is an error at the start. It returns nil if
 // there is no page.
 func (f *pageFlags) listen() (net.Listener, error) {

@@ -54,18 +54,19 @@ differs from run to run. Lines that begin with # are remarks. With --update the 
 // wholeJournal returns all entries that a request selects, and the calls that are running. It fails if some of them are no
 // longer there.
 func wholeJournal(ctx context.Context, client *adminclient.Client, r *admin.ListJournalRequest) (entries []*admin.JournalEntry, err error) {
-	first := r.GetAfter() + 1
+	after := r.GetAfter()
 	for {
 		page, err := client.ListJournal(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		if at := page.GetEntries(); r.GetMethod() == "" && len(entries) == 0 && len(at) > 0 && at[0].GetSequence() > first {
-			return nil, fmt.Errorf("the journal has lost #%d to #%d: compare a shorter part of it, with --after", first, at[0].GetSequence()-1)
-		}
 		entries = append(entries, page.GetEntries()...)
-		if r.After = page.GetSearched(); r.GetAfter() >= page.GetNewest() {
-			return append(entries, page.GetRunning()...), nil
+		if r.After = page.GetSearched(); r.GetAfter() < page.GetNewest() {
+			continue
 		}
+		if r.GetMethod() == "" {
+			err = transcript.Complete(entries, after)
+		}
+		return append(entries, page.GetRunning()...), err
 	}
 }

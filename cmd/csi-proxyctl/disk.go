@@ -17,7 +17,7 @@ import (
 func diskCommand(a *connection) *cobra.Command {
 	return group("disk", "Attach, detach and change disks",
 		attachCommand(a),
-		namedDisk(a, "detach", "Pull a disk out, even if it is in use; prints where its image is kept",
+		namedDisk(a, "detach", "Pull a disk out, even if it is in use; prints where its image is, whose directory is its bundle",
 			func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
 				r, err := client.DetachDisk(ctx, &admin.DetachDiskRequest{DiskNumber: disk})
 				return shown(r, err, r.GetImagePath())
@@ -64,33 +64,40 @@ func growCommand(a *connection) *cobra.Command {
 
 func attachCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "attach {--size BYTES | --image FILE}",
-		Short:   "Attach a disk, blank, formatted or with the content of an image; prints its number",
-		Example: "  csi-proxyctl node disk attach --size 20Gi --serial vol0123456789abcdef3 --lun 3",
-		Args:    cobra.NoArgs,
+		Use:   "attach {--size BYTES | --image FILE | --bundle DIR}",
+		Short: "Attach a disk, blank, formatted, from another node or with the content of an image; prints its number",
+		Long: "Attach a disk, blank, formatted, from another node or with the content of an image; prints its number. A bundle is a disk " +
+			"with its identity and its files: detach makes one, and --bundle with --size a blank one.",
+		Example: `  csi-proxyctl node disk attach --size 20Gi --serial vol0123456789abcdef3 --lun 3
+  csi-proxyctl node disk attach --size 20Gi --bundle /cloud/vol-1
+  csi-proxyctl node disk attach --bundle /cloud/vol-1`,
+		Args: cobra.NoArgs,
 	}
 	var total size
 	c.Flags().Var(&total, "size", "`bytes`, or with a unit: 20Gi")
-	image := c.Flags().String("image", "", "a `file` with the disk's bytes, such as detach printed; it is moved into the node")
-	c.MarkFlagsOneRequired("size", "image")
+	image := c.Flags().String("image", "", "a `file` with the disk's bytes, which is moved into the node, or the one that detach printed")
+	bundle := c.Flags().String("bundle", "", "the `directory` of a bundle, which is used where it is; with --size it is made if it is missing")
+	c.MarkFlagsOneRequired("size", "image", "bundle")
+	c.MarkFlagsMutuallyExclusive("image", "bundle")
 	formatted := c.Flags().Bool("formatted", false, "the disk has a GPT and an NTFS volume, like one that has been in use")
 	c.MarkFlagsMutuallyExclusive("formatted", "image")
+	c.MarkFlagsMutuallyExclusive("formatted", "bundle")
 	r := &admin.AttachDiskRequest{}
-	c.Flags().StringVar(&r.SerialNumber, "serial", "", "serial `number` (default: none)")
+	c.Flags().StringVar(&r.SerialNumber, "serial", "", "serial `number` (default: none, or the bundle's)")
 	var naa, t10, eui string
 	c.Flags().StringVar(&naa, "naa", "", "page 83 identifier: NAA name in `hex`")
 	c.Flags().StringVar(&naa, "page83", "", "the same as --naa `hex`")
 	c.Flags().StringVar(&eui, "eui64", "", "page 83 identifier: EUI-64 in `hex`")
 	c.Flags().StringVar(&t10, "t10", "", "page 83 identifier: T10 vendor id, ASCII `text` such as \"Google  persistent-disk-0\"")
 	c.MarkFlagsMutuallyExclusive("naa", "page83")
-	c.Flags().StringVar(&r.BusType, "bus-type", "Scsi", "`type`: Scsi, Sas, Nvme, iScsi, Virtual and others")
+	c.Flags().StringVar(&r.BusType, "bus-type", "", "`type`: Scsi, Sas, Nvme, iScsi, Virtual and others (default: Scsi, or the bundle's)")
 	c.Flags().Uint32Var(&r.Adapter, "adapter", 0, "SCSI adapter `number`")
 	c.Flags().Uint32Var(&r.Bus, "bus", 0, "SCSI bus `number`")
 	c.Flags().Uint32Var(&r.Target, "target", 0, "SCSI target `number`")
 	lun := c.Flags().Uint32("lun", 0, "logical unit `number` (default: the lowest free one)")
 	c.Flags().BoolVar(&r.Offline, "offline", false, "the disk arrives offline")
 	c.Flags().BoolVar(&r.ReadOnly, "read-only", false, "the disk arrives read-only")
-	c.Flags().Uint32Var(&r.SectorSize, "sector-size", 512, "512 or 4096 `bytes`")
+	c.Flags().Uint32Var(&r.SectorSize, "sector-size", 0, "512 or 4096 `bytes` (default: 512, or the bundle's)")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		r.SizeBytes, r.Formatted = int64(total), *formatted
 		if c.Flags().Changed("lun") {
@@ -100,10 +107,11 @@ func attachCommand(a *connection) *cobra.Command {
 		if r.Identifiers, err = identifiers(naa, eui, t10); err != nil {
 			return err
 		}
-		if *image != "" {
-			if r.ImagePath, err = filepath.Abs(*image); err != nil { // the agent has its own current directory
-				return err
-			}
+		if r.ImagePath, err = absolute(*image); err != nil {
+			return err
+		}
+		if r.BundlePath, err = absolute(*bundle); err != nil {
+			return err
 		}
 		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) {
 			answered, err := client.AttachDisk(ctx, r)
@@ -111,6 +119,14 @@ func attachCommand(a *connection) *cobra.Command {
 		})
 	}
 	return c
+}
+
+// absolute returns the absolute form of a path for the agent, which has its own current directory. An empty path stays empty.
+func absolute(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	return filepath.Abs(path)
 }
 
 // identifiers returns the page 83 identifiers that the flags name. The code sets and types are those of SPC-4.

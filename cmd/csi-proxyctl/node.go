@@ -32,5 +32,38 @@ func nodeCommand(a *connection) *cobra.Command {
 			func(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
 				return done(client.Reboot(ctx, &admin.RebootRequest{}))
 			}),
+		saveCommand(a),
+		a.admin(&cobra.Command{
+			Use:   "restore DIR",
+			Short: "Make the node what was saved in a directory",
+			Long: "Make the node what was saved in a directory, which stays as it is. Calls are cut off as by a reboot, and all that the node had " +
+				"is gone, its detached disks too.",
+			Example: "  csi-proxyctl node restore /tmp/staged",
+		}, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
+			dir, err := absolute(args[0])
+			if err != nil {
+				return answer{}, err
+			}
+			return done(client.RestoreNode(ctx, &admin.RestoreNodeRequest{Directory: dir}))
+		}),
 	)
+}
+
+func saveCommand(a *connection) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "save DIR",
+		Short: "Copy the node, with its disks and their files, into a new directory",
+		Long: "Copy the node, with its disks and their files, into a new directory: a state directory, with which an agent goes on as after " +
+			"the death of this one. It holds the node's secrets, and is for its user alone.",
+		Example: `  csi-proxyctl node save /tmp/staged
+  csi-proxyctl node save --clone /tmp/twin && csi-proxy -host=emulated -state-dir=/tmp/twin`,
+	}
+	clone := c.Flags().Bool("clone", false, "the copy is another machine, with a serial number of its own")
+	return a.admin(c, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
+		dir, err := absolute(args[0])
+		if err != nil {
+			return answer{}, err
+		}
+		return done(client.SaveNode(ctx, &admin.SaveNodeRequest{Directory: dir, Clone: *clone}))
+	})
 }

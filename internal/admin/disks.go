@@ -3,7 +3,6 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"math"
 
@@ -53,10 +52,12 @@ func diskSpec(r *api.AttachDiskRequest) (emulated.DiskSpec, error) {
 	spec := emulated.DiskSpec{
 		SizeBytes: emulated.Size(r.GetSizeBytes()), SerialNumber: r.GetSerialNumber(), LUNAuto: r.Lun == nil,
 		Offline: r.GetOffline(), ReadOnly: r.GetReadOnly(), SectorSize: r.GetSectorSize(),
-		ImagePath: r.GetImagePath(), Formatted: emulated.Formatted(r.GetFormatted()),
+		ImagePath: r.GetImagePath(), BundlePath: r.GetBundlePath(), Formatted: emulated.Formatted(r.GetFormatted()),
 	}
-	if err := spec.BusType.Parse(cmp.Or(r.GetBusType(), "scsi")); err != nil {
-		return spec, invalid("%v", err)
+	if r.GetBusType() != "" {
+		if err := spec.BusType.Parse(r.GetBusType()); err != nil {
+			return spec, invalid("%v", err)
+		}
 	}
 	for _, part := range []struct {
 		name string

@@ -22,6 +22,8 @@ type Agent interface {
 	Node() (*node.Node, error)
 	// Restart reboots the emulated node and serves it again.
 	Restart(ctx context.Context) error
+	// Restore makes the emulated node what was saved in a directory, and serves it again.
+	Restore(ctx context.Context, directory string) error
 }
 
 // Endpoint returns the admin endpoint of an agent: the service Admin, and EmulatedNode unless the Emulation is zero.
@@ -50,6 +52,12 @@ func Endpoint(a Agent, e Emulation) server.Endpoint {
 				server.Unary("RemoveFault", server.LimitWrite, e.removeFault),
 				server.Unary("Reboot", server.LimitLong, func(ctx context.Context, _ *api.RebootRequest) (*api.RebootResponse, error) {
 					return &api.RebootResponse{}, a.Restart(context.WithoutCancel(ctx))
+				}),
+				server.Unary("SaveNode", server.LimitLong, func(_ context.Context, r *api.SaveNodeRequest) (*api.SaveNodeResponse, error) {
+					return &api.SaveNodeResponse{}, controlError(e.Node.Save(r.GetDirectory(), r.GetClone()))
+				}),
+				server.Unary("RestoreNode", server.LimitLong, func(ctx context.Context, r *api.RestoreNodeRequest) (*api.RestoreNodeResponse, error) {
+					return &api.RestoreNodeResponse{}, controlError(a.Restore(context.WithoutCancel(ctx), r.GetDirectory()))
 				})),
 		})
 	}

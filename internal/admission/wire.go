@@ -19,7 +19,7 @@ const streamBytes = 16 << 10
 type wire struct {
 	in, out frames
 	newest  uint32         // stream
-	open    map[uint32]int // what each holds, in bytes
+	open    map[uint32]int // what each holds, in bytes; nil: none is open, as of most connections
 	held    int            // the sum
 	active  int            // calls and streams that a handler is at work on
 	unread  int            // open streams without a handler: half a request, or an answer that is not taken
@@ -28,7 +28,7 @@ type wire struct {
 }
 
 func newWire() wire {
-	return wire{in: frames{skip: clientPreface}, open: map[uint32]int{}}
+	return wire{in: frames{skip: clientPreface}}
 }
 
 // received counts what the client sent. It returns a connection that is to be closed, and what that holds, if it was too
@@ -46,6 +46,9 @@ func (c *Conn) received(b []byte) (victim *Conn, held int) {
 		case frameHeaders:
 			if f.stream > c.wire.newest {
 				c.wire.newest = f.stream
+				if c.wire.open == nil {
+					c.wire.open = map[uint32]int{}
+				}
 				c.wire.open[f.stream] = 0
 				c.hold(f.stream, streamBytes)
 			}
@@ -132,7 +135,9 @@ func (c *Conn) hold(stream uint32, bytes int) {
 
 func (c *Conn) finished(stream uint32) {
 	if held, open := c.wire.open[stream]; open {
-		delete(c.wire.open, stream)
+		if delete(c.wire.open, stream); len(c.wire.open) == 0 {
+			c.wire.open = nil
+		}
 		c.charge(-held)
 		c.wire.moved = time.Now()
 	}

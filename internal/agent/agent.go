@@ -169,6 +169,19 @@ func (a *Agent) Stop(ctx context.Context) error {
 // node and serves again. The admin endpoint stays open. When the node cannot be served again, Failed delivers that error
 // too.
 func (a *Agent) Restart(ctx context.Context) error {
+	return a.interrupt(ctx, a.emulation.Node.Reboot)
+}
+
+// Restore makes the emulated node what was saved in a directory, and serves it again, as Restart does.
+func (a *Agent) Restore(ctx context.Context, directory string) error {
+	if err := a.emulation.Node.PrepareRestore(directory); err != nil {
+		return err
+	}
+	return a.interrupt(ctx, a.emulation.Node.Restore)
+}
+
+// interrupt makes a change of the emulated node during which the API is not served.
+func (a *Agent) interrupt(ctx context.Context, change func() error) error {
 	if a.emulation.Node == nil {
 		return errors.New("only an emulated node can be rebooted by its agent")
 	}
@@ -192,7 +205,7 @@ func (a *Agent) Restart(ctx context.Context) error {
 			a.config.Logger.Info("operations of the node are still running as it reboots", "err", err)
 		}
 	}
-	err := a.emulation.Node.Reboot()
+	err := change()
 	if err == nil {
 		err = a.serve()
 	}

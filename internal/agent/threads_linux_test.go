@@ -40,7 +40,7 @@ func TestThreadsOfCallers(t *testing.T) {
 		fmt.Printf("threads: %d\n", threadsAfter(t, callers))
 		return
 	}
-	counts := []int{256}
+	counts := []int{128}
 	if testnode.Long() {
 		counts = []int{1, 16, 64, 256}
 	}
@@ -62,7 +62,7 @@ func TestThreadsOfCallers(t *testing.T) {
 			t.Fatalf("%s", output)
 		}
 		t.Logf("%d callers: %d threads", callers, threads)
-		if most := 16 + 16; threads > most { // the runtime has some, and the emulated node makes calls of its own
+		if most := 16 + 12; threads > most { // the runtime has some, and the emulated node makes calls of its own
 			t.Errorf("%d callers left %d threads, want %d at most", callers, threads, most)
 		}
 	}

@@ -28,7 +28,11 @@ func formatted(t *testing.T, size int64, sector uint32) string {
 
 func TestToolsAcceptTheFormat(t *testing.T) {
 	for _, sector := range []uint32{512, 4096} {
-		for _, size := range []int64{mib, 8 * mib, 100*mib + 3*4096, 64 << 30} {
+		sizes := []int64{mib, 100*mib + 3*4096}
+		if os.Getenv("CSI_PROXY_LONG") != "" {
+			sizes = append(sizes, 8*mib, 64<<30)
+		}
+		for _, size := range sizes {
 			t.Run(fmt.Sprintf("%d bytes in sectors of %d", size, sector), func(t *testing.T) {
 				image := formatted(t, size, sector)
 				intact(t, image)
@@ -73,14 +77,14 @@ func TestToolsReadTheFiles(t *testing.T) {
 
 // What was there before does not show through.
 func TestFormatOverOtherContent(t *testing.T) {
-	image := newImage(t, 16*mib)
-	must(t, os.WriteFile(image, bytes.Repeat([]byte{0xA5}, 16*mib), 0o600))
-	blocks := volumeOf(16*mib, 512).Format(time.Now())
+	image := newImage(t, mib)
+	must(t, os.WriteFile(image, bytes.Repeat([]byte{0xA5}, mib), 0o600))
+	blocks := volumeOf(mib, 512).Format(time.Now())
 	write(t, image, blocks)
 	intact(t, image)
 	over, err := os.ReadFile(image)
 	must(t, err)
-	blank := newImage(t, 16*mib)
+	blank := newImage(t, mib)
 	write(t, blank, blocks)
 	want, err := os.ReadFile(blank)
 	must(t, err)

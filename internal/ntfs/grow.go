@@ -62,11 +62,12 @@ func (s *system) growBitmap(old int64) ([]Block, error) {
 	}
 	oldSize, has := int64(le.Uint64(r[a+48:])), clustersIn(runs)
 	isHole := func(r run) bool { return r.first == hole }
-	if oldSize < (old+7)/8 || oldSize > has*s.cluster || slices.ContainsFunc(runs, isHole) {
+	if oldSize < (old+7)/8 || oldSize > min(has*s.cluster, 2*bitmapBytes(old)) || slices.ContainsFunc(runs, isHole) {
 		return nil, errTorn
 	}
 	size := max(oldSize, bitmapBytes(s.clusters))
-	more := (size+s.cluster-1)/s.cluster - has
+	needed := (size + s.cluster - 1) / s.cluster
+	more := needed - has
 	used := []run{{s.clusters, size*8 - s.clusters}}
 	var blocks []Block
 	if more > 0 {
@@ -92,7 +93,7 @@ func (s *system) growBitmap(old int64) ([]Block, error) {
 			used = append(used, run{from*8 + bit, 1})
 		}
 	}
-	return append(blocks, bitmapBlocks(from, clustersIn(runs)*s.cluster, used, runs, s.cluster)...), nil
+	return append(blocks, bitmapBlocks(from, needed*s.cluster, used, runs, s.cluster)...), nil
 }
 
 // growBadClusters makes the sparse file that is as large as the volume larger.

@@ -3,6 +3,7 @@
 package ntfs_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +20,7 @@ func tool(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("%s is not installed; hack/setup.sh test installs the package ntfs-3g", name)
+		t.Skipf("require %s, of the package ntfs-3g: hack/setup.sh test installs it", name)
 	}
 	out, err := exec.Command(path, args...).CombinedOutput()
 	if err != nil {
@@ -85,15 +86,15 @@ func write(t *testing.T, image string, blocks []ntfs.Block) {
 	f, err := os.OpenFile(image, os.O_RDWR, 0)
 	must(t, err)
 	defer f.Close()
-	there := make([]byte, 1<<20)
+	there, zeros := make([]byte, 1<<20), make([]byte, 1<<20)
 	for _, b := range blocks {
 		_, err := f.WriteAt(b.Data, b.Offset)
 		must(t, err)
 		for at := int64(len(b.Data)); at < b.Size; at += int64(len(there)) {
 			n, err := f.ReadAt(there[:min(int64(len(there)), b.Size-at)], b.Offset+at)
 			must(t, err)
-			if strings.Count(string(there[:n]), "\x00") < n {
-				_, err = f.WriteAt(make([]byte, n), b.Offset+at)
+			if !bytes.Equal(there[:n], zeros[:n]) {
+				_, err = f.WriteAt(zeros[:n], b.Offset+at)
 				must(t, err)
 			}
 		}

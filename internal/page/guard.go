@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	tokenHeader = "X-CSI-Proxy-Token"
-	maxRequest  = 64 << 10 // bytes; a fault is a few hundred
-	maxAnswers  = 16       // how many requests are answered at once
+	tokenHeader = "X-CSI-Proxy-Token" //nolint:gosec // the name of a header
+	maxRequest  = 64 << 10            // bytes; a fault is a few hundred
+	maxAnswers  = 16                  // how many requests are answered at once
 )
 
 // guard keeps other sites in the user's browser from using the page: those whose name leads to this machine (DNS rebinding),

@@ -5,7 +5,6 @@
 package page_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -135,6 +134,7 @@ func (s *site) want(code int, text, path, body string) {
 
 // Every other site is kept out, whatever of the protections its browser has.
 func TestOtherSites(t *testing.T) {
+	t.Parallel()
 	s := open(t, false)
 	_, port, _ := net.SplitHostPort(s.address)
 	for name, c := range map[string]struct {
@@ -174,6 +174,9 @@ func TestOtherSites(t *testing.T) {
 			t.Errorf("%s: got headers %v", name, headers)
 		}
 	}
+	if code, _, _ := s.send("GET", "/", "", map[string]string{"X-Long": strings.Repeat("x", 64<<10)}); code != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("long headers: got %d", code)
+	}
 	_, html, headers := s.send("GET", "/", "", nil)
 	for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "script-src 'sha256-", "connect-src 'self'", "require-trusted-types-for"} {
 		if !strings.Contains(headers.Get("Content-Security-Policy"), want) {
@@ -189,6 +192,7 @@ func TestOtherSites(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
+	t.Parallel()
 	s := open(t, false)
 	first := s.state("0", 0)
 	if first.ReadOnly || first.Tree == nil || len(first.Tree.Disks) != 3 || len(first.Functions) < 30 {
@@ -227,6 +231,7 @@ func TestChanges(t *testing.T) {
 }
 
 func TestReadOnly(t *testing.T) {
+	t.Parallel()
 	s := open(t, true)
 	st := s.state("0", 0)
 	if !st.ReadOnly || len(st.Tree.Disks) != 3 {
@@ -242,6 +247,7 @@ func TestReadOnly(t *testing.T) {
 
 // Looking fills the journal with nothing, is not disturbed by faults, and sends only what has changed.
 func TestLookingLeavesNoTrace(t *testing.T) {
+	t.Parallel()
 	s := open(t, false)
 	st := s.state("0", 0)
 	reached, release := s.Hang(csiproxytest.Calls{Function: "OpenDevice"})
@@ -271,6 +277,7 @@ func TestLookingLeavesNoTrace(t *testing.T) {
 
 // Requests that do not end keep no others out for ever, and are bounded.
 func TestManyRequests(t *testing.T) {
+	t.Parallel()
 	s := open(t, false)
 	const all = 16
 	for range all {
@@ -287,13 +294,6 @@ func TestManyRequests(t *testing.T) {
 	}
 	if code, text, _ := s.send("GET", "/", "", nil); code != http.StatusServiceUnavailable {
 		t.Errorf("got %d %s", code, text)
-	}
-}
-
-func TestLongHeaders(t *testing.T) {
-	s := open(t, false)
-	if code, _, _ := s.send("GET", "/", "", map[string]string{"X-Long": string(bytes.Repeat([]byte("x"), 64<<10))}); code != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("got %d", code)
 	}
 }
 

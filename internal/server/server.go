@@ -31,7 +31,7 @@ const (
 	maxHeaderBytes  = 8 << 10         // clients send none of their own
 	maxStreams      = 256             // concurrent calls and other streams
 	streamWindow    = 64 << 10        // bytes of a request that are buffered before they are read; fixed, or clients could raise it
-	readBuffer      = 4 << 10         // bytes that are read from a connection at once
+	readBuffer      = 512             // bytes that are read from a connection at once: a call or two
 	minPing         = 5 * time.Second // between a client's keepalive pings
 	silence         = 2 * time.Minute // after which a connection that sent nothing is dropped
 )

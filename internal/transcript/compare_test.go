@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/transcript"
 )
 
@@ -50,5 +51,23 @@ func TestCompare(t *testing.T) {
 	compare("three\n", true)
 	if got, err := os.ReadFile(file); string(got) != "# A remark.\n\nthree\n" || err != nil {
 		t.Errorf("an update keeps the remarks at the beginning: got %q, %v", got, err)
+	}
+}
+
+// The journal is a ring, of which a comparison may want what is no longer there.
+func TestComplete(t *testing.T) {
+	for _, c := range []struct {
+		first, after uint64
+		lost         string
+	}{
+		{1, 0, ""}, {8, 7, ""}, {0, 7, ""}, {3, 0, "#1 to #2"}, {12, 7, "#8 to #11"},
+	} {
+		err := transcript.Complete([]*admin.JournalEntry{{Sequence: c.first}, {Sequence: c.first + 1}}, c.after)
+		if (err == nil) != (c.lost == "") || err != nil && !strings.Contains(err.Error(), c.lost) {
+			t.Errorf("%+v: got %v", c, err)
+		}
+	}
+	if err := transcript.Complete(nil, 7); err != nil {
+		t.Errorf("no entries: got %v", err)
 	}
 }

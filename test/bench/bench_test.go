@@ -3,9 +3,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,10 +21,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestMain lets the test's binary be the echo, as the program itself can be.
+// TestMain lets the test's binary be the echo or the fleet, as the program itself can be.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "echo" {
-		if err := serveEcho(os.Args[2]); err != nil {
+	if len(os.Args) == 3 && (os.Args[1] == "echo" || os.Args[1] == "fleet") {
+		if err := run(context.Background(), os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -36,12 +38,7 @@ func TestEverythingIsMeasured(t *testing.T) {
 	if !testnode.Long() || runtime.GOOS == "windows" {
 		t.Skip("make test-long runs it: it builds and starts agents, and on Windows two of them cannot serve the same pipes at once")
 	}
-	dir, err := os.MkdirTemp("", "bench") //nolint:usetesting // its path is too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	b := &bench{options: options{Rounds: 1, Slice: time.Millisecond, Rest: time.Millisecond, Minute: time.Millisecond, Calls: 100, Disks: []uint32{1, 3}}, report: begin(), dir: dir}
+	b := &bench{options: options{Rounds: 1, Slice: time.Millisecond, Rest: time.Millisecond, Minute: time.Millisecond, Calls: 100, Disks: []uint32{1, 3}}, report: begin(), dir: shortDir(t)}
 	if err := b.measure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +46,7 @@ func TestEverythingIsMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| empty Go program |", "| volume GetVolumeStats | 1 |", "| agent, emulated node with 3 disks |", "filesystem IsSymlink 9"} {
+	for _, want := range []string{"| empty Go program |", "| volume GetVolumeStats | 1 |", "| agent, emulated node with 3 disks |", "filesystem IsSymlink 9", "| 200 tests | "} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
@@ -169,6 +166,39 @@ func TestMemoryLimitIsTheCharts(t *testing.T) {
 	if want := fmt.Sprintf("\n  limits: {memory: %.0fMi}\n", mostMemory); !strings.Contains(string(values), want) {
 		t.Errorf("the chart has not got %q", want)
 	}
+}
+
+// BenchmarkTest measures a driver's test: a node's start, a volume's life, and the node's end.
+func BenchmarkTest(b *testing.B) {
+	dir := shortDir(b)
+	for b.Loop() {
+		if _, err := oneTest(b.Context(), filepath.Join(dir, "t")); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkFleet measures a process with many nodes.
+func BenchmarkFleet(b *testing.B) {
+	for b.Loop() {
+		start, memory, err := oneFleet(b.Context(), time.Second, filepath.Join(shortDir(b), "f"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(start, "ms/node")
+		b.ReportMetric(memory, "MiB/node")
+	}
+}
+
+// shortDir makes a directory whose path is short enough for sockets.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "bench") //nolint:usetesting // its path is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // BenchmarkRead measures one read with client and agent in this process, for profiles and allocations.

@@ -47,6 +47,14 @@ func (f figure) minus(other figure) figure {
 	return f.with(other, func(a, b float64) float64 { return a - b })
 }
 
+// times multiplies each value.
+func (f figure) times(n float64) (all figure) {
+	for _, v := range f {
+		all = append(all, n*v)
+	}
+	return all
+}
+
 func (f figure) with(other figure, do func(a, b float64) float64) (both figure) {
 	for i := range f {
 		both = append(both, do(f[i], other[i]))
@@ -77,8 +85,9 @@ func between(s benchmath.Summary, unit func(float64) string) string {
 }
 
 // Units.
-func times(v float64) string { return fmt.Sprintf("%.2f", v) }
-func mib(v float64) string   { return fmt.Sprintf("%.1f MiB", v) }
+func times(v float64) string   { return fmt.Sprintf("%.2f", v) }
+func mib(v float64) string     { return fmt.Sprintf("%.1f MiB", v) }
+func seconds(v float64) string { return fmt.Sprintf("%.1f s", v) }
 func millis(v float64) string {
 	switch {
 	case v < 1:

@@ -56,6 +56,9 @@ func run(ctx context.Context, args []string) (err error) {
 	if len(args) == 2 && args[0] == "echo" {
 		return serveEcho(args[1])
 	}
+	if len(args) == 2 && args[0] == "fleet" {
+		return serveFleet(ctx, args[1])
+	}
 	b := &bench{
 		options: options{Rounds: 60, Slice: 10 * time.Millisecond, Rest: 3 * time.Second, Minute: time.Minute, Calls: 4000, Disks: []uint32{2, 500}},
 		report:  begin(),
@@ -117,6 +120,11 @@ func (b *bench) measure(ctx context.Context) error {
 			return err
 		}
 		b.Loads = append(b.Loads, row)
+	}
+	if !b.Windows { // where two nodes cannot serve the same pipes
+		if b.Fleet, err = measureFleet(ctx, b.options, b.dir); err != nil {
+			return err
+		}
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"google.golang.org/grpc"
@@ -202,7 +203,7 @@ func (n node) live(ctx context.Context, name string) (took float64, err error) {
 		err = n.call(ctx, "emulated", "DetachDisk", &admin.DetachDiskRequest{DiskNumber: number}, &detached)
 	}
 	if err == nil {
-		err = os.Remove(detached.GetImagePath())
+		err = os.RemoveAll(filepath.Dir(detached.GetImagePath()))
 	}
 	return took, err
 }

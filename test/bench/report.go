@@ -39,6 +39,7 @@ type report struct {
 	Starts    []startRow
 	Loads     []loadRow
 	Hosts     []host
+	Fleet     fleetRow
 }
 
 // A host is the results of one agent's calls.
@@ -66,6 +67,7 @@ func (b *bench) page() (string, error) {
 		"list": listed, "ms": func(f figure) string { return f.text(millis) }, "MiB": func(f figure) string { return f.text(mib) },
 		"over":  func(f, other figure) string { return f.over(other).text(times) },
 		"minus": func(f, other figure) string { return f.minus(other).text(mib) },
+		"all":   func(f figure, n int) string { return f.times(float64(n) / 1e3).text(seconds) },
 		"span":  func(f figure) string { return between(f.span(), mib) },
 	}).Parse(pageText)
 	if err != nil {
@@ -74,7 +76,7 @@ func (b *bench) page() (string, error) {
 	var text strings.Builder
 	err = t.Execute(&text, map[string]any{
 		"Report": b.report, "Options": b.options, "Goals": b.goals(), "Arch": runtime.GOARCH, "CPUs": runtime.NumCPU(),
-		"Go": runtime.Version(), "GRPC": grpc.Version, "Callers": callers, "Loads": loads,
+		"Go": runtime.Version(), "GRPC": grpc.Version, "Callers": callers, "Loads": loads, "Nodes": fleetNodes, "Tests": suiteTests,
 		"Confidence": confidence * 100, "Precision": precision * 100 / 2,
 	})
 	return text.String(), err
@@ -106,7 +108,7 @@ func (r *report) goals() []goal {
 			many.judge(row.Name, row.Many.over(row.EchoMany).summary(), max(mostMany, 1+felt/callers/row.EchoMany.summary().Center), times)
 		}
 	}
-	return []goal{one, many, same}
+	return append([]goal{one, many, same}, r.fleetGoals()...)
 }
 
 func exactly(v float64) benchmath.Summary { return figure{v}.span() }

@@ -98,7 +98,7 @@ func TestFloodOfHungCalls(t *testing.T) {
 	defer release()
 	g.attackFrom(g.Socket("disk", "v1"))
 	await(t, reached, "the kernel call")
-	calls := 20
+	calls := 5
 	if testnode.Long() {
 		calls = 200
 	}

@@ -72,7 +72,7 @@ func (g *target) metric(name string) (sum int) {
 }
 
 // children is how many there are: go test ./test/hostile -run ThatLeaveCalls -children 90.
-var children = flag.Int("children", inLongRun(20, 6), "processes that leave hanging calls behind, one after the other")
+var children = flag.Int("children", inLongRun(20, 3), "processes that leave hanging calls behind, one after the other")
 
 // Children of one process make 256 calls each that hang in Windows, and end one after the other. What they leave behind goes
 // on for ever, but that is only what had its turn: what waited for it ends with its caller. A driver that was there before is

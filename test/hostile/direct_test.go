@@ -68,12 +68,12 @@ func TestSwappedInOneCall(t *testing.T) {
 	}
 	rounds := 25
 	if !testnode.Long() {
-		rounds = 5
+		rounds = 3
 	}
 	subject := 0
 	for name, link := range links {
 		for i, refused := range linksRefused() {
-			if !testnode.Sampled(i, subject, 4) {
+			if !testnode.Sampled(i, subject, 6) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, refused %s", name, refused), func(t *testing.T) {

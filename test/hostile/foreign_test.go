@@ -108,7 +108,7 @@ func TestForeignDisks(t *testing.T) {
 	for i, name := range slices.Sorted(maps.Keys(images)) {
 		image := images[name]
 		for j, spec := range []emulated.DiskSpec{{SectorSize: 512}, {SectorSize: 4096, Offline: true}, {SectorSize: 512, Offline: true}, {SectorSize: 4096}} {
-			if testnode.Sampled(j, i, 4) {
+			if testnode.Sampled(j, i, 4) && testnode.Sampled(i, 0, 2) {
 				number++
 				spec.ImagePath, spec.LUNAuto = image, true
 				image = g.leftAlone(fmt.Sprintf("%s, sectors of %d bytes, offline=%t", name, spec.SectorSize, spec.Offline), spec)

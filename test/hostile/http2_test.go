@@ -149,7 +149,7 @@ func TestFloodsOfFrames(t *testing.T) {
 			p := g.peer()
 			end := p.drain()
 			sent := 0
-			for ; sent < c.count; sent++ {
+			for ; sent < c.count/inLongRun(1, 4); sent++ {
 				if err := c.flood(p, sent); err != nil {
 					break // the agent hung up
 				}
@@ -167,7 +167,7 @@ func TestFloodsOfFrames(t *testing.T) {
 			}
 			eventually(t, "nothing of it is left", func() bool { return runtime.NumGoroutine() <= before+2 })
 			g.alive()
-			t.Logf("%d of %d frames were sent before the agent hung up", sent, c.count)
+			t.Logf("%d frames were sent", sent)
 		})
 	}
 }

@@ -38,14 +38,19 @@ func (l Loss) String() string { return l.label }
 func (d *Disk) Cut(loss Loss, look func()) {
 	d.settle()
 	live := d.dir + ".live"
-	top, _ := d.identify(d.dir)
 	d.check(os.Rename(d.dir, live))
-	d.leave(loss, top, live, d.dir)
+	d.leave(loss, live, d.dir)
 	d.looking = true
 	look()
 	d.looking = false
 	d.check(os.RemoveAll(d.dir))
 	d.check(os.Rename(live, d.dir))
+}
+
+// Leave makes another directory with what a power cut leaves of this one.
+func (d *Disk) Leave(loss Loss, to string) {
+	d.settle()
+	d.leave(loss, d.dir, to)
 }
 
 // tree is a choice of names: of the durable ones, and of those that are there now.
@@ -57,8 +62,8 @@ type tree struct {
 	placed map[file]bool
 }
 
-// leave makes a directory with what the power cut leaves of one.
-func (d *Disk) leave(loss Loss, top entry, from, to string) {
+func (d *Disk) leave(loss Loss, from, to string) {
+	top, _ := d.identify(from)
 	t := &tree{loss: loss, paths: map[file]string{}, now: map[file]map[string]entry{}, moves: map[file]bool{}, placed: map[file]bool{}}
 	d.survey(t, top, from)
 	d.restore(t, top, to)

@@ -24,11 +24,17 @@ func checkImages(t *testing.T, dir string, team []*crashDriver) {
 	if err != nil || len(images) == 0 {
 		t.Fatalf("no images of disks in %s: %v", dir, err)
 	}
-	for _, image := range images {
+	bundles, err := filepath.Glob(filepath.Join(dir, "detached", "*.disk", "disk.img"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, image := range append(images, bundles...) {
 		checkImage(t, image, team)
 	}
-	if journals, _ := filepath.Glob(filepath.Join(dir, "disks", "*.journal*")); len(journals) > 0 {
-		t.Errorf("after the start there are unfinished changes: %v", journals)
+	for _, pattern := range []string{filepath.Join("disks", "*.journal*"), filepath.Join("detached", "*", "*.journal*")} {
+		if journals, _ := filepath.Glob(filepath.Join(dir, pattern)); len(journals) > 0 {
+			t.Errorf("after the start there are unfinished changes: %v", journals)
+		}
 	}
 }
 

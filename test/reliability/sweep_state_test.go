@@ -60,7 +60,13 @@ func (w *world) state() state {
 	w.listPaths(s.Paths, volumes, node.KubeletDir, host)
 	for id, place := range volumes {
 		if !strings.HasPrefix(place, "volume of disk 0") {
-			w.listFiles(s.Files, place, filepath.Join(w.dir, "volumes", strings.Trim(strings.TrimPrefix(id, `\\?\Volume`), `{}\`)))
+			guid := strings.Trim(strings.TrimPrefix(id, `\\?\Volume`), `{}\`)
+			w.listFiles(s.Files, place, filepath.Join(w.dir, "volumes", guid))
+			bundles, err := filepath.Glob(filepath.Join(w.dir, "detached", "*.disk", "volumes", guid)) // of disks that were pulled before
+			w.must(err)
+			for _, files := range bundles {
+				w.listFiles(s.Files, place, files)
+			}
 		}
 	}
 	s.Bystander = w.diskDigest(bystander) == w.bystander
@@ -76,6 +82,9 @@ func (w *world) listPaths(paths, volumes map[string]string, directory, host stri
 	entries, err := os.ReadDir(host)
 	w.must(err)
 	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".csi-proxy-reparse") {
+			continue // what an interrupted call left: Windows does not see it
+		}
 		path := directory + `\` + entry.Name()
 		target, err := w.emulated.Readlink(path)
 		switch {

@@ -49,6 +49,8 @@ type world struct {
 	node     *node.Node
 	around   *disturber
 
+	host func(change, path string) error // takes the place of operations on the host's files by its error; nil: none
+
 	bystander string // the digest of its image
 	pulled    string // the image of the detached disk
 	intruder  string // the digest of the disk that came in its place
@@ -100,10 +102,18 @@ func newWorld(t *testing.T) *world {
 func (w *world) open(s *emulated.Scenario) {
 	w.t.Helper()
 	var err error
-	w.emulated, err = emulated.Open(w.dir, emulated.Options{Scenario: s, NoSync: true}) // nobody pulls the host's plug
+	w.emulated, err = emulated.Open(w.dir, emulated.Options{Scenario: s, NoSync: true, Before: w.beforeHost})
 	if err != nil {
 		w.t.Fatalf("the node does not open: %v", err)
 	}
+}
+
+// beforeHost is called before each operation on the host's files.
+func (w *world) beforeHost(change, path string) error {
+	if w.host == nil {
+		return nil
+	}
+	return w.host(change, path)
 }
 
 // start starts an agent on the open node.

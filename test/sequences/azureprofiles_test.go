@@ -4,6 +4,7 @@ package sequences
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -82,8 +83,13 @@ func (m azureMachine) attach(t *testing.T, n *testnode.Node, lun int) uint32 {
 // LUN of one that is not attached, whatever disk the driver would look at first.
 func TestAzureFindsTheRightDisk(t *testing.T) {
 	t.Parallel()
-	for name, m := range azureMachines() {
-		for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+	machines := azureMachines()
+	for number, name := range slices.Sorted(maps.Keys(machines)) {
+		m := machines[name]
+		for i, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {0, 2, 1}, {2, 0, 1}, {1, 2, 0}} {
+			if !testnode.Sampled(i, number, 6) {
+				continue
+			}
 			t.Run(fmt.Sprint(name, " ", order), func(t *testing.T) {
 				t.Parallel()
 				n := m.start(t)

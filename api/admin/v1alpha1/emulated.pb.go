@@ -163,6 +163,181 @@ func (ServiceStart) EnumDescriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{1}
 }
 
+// SaveNodeRequest names the new directory.
+type SaveNodeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The host path, whose parent exists.
+	Directory string `protobuf:"bytes,1,opt,name=directory,proto3" json:"directory,omitempty"`
+	// Whether the copy is another machine, with a serial number of its own.
+	Clone         bool `protobuf:"varint,2,opt,name=clone,proto3" json:"clone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SaveNodeRequest) Reset() {
+	*x = SaveNodeRequest{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SaveNodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SaveNodeRequest) ProtoMessage() {}
+
+func (x *SaveNodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SaveNodeRequest.ProtoReflect.Descriptor instead.
+func (*SaveNodeRequest) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *SaveNodeRequest) GetDirectory() string {
+	if x != nil {
+		return x.Directory
+	}
+	return ""
+}
+
+func (x *SaveNodeRequest) GetClone() bool {
+	if x != nil {
+		return x.Clone
+	}
+	return false
+}
+
+// SaveNodeResponse is empty.
+type SaveNodeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SaveNodeResponse) Reset() {
+	*x = SaveNodeResponse{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SaveNodeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SaveNodeResponse) ProtoMessage() {}
+
+func (x *SaveNodeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SaveNodeResponse.ProtoReflect.Descriptor instead.
+func (*SaveNodeResponse) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{1}
+}
+
+// RestoreNodeRequest names the saved node.
+type RestoreNodeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The host path of the directory.
+	Directory     string `protobuf:"bytes,1,opt,name=directory,proto3" json:"directory,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreNodeRequest) Reset() {
+	*x = RestoreNodeRequest{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreNodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreNodeRequest) ProtoMessage() {}
+
+func (x *RestoreNodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreNodeRequest.ProtoReflect.Descriptor instead.
+func (*RestoreNodeRequest) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *RestoreNodeRequest) GetDirectory() string {
+	if x != nil {
+		return x.Directory
+	}
+	return ""
+}
+
+// RestoreNodeResponse is empty.
+type RestoreNodeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreNodeResponse) Reset() {
+	*x = RestoreNodeResponse{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreNodeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreNodeResponse) ProtoMessage() {}
+
+func (x *RestoreNodeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreNodeResponse.ProtoReflect.Descriptor instead.
+func (*RestoreNodeResponse) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{3}
+}
+
 // AttachDiskRequest describes the disk.
 type AttachDiskRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -172,7 +347,8 @@ type AttachDiskRequest struct {
 	SerialNumber string `protobuf:"bytes,2,opt,name=serial_number,json=serialNumber,proto3" json:"serial_number,omitempty"`
 	// The device identifiers of page 0x83, in the disk's order.
 	Identifiers []*Identifier `protobuf:"bytes,3,rep,name=identifiers,proto3" json:"identifiers,omitempty"`
-	// How the disk is attached, by the names of STORAGE_BUS_TYPE without "BusType": "Sas", "Nvme", in any case. Empty: SCSI.
+	// How the disk is attached, by the names of STORAGE_BUS_TYPE without "BusType": "Sas", "Nvme", in any case. Empty: SCSI, or
+	// as the bundle was.
 	BusType string `protobuf:"bytes,4,opt,name=bus_type,json=busType,proto3" json:"bus_type,omitempty"`
 	// The adapter (SCSI port) number, at most 255 like all parts of the address.
 	Adapter uint32 `protobuf:"varint,5,opt,name=adapter,proto3" json:"adapter,omitempty"`
@@ -186,20 +362,23 @@ type AttachDiskRequest struct {
 	Offline bool `protobuf:"varint,9,opt,name=offline,proto3" json:"offline,omitempty"`
 	// Whether the disk arrives read-only.
 	ReadOnly bool `protobuf:"varint,10,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	// The sector size, 512 or 4096; 0: 512.
+	// The sector size, 512 or 4096; 0: 512, or the bundle's.
 	SectorSize uint32 `protobuf:"varint,11,opt,name=sector_size,json=sectorSize,proto3" json:"sector_size,omitempty"`
 	// A file on the agent's host with the disk's bytes, such as one that DetachDisk left; it is moved into the node. Empty:
-	// the disk is blank. With a file, size_bytes 0 means the size of the file.
+	// the disk is blank. With a file, size_bytes 0 means the size of the file. The image in a bundle stands for the bundle.
 	ImagePath string `protobuf:"bytes,12,opt,name=image_path,json=imagePath,proto3" json:"image_path,omitempty"`
 	// Whether the disk has a GPT and one NTFS volume, like a used disk; it needs at least 64 MiB and no image_path.
-	Formatted     bool `protobuf:"varint,13,opt,name=formatted,proto3" json:"formatted,omitempty"`
+	Formatted bool `protobuf:"varint,13,opt,name=formatted,proto3" json:"formatted,omitempty"`
+	// A bundle on the agent's host, which the node uses where it is. Fields that are not set are as the bundle has them. If
+	// there is nothing at the path, and size_bytes is set, a blank disk is made there.
+	BundlePath    string `protobuf:"bytes,14,opt,name=bundle_path,json=bundlePath,proto3" json:"bundle_path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AttachDiskRequest) Reset() {
 	*x = AttachDiskRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[0]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -211,7 +390,7 @@ func (x *AttachDiskRequest) String() string {
 func (*AttachDiskRequest) ProtoMessage() {}
 
 func (x *AttachDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[0]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -224,7 +403,7 @@ func (x *AttachDiskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachDiskRequest.ProtoReflect.Descriptor instead.
 func (*AttachDiskRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{0}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *AttachDiskRequest) GetSizeBytes() int64 {
@@ -318,6 +497,13 @@ func (x *AttachDiskRequest) GetFormatted() bool {
 	return false
 }
 
+func (x *AttachDiskRequest) GetBundlePath() string {
+	if x != nil {
+		return x.BundlePath
+	}
+	return ""
+}
+
 // Identifier is one designator of vital product data page 0x83, associated with the device (SPC-4, 7.8.6).
 type Identifier struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -333,7 +519,7 @@ type Identifier struct {
 
 func (x *Identifier) Reset() {
 	*x = Identifier{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[1]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -345,7 +531,7 @@ func (x *Identifier) String() string {
 func (*Identifier) ProtoMessage() {}
 
 func (x *Identifier) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[1]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -358,7 +544,7 @@ func (x *Identifier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Identifier.ProtoReflect.Descriptor instead.
 func (*Identifier) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{1}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Identifier) GetCodeSet() uint32 {
@@ -393,7 +579,7 @@ type AttachDiskResponse struct {
 
 func (x *AttachDiskResponse) Reset() {
 	*x = AttachDiskResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[2]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -405,7 +591,7 @@ func (x *AttachDiskResponse) String() string {
 func (*AttachDiskResponse) ProtoMessage() {}
 
 func (x *AttachDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[2]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -418,7 +604,7 @@ func (x *AttachDiskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachDiskResponse.ProtoReflect.Descriptor instead.
 func (*AttachDiskResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{2}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *AttachDiskResponse) GetDiskNumber() uint32 {
@@ -439,7 +625,7 @@ type DetachDiskRequest struct {
 
 func (x *DetachDiskRequest) Reset() {
 	*x = DetachDiskRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[3]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -451,7 +637,7 @@ func (x *DetachDiskRequest) String() string {
 func (*DetachDiskRequest) ProtoMessage() {}
 
 func (x *DetachDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[3]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -464,7 +650,7 @@ func (x *DetachDiskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DetachDiskRequest.ProtoReflect.Descriptor instead.
 func (*DetachDiskRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{3}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *DetachDiskRequest) GetDiskNumber() uint32 {
@@ -477,7 +663,7 @@ func (x *DetachDiskRequest) GetDiskNumber() uint32 {
 // DetachDiskResponse names the image file.
 type DetachDiskResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The host path of the image file, which the emulated node no longer uses.
+	// The host path of the image file, which the emulated node no longer uses. The directory that it is in is the bundle.
 	ImagePath     string `protobuf:"bytes,1,opt,name=image_path,json=imagePath,proto3" json:"image_path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -485,7 +671,7 @@ type DetachDiskResponse struct {
 
 func (x *DetachDiskResponse) Reset() {
 	*x = DetachDiskResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[4]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -497,7 +683,7 @@ func (x *DetachDiskResponse) String() string {
 func (*DetachDiskResponse) ProtoMessage() {}
 
 func (x *DetachDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[4]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -510,7 +696,7 @@ func (x *DetachDiskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DetachDiskResponse.ProtoReflect.Descriptor instead.
 func (*DetachDiskResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{4}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DetachDiskResponse) GetImagePath() string {
@@ -533,7 +719,7 @@ type GrowDiskRequest struct {
 
 func (x *GrowDiskRequest) Reset() {
 	*x = GrowDiskRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[5]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -545,7 +731,7 @@ func (x *GrowDiskRequest) String() string {
 func (*GrowDiskRequest) ProtoMessage() {}
 
 func (x *GrowDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[5]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -558,7 +744,7 @@ func (x *GrowDiskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrowDiskRequest.ProtoReflect.Descriptor instead.
 func (*GrowDiskRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{5}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GrowDiskRequest) GetDiskNumber() uint32 {
@@ -584,7 +770,7 @@ type GrowDiskResponse struct {
 
 func (x *GrowDiskResponse) Reset() {
 	*x = GrowDiskResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[6]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +782,7 @@ func (x *GrowDiskResponse) String() string {
 func (*GrowDiskResponse) ProtoMessage() {}
 
 func (x *GrowDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[6]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +795,7 @@ func (x *GrowDiskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrowDiskResponse.ProtoReflect.Descriptor instead.
 func (*GrowDiskResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{6}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{10}
 }
 
 // SetDiskStateRequest names the disk and the wanted state.
@@ -625,7 +811,7 @@ type SetDiskStateRequest struct {
 
 func (x *SetDiskStateRequest) Reset() {
 	*x = SetDiskStateRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[7]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -637,7 +823,7 @@ func (x *SetDiskStateRequest) String() string {
 func (*SetDiskStateRequest) ProtoMessage() {}
 
 func (x *SetDiskStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[7]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -650,7 +836,7 @@ func (x *SetDiskStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskStateRequest.ProtoReflect.Descriptor instead.
 func (*SetDiskStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{7}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SetDiskStateRequest) GetDiskNumber() uint32 {
@@ -676,7 +862,7 @@ type SetDiskStateResponse struct {
 
 func (x *SetDiskStateResponse) Reset() {
 	*x = SetDiskStateResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[8]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -688,7 +874,7 @@ func (x *SetDiskStateResponse) String() string {
 func (*SetDiskStateResponse) ProtoMessage() {}
 
 func (x *SetDiskStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[8]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -701,7 +887,7 @@ func (x *SetDiskStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskStateResponse.ProtoReflect.Descriptor instead.
 func (*SetDiskStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{8}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{12}
 }
 
 // SetDiskReadOnlyRequest names the disk and the wanted state.
@@ -717,7 +903,7 @@ type SetDiskReadOnlyRequest struct {
 
 func (x *SetDiskReadOnlyRequest) Reset() {
 	*x = SetDiskReadOnlyRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[9]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -729,7 +915,7 @@ func (x *SetDiskReadOnlyRequest) String() string {
 func (*SetDiskReadOnlyRequest) ProtoMessage() {}
 
 func (x *SetDiskReadOnlyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[9]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -742,7 +928,7 @@ func (x *SetDiskReadOnlyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskReadOnlyRequest.ProtoReflect.Descriptor instead.
 func (*SetDiskReadOnlyRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{9}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SetDiskReadOnlyRequest) GetDiskNumber() uint32 {
@@ -768,7 +954,7 @@ type SetDiskReadOnlyResponse struct {
 
 func (x *SetDiskReadOnlyResponse) Reset() {
 	*x = SetDiskReadOnlyResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[10]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -780,7 +966,7 @@ func (x *SetDiskReadOnlyResponse) String() string {
 func (*SetDiskReadOnlyResponse) ProtoMessage() {}
 
 func (x *SetDiskReadOnlyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[10]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -793,7 +979,7 @@ func (x *SetDiskReadOnlyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskReadOnlyResponse.ProtoReflect.Descriptor instead.
 func (*SetDiskReadOnlyResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{10}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{14}
 }
 
 // GetPathRequest names the path.
@@ -807,7 +993,7 @@ type GetPathRequest struct {
 
 func (x *GetPathRequest) Reset() {
 	*x = GetPathRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[11]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -819,7 +1005,7 @@ func (x *GetPathRequest) String() string {
 func (*GetPathRequest) ProtoMessage() {}
 
 func (x *GetPathRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[11]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -832,7 +1018,7 @@ func (x *GetPathRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPathRequest.ProtoReflect.Descriptor instead.
 func (*GetPathRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{11}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetPathRequest) GetWindowsPath() string {
@@ -853,7 +1039,7 @@ type GetPathResponse struct {
 
 func (x *GetPathResponse) Reset() {
 	*x = GetPathResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[12]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -865,7 +1051,7 @@ func (x *GetPathResponse) String() string {
 func (*GetPathResponse) ProtoMessage() {}
 
 func (x *GetPathResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[12]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -878,7 +1064,7 @@ func (x *GetPathResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPathResponse.ProtoReflect.Descriptor instead.
 func (*GetPathResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{12}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetPathResponse) GetHostPath() string {
@@ -899,7 +1085,7 @@ type ReadlinkRequest struct {
 
 func (x *ReadlinkRequest) Reset() {
 	*x = ReadlinkRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[13]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -911,7 +1097,7 @@ func (x *ReadlinkRequest) String() string {
 func (*ReadlinkRequest) ProtoMessage() {}
 
 func (x *ReadlinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[13]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -924,7 +1110,7 @@ func (x *ReadlinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadlinkRequest.ProtoReflect.Descriptor instead.
 func (*ReadlinkRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{13}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ReadlinkRequest) GetWindowsPath() string {
@@ -945,7 +1131,7 @@ type ReadlinkResponse struct {
 
 func (x *ReadlinkResponse) Reset() {
 	*x = ReadlinkResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -957,7 +1143,7 @@ func (x *ReadlinkResponse) String() string {
 func (*ReadlinkResponse) ProtoMessage() {}
 
 func (x *ReadlinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -970,7 +1156,7 @@ func (x *ReadlinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadlinkResponse.ProtoReflect.Descriptor instead.
 func (*ReadlinkResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{14}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ReadlinkResponse) GetTarget() string {
@@ -993,7 +1179,7 @@ type SetSMBPasswordRequest struct {
 
 func (x *SetSMBPasswordRequest) Reset() {
 	*x = SetSMBPasswordRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1005,7 +1191,7 @@ func (x *SetSMBPasswordRequest) String() string {
 func (*SetSMBPasswordRequest) ProtoMessage() {}
 
 func (x *SetSMBPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1018,7 +1204,7 @@ func (x *SetSMBPasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBPasswordRequest.ProtoReflect.Descriptor instead.
 func (*SetSMBPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{15}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SetSMBPasswordRequest) GetUser() string {
@@ -1044,7 +1230,7 @@ type SetSMBPasswordResponse struct {
 
 func (x *SetSMBPasswordResponse) Reset() {
 	*x = SetSMBPasswordResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1056,7 +1242,7 @@ func (x *SetSMBPasswordResponse) String() string {
 func (*SetSMBPasswordResponse) ProtoMessage() {}
 
 func (x *SetSMBPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1069,7 +1255,7 @@ func (x *SetSMBPasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBPasswordResponse.ProtoReflect.Descriptor instead.
 func (*SetSMBPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{16}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{20}
 }
 
 // SetSMBServerStateRequest names the file server and the wanted state.
@@ -1085,7 +1271,7 @@ type SetSMBServerStateRequest struct {
 
 func (x *SetSMBServerStateRequest) Reset() {
 	*x = SetSMBServerStateRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1097,7 +1283,7 @@ func (x *SetSMBServerStateRequest) String() string {
 func (*SetSMBServerStateRequest) ProtoMessage() {}
 
 func (x *SetSMBServerStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1110,7 +1296,7 @@ func (x *SetSMBServerStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBServerStateRequest.ProtoReflect.Descriptor instead.
 func (*SetSMBServerStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{17}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SetSMBServerStateRequest) GetServer() string {
@@ -1136,7 +1322,7 @@ type SetSMBServerStateResponse struct {
 
 func (x *SetSMBServerStateResponse) Reset() {
 	*x = SetSMBServerStateResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1334,7 @@ func (x *SetSMBServerStateResponse) String() string {
 func (*SetSMBServerStateResponse) ProtoMessage() {}
 
 func (x *SetSMBServerStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1347,7 @@ func (x *SetSMBServerStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBServerStateResponse.ProtoReflect.Descriptor instead.
 func (*SetSMBServerStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{18}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{22}
 }
 
 // RebootRequest is empty.
@@ -1173,7 +1359,7 @@ type RebootRequest struct {
 
 func (x *RebootRequest) Reset() {
 	*x = RebootRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[19]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +1371,7 @@ func (x *RebootRequest) String() string {
 func (*RebootRequest) ProtoMessage() {}
 
 func (x *RebootRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[19]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +1384,7 @@ func (x *RebootRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebootRequest.ProtoReflect.Descriptor instead.
 func (*RebootRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{19}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{23}
 }
 
 // RebootResponse is empty.
@@ -1210,7 +1396,7 @@ type RebootResponse struct {
 
 func (x *RebootResponse) Reset() {
 	*x = RebootResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[20]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1222,7 +1408,7 @@ func (x *RebootResponse) String() string {
 func (*RebootResponse) ProtoMessage() {}
 
 func (x *RebootResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[20]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1235,7 +1421,7 @@ func (x *RebootResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebootResponse.ProtoReflect.Descriptor instead.
 func (*RebootResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{20}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{24}
 }
 
 // AddSMBShareRequest describes a share.
@@ -1253,7 +1439,7 @@ type AddSMBShareRequest struct {
 
 func (x *AddSMBShareRequest) Reset() {
 	*x = AddSMBShareRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[21]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1451,7 @@ func (x *AddSMBShareRequest) String() string {
 func (*AddSMBShareRequest) ProtoMessage() {}
 
 func (x *AddSMBShareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[21]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1464,7 @@ func (x *AddSMBShareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBShareRequest.ProtoReflect.Descriptor instead.
 func (*AddSMBShareRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{21}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AddSMBShareRequest) GetServer() string {
@@ -1311,7 +1497,7 @@ type AddSMBShareResponse struct {
 
 func (x *AddSMBShareResponse) Reset() {
 	*x = AddSMBShareResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1323,7 +1509,7 @@ func (x *AddSMBShareResponse) String() string {
 func (*AddSMBShareResponse) ProtoMessage() {}
 
 func (x *AddSMBShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1336,7 +1522,7 @@ func (x *AddSMBShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBShareResponse.ProtoReflect.Descriptor instead.
 func (*AddSMBShareResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{22}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{26}
 }
 
 // RemoveSMBShareRequest names the share.
@@ -1352,7 +1538,7 @@ type RemoveSMBShareRequest struct {
 
 func (x *RemoveSMBShareRequest) Reset() {
 	*x = RemoveSMBShareRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1364,7 +1550,7 @@ func (x *RemoveSMBShareRequest) String() string {
 func (*RemoveSMBShareRequest) ProtoMessage() {}
 
 func (x *RemoveSMBShareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1377,7 +1563,7 @@ func (x *RemoveSMBShareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBShareRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSMBShareRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{23}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RemoveSMBShareRequest) GetServer() string {
@@ -1403,7 +1589,7 @@ type RemoveSMBShareResponse struct {
 
 func (x *RemoveSMBShareResponse) Reset() {
 	*x = RemoveSMBShareResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1415,7 +1601,7 @@ func (x *RemoveSMBShareResponse) String() string {
 func (*RemoveSMBShareResponse) ProtoMessage() {}
 
 func (x *RemoveSMBShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1428,7 +1614,7 @@ func (x *RemoveSMBShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBShareResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSMBShareResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{24}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{28}
 }
 
 // AddSMBUserRequest describes an account.
@@ -1446,7 +1632,7 @@ type AddSMBUserRequest struct {
 
 func (x *AddSMBUserRequest) Reset() {
 	*x = AddSMBUserRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1458,7 +1644,7 @@ func (x *AddSMBUserRequest) String() string {
 func (*AddSMBUserRequest) ProtoMessage() {}
 
 func (x *AddSMBUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1471,7 +1657,7 @@ func (x *AddSMBUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBUserRequest.ProtoReflect.Descriptor instead.
 func (*AddSMBUserRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{25}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AddSMBUserRequest) GetUser() string {
@@ -1504,7 +1690,7 @@ type AddSMBUserResponse struct {
 
 func (x *AddSMBUserResponse) Reset() {
 	*x = AddSMBUserResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +1702,7 @@ func (x *AddSMBUserResponse) String() string {
 func (*AddSMBUserResponse) ProtoMessage() {}
 
 func (x *AddSMBUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +1715,7 @@ func (x *AddSMBUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBUserResponse.ProtoReflect.Descriptor instead.
 func (*AddSMBUserResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{26}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{30}
 }
 
 // RemoveSMBUserRequest names the account.
@@ -1543,7 +1729,7 @@ type RemoveSMBUserRequest struct {
 
 func (x *RemoveSMBUserRequest) Reset() {
 	*x = RemoveSMBUserRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1555,7 +1741,7 @@ func (x *RemoveSMBUserRequest) String() string {
 func (*RemoveSMBUserRequest) ProtoMessage() {}
 
 func (x *RemoveSMBUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1568,7 +1754,7 @@ func (x *RemoveSMBUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBUserRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSMBUserRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{27}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RemoveSMBUserRequest) GetUser() string {
@@ -1587,7 +1773,7 @@ type RemoveSMBUserResponse struct {
 
 func (x *RemoveSMBUserResponse) Reset() {
 	*x = RemoveSMBUserResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1599,7 +1785,7 @@ func (x *RemoveSMBUserResponse) String() string {
 func (*RemoveSMBUserResponse) ProtoMessage() {}
 
 func (x *RemoveSMBUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1612,7 +1798,7 @@ func (x *RemoveSMBUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBUserResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSMBUserResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{28}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{32}
 }
 
 // DropSMBSessionsRequest names the file server.
@@ -1626,7 +1812,7 @@ type DropSMBSessionsRequest struct {
 
 func (x *DropSMBSessionsRequest) Reset() {
 	*x = DropSMBSessionsRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1638,7 +1824,7 @@ func (x *DropSMBSessionsRequest) String() string {
 func (*DropSMBSessionsRequest) ProtoMessage() {}
 
 func (x *DropSMBSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1651,7 +1837,7 @@ func (x *DropSMBSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSMBSessionsRequest.ProtoReflect.Descriptor instead.
 func (*DropSMBSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{29}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DropSMBSessionsRequest) GetServer() string {
@@ -1670,7 +1856,7 @@ type DropSMBSessionsResponse struct {
 
 func (x *DropSMBSessionsResponse) Reset() {
 	*x = DropSMBSessionsResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1682,7 +1868,7 @@ func (x *DropSMBSessionsResponse) String() string {
 func (*DropSMBSessionsResponse) ProtoMessage() {}
 
 func (x *DropSMBSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1695,7 +1881,7 @@ func (x *DropSMBSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSMBSessionsResponse.ProtoReflect.Descriptor instead.
 func (*DropSMBSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{30}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{34}
 }
 
 // SetISCSIPortalStateRequest names the portal and the wanted state.
@@ -1713,7 +1899,7 @@ type SetISCSIPortalStateRequest struct {
 
 func (x *SetISCSIPortalStateRequest) Reset() {
 	*x = SetISCSIPortalStateRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +1911,7 @@ func (x *SetISCSIPortalStateRequest) String() string {
 func (*SetISCSIPortalStateRequest) ProtoMessage() {}
 
 func (x *SetISCSIPortalStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +1924,7 @@ func (x *SetISCSIPortalStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetISCSIPortalStateRequest.ProtoReflect.Descriptor instead.
 func (*SetISCSIPortalStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{31}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SetISCSIPortalStateRequest) GetAddress() string {
@@ -1771,7 +1957,7 @@ type SetISCSIPortalStateResponse struct {
 
 func (x *SetISCSIPortalStateResponse) Reset() {
 	*x = SetISCSIPortalStateResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1783,7 +1969,7 @@ func (x *SetISCSIPortalStateResponse) String() string {
 func (*SetISCSIPortalStateResponse) ProtoMessage() {}
 
 func (x *SetISCSIPortalStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1796,7 +1982,7 @@ func (x *SetISCSIPortalStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetISCSIPortalStateResponse.ProtoReflect.Descriptor instead.
 func (*SetISCSIPortalStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{32}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{36}
 }
 
 // DropISCSISessionRequest names the session.
@@ -1810,7 +1996,7 @@ type DropISCSISessionRequest struct {
 
 func (x *DropISCSISessionRequest) Reset() {
 	*x = DropISCSISessionRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1822,7 +2008,7 @@ func (x *DropISCSISessionRequest) String() string {
 func (*DropISCSISessionRequest) ProtoMessage() {}
 
 func (x *DropISCSISessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1835,7 +2021,7 @@ func (x *DropISCSISessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropISCSISessionRequest.ProtoReflect.Descriptor instead.
 func (*DropISCSISessionRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{33}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DropISCSISessionRequest) GetTarget() string {
@@ -1854,7 +2040,7 @@ type DropISCSISessionResponse struct {
 
 func (x *DropISCSISessionResponse) Reset() {
 	*x = DropISCSISessionResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1866,7 +2052,7 @@ func (x *DropISCSISessionResponse) String() string {
 func (*DropISCSISessionResponse) ProtoMessage() {}
 
 func (x *DropISCSISessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1879,7 +2065,7 @@ func (x *DropISCSISessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropISCSISessionResponse.ProtoReflect.Descriptor instead.
 func (*DropISCSISessionResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{34}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{38}
 }
 
 // ListServicesRequest is empty.
@@ -1891,7 +2077,7 @@ type ListServicesRequest struct {
 
 func (x *ListServicesRequest) Reset() {
 	*x = ListServicesRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1903,7 +2089,7 @@ func (x *ListServicesRequest) String() string {
 func (*ListServicesRequest) ProtoMessage() {}
 
 func (x *ListServicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1916,7 +2102,7 @@ func (x *ListServicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServicesRequest.ProtoReflect.Descriptor instead.
 func (*ListServicesRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{35}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{39}
 }
 
 // ListServicesResponse lists services.
@@ -1930,7 +2116,7 @@ type ListServicesResponse struct {
 
 func (x *ListServicesResponse) Reset() {
 	*x = ListServicesResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1942,7 +2128,7 @@ func (x *ListServicesResponse) String() string {
 func (*ListServicesResponse) ProtoMessage() {}
 
 func (x *ListServicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1955,7 +2141,7 @@ func (x *ListServicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServicesResponse.ProtoReflect.Descriptor instead.
 func (*ListServicesResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{36}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListServicesResponse) GetServices() []*NodeService {
@@ -1984,7 +2170,7 @@ type NodeService struct {
 
 func (x *NodeService) Reset() {
 	*x = NodeService{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1996,7 +2182,7 @@ func (x *NodeService) String() string {
 func (*NodeService) ProtoMessage() {}
 
 func (x *NodeService) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2009,7 +2195,7 @@ func (x *NodeService) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeService.ProtoReflect.Descriptor instead.
 func (*NodeService) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{37}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *NodeService) GetName() string {
@@ -2066,7 +2252,7 @@ type SetServiceRequest struct {
 
 func (x *SetServiceRequest) Reset() {
 	*x = SetServiceRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2078,7 +2264,7 @@ func (x *SetServiceRequest) String() string {
 func (*SetServiceRequest) ProtoMessage() {}
 
 func (x *SetServiceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2091,7 +2277,7 @@ func (x *SetServiceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServiceRequest.ProtoReflect.Descriptor instead.
 func (*SetServiceRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{38}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SetServiceRequest) GetName() string {
@@ -2138,7 +2324,7 @@ type SetServiceResponse struct {
 
 func (x *SetServiceResponse) Reset() {
 	*x = SetServiceResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2150,7 +2336,7 @@ func (x *SetServiceResponse) String() string {
 func (*SetServiceResponse) ProtoMessage() {}
 
 func (x *SetServiceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2163,7 +2349,7 @@ func (x *SetServiceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServiceResponse.ProtoReflect.Descriptor instead.
 func (*SetServiceResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{39}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{43}
 }
 
 // ListSwitchesRequest is empty.
@@ -2175,7 +2361,7 @@ type ListSwitchesRequest struct {
 
 func (x *ListSwitchesRequest) Reset() {
 	*x = ListSwitchesRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2187,7 +2373,7 @@ func (x *ListSwitchesRequest) String() string {
 func (*ListSwitchesRequest) ProtoMessage() {}
 
 func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2200,7 +2386,7 @@ func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesRequest.ProtoReflect.Descriptor instead.
 func (*ListSwitchesRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{40}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{44}
 }
 
 // ListSwitchesResponse lists switches.
@@ -2214,7 +2400,7 @@ type ListSwitchesResponse struct {
 
 func (x *ListSwitchesResponse) Reset() {
 	*x = ListSwitchesResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2226,7 +2412,7 @@ func (x *ListSwitchesResponse) String() string {
 func (*ListSwitchesResponse) ProtoMessage() {}
 
 func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2239,7 +2425,7 @@ func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesResponse.ProtoReflect.Descriptor instead.
 func (*ListSwitchesResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{41}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListSwitchesResponse) GetSwitches() []*Switch {
@@ -2266,7 +2452,7 @@ type Switch struct {
 
 func (x *Switch) Reset() {
 	*x = Switch{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2278,7 +2464,7 @@ func (x *Switch) String() string {
 func (*Switch) ProtoMessage() {}
 
 func (x *Switch) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2291,7 +2477,7 @@ func (x *Switch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Switch.ProtoReflect.Descriptor instead.
 func (*Switch) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{42}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Switch) GetName() string {
@@ -2335,7 +2521,7 @@ type SetSwitchRequest struct {
 
 func (x *SetSwitchRequest) Reset() {
 	*x = SetSwitchRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2347,7 +2533,7 @@ func (x *SetSwitchRequest) String() string {
 func (*SetSwitchRequest) ProtoMessage() {}
 
 func (x *SetSwitchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2360,7 +2546,7 @@ func (x *SetSwitchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSwitchRequest.ProtoReflect.Descriptor instead.
 func (*SetSwitchRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{43}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SetSwitchRequest) GetName() string {
@@ -2386,7 +2572,7 @@ type SetSwitchResponse struct {
 
 func (x *SetSwitchResponse) Reset() {
 	*x = SetSwitchResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2398,7 +2584,7 @@ func (x *SetSwitchResponse) String() string {
 func (*SetSwitchResponse) ProtoMessage() {}
 
 func (x *SetSwitchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2411,7 +2597,7 @@ func (x *SetSwitchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSwitchResponse.ProtoReflect.Descriptor instead.
 func (*SetSwitchResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{44}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{48}
 }
 
 // GetClockRequest is empty.
@@ -2423,7 +2609,7 @@ type GetClockRequest struct {
 
 func (x *GetClockRequest) Reset() {
 	*x = GetClockRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2435,7 +2621,7 @@ func (x *GetClockRequest) String() string {
 func (*GetClockRequest) ProtoMessage() {}
 
 func (x *GetClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2448,7 +2634,7 @@ func (x *GetClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClockRequest.ProtoReflect.Descriptor instead.
 func (*GetClockRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{45}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{49}
 }
 
 // GetClockResponse is the clock's state.
@@ -2464,7 +2650,7 @@ type GetClockResponse struct {
 
 func (x *GetClockResponse) Reset() {
 	*x = GetClockResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2476,7 +2662,7 @@ func (x *GetClockResponse) String() string {
 func (*GetClockResponse) ProtoMessage() {}
 
 func (x *GetClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2489,7 +2675,7 @@ func (x *GetClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClockResponse.ProtoReflect.Descriptor instead.
 func (*GetClockResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{46}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *GetClockResponse) GetNow() *timestamppb.Timestamp {
@@ -2521,7 +2707,7 @@ type SetClockRequest struct {
 
 func (x *SetClockRequest) Reset() {
 	*x = SetClockRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2533,7 +2719,7 @@ func (x *SetClockRequest) String() string {
 func (*SetClockRequest) ProtoMessage() {}
 
 func (x *SetClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2546,7 +2732,7 @@ func (x *SetClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClockRequest.ProtoReflect.Descriptor instead.
 func (*SetClockRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{47}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SetClockRequest) GetTo() *timestamppb.Timestamp {
@@ -2581,7 +2767,7 @@ type SetClockResponse struct {
 
 func (x *SetClockResponse) Reset() {
 	*x = SetClockResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2593,7 +2779,7 @@ func (x *SetClockResponse) String() string {
 func (*SetClockResponse) ProtoMessage() {}
 
 func (x *SetClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2606,7 +2792,7 @@ func (x *SetClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClockResponse.ProtoReflect.Descriptor instead.
 func (*SetClockResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{48}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SetClockResponse) GetNow() *timestamppb.Timestamp {
@@ -2620,7 +2806,14 @@ var File_admin_v1alpha1_emulated_proto protoreflect.FileDescriptor
 
 const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\n" +
-	"\x1dadmin/v1alpha1/emulated.proto\x12\x17csiproxy.admin.v1alpha1\x1a\x1aadmin/v1alpha1/fault.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb1\x03\n" +
+	"\x1dadmin/v1alpha1/emulated.proto\x12\x17csiproxy.admin.v1alpha1\x1a\x1aadmin/v1alpha1/fault.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"E\n" +
+	"\x0fSaveNodeRequest\x12\x1c\n" +
+	"\tdirectory\x18\x01 \x01(\tR\tdirectory\x12\x14\n" +
+	"\x05clone\x18\x02 \x01(\bR\x05clone\"\x12\n" +
+	"\x10SaveNodeResponse\"2\n" +
+	"\x12RestoreNodeRequest\x12\x1c\n" +
+	"\tdirectory\x18\x01 \x01(\tR\tdirectory\"\x15\n" +
+	"\x13RestoreNodeResponse\"\xd2\x03\n" +
 	"\x11AttachDiskRequest\x12\x1d\n" +
 	"\n" +
 	"size_bytes\x18\x01 \x01(\x03R\tsizeBytes\x12#\n" +
@@ -2638,7 +2831,9 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"sectorSize\x12\x1d\n" +
 	"\n" +
 	"image_path\x18\f \x01(\tR\timagePath\x12\x1c\n" +
-	"\tformatted\x18\r \x01(\bR\tformattedB\x06\n" +
+	"\tformatted\x18\r \x01(\bR\tformatted\x12\x1f\n" +
+	"\vbundle_path\x18\x0e \x01(\tR\n" +
+	"bundlePathB\x06\n" +
 	"\x04_lun\"[\n" +
 	"\n" +
 	"Identifier\x12\x19\n" +
@@ -2774,7 +2969,7 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\x14SERVICE_START_SYSTEM\x10\x02\x12\x1b\n" +
 	"\x17SERVICE_START_AUTOMATIC\x10\x03\x12\x18\n" +
 	"\x14SERVICE_START_MANUAL\x10\x04\x12\x1a\n" +
-	"\x16SERVICE_START_DISABLED\x10\x052\xe8\x15\n" +
+	"\x16SERVICE_START_DISABLED\x10\x052\xb3\x17\n" +
 	"\fEmulatedNode\x12e\n" +
 	"\n" +
 	"AttachDisk\x12*.csiproxy.admin.v1alpha1.AttachDiskRequest\x1a+.csiproxy.admin.v1alpha1.AttachDiskResponse\x12e\n" +
@@ -2806,7 +3001,9 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\n" +
 	"ListFaults\x12*.csiproxy.admin.v1alpha1.ListFaultsRequest\x1a+.csiproxy.admin.v1alpha1.ListFaultsResponse\x12h\n" +
 	"\vRemoveFault\x12+.csiproxy.admin.v1alpha1.RemoveFaultRequest\x1a,.csiproxy.admin.v1alpha1.RemoveFaultResponse\x12Y\n" +
-	"\x06Reboot\x12&.csiproxy.admin.v1alpha1.RebootRequest\x1a'.csiproxy.admin.v1alpha1.RebootResponseBFZDgithub.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1;adminv1alpha1b\x06proto3"
+	"\x06Reboot\x12&.csiproxy.admin.v1alpha1.RebootRequest\x1a'.csiproxy.admin.v1alpha1.RebootResponse\x12_\n" +
+	"\bSaveNode\x12(.csiproxy.admin.v1alpha1.SaveNodeRequest\x1a).csiproxy.admin.v1alpha1.SaveNodeResponse\x12h\n" +
+	"\vRestoreNode\x12+.csiproxy.admin.v1alpha1.RestoreNodeRequest\x1a,.csiproxy.admin.v1alpha1.RestoreNodeResponseBFZDgithub.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1;adminv1alpha1b\x06proto3"
 
 var (
 	file_admin_v1alpha1_emulated_proto_rawDescOnce sync.Once
@@ -2821,136 +3018,144 @@ func file_admin_v1alpha1_emulated_proto_rawDescGZIP() []byte {
 }
 
 var file_admin_v1alpha1_emulated_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_admin_v1alpha1_emulated_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_admin_v1alpha1_emulated_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_admin_v1alpha1_emulated_proto_goTypes = []any{
 	(ServiceState)(0),                   // 0: csiproxy.admin.v1alpha1.ServiceState
 	(ServiceStart)(0),                   // 1: csiproxy.admin.v1alpha1.ServiceStart
-	(*AttachDiskRequest)(nil),           // 2: csiproxy.admin.v1alpha1.AttachDiskRequest
-	(*Identifier)(nil),                  // 3: csiproxy.admin.v1alpha1.Identifier
-	(*AttachDiskResponse)(nil),          // 4: csiproxy.admin.v1alpha1.AttachDiskResponse
-	(*DetachDiskRequest)(nil),           // 5: csiproxy.admin.v1alpha1.DetachDiskRequest
-	(*DetachDiskResponse)(nil),          // 6: csiproxy.admin.v1alpha1.DetachDiskResponse
-	(*GrowDiskRequest)(nil),             // 7: csiproxy.admin.v1alpha1.GrowDiskRequest
-	(*GrowDiskResponse)(nil),            // 8: csiproxy.admin.v1alpha1.GrowDiskResponse
-	(*SetDiskStateRequest)(nil),         // 9: csiproxy.admin.v1alpha1.SetDiskStateRequest
-	(*SetDiskStateResponse)(nil),        // 10: csiproxy.admin.v1alpha1.SetDiskStateResponse
-	(*SetDiskReadOnlyRequest)(nil),      // 11: csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
-	(*SetDiskReadOnlyResponse)(nil),     // 12: csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
-	(*GetPathRequest)(nil),              // 13: csiproxy.admin.v1alpha1.GetPathRequest
-	(*GetPathResponse)(nil),             // 14: csiproxy.admin.v1alpha1.GetPathResponse
-	(*ReadlinkRequest)(nil),             // 15: csiproxy.admin.v1alpha1.ReadlinkRequest
-	(*ReadlinkResponse)(nil),            // 16: csiproxy.admin.v1alpha1.ReadlinkResponse
-	(*SetSMBPasswordRequest)(nil),       // 17: csiproxy.admin.v1alpha1.SetSMBPasswordRequest
-	(*SetSMBPasswordResponse)(nil),      // 18: csiproxy.admin.v1alpha1.SetSMBPasswordResponse
-	(*SetSMBServerStateRequest)(nil),    // 19: csiproxy.admin.v1alpha1.SetSMBServerStateRequest
-	(*SetSMBServerStateResponse)(nil),   // 20: csiproxy.admin.v1alpha1.SetSMBServerStateResponse
-	(*RebootRequest)(nil),               // 21: csiproxy.admin.v1alpha1.RebootRequest
-	(*RebootResponse)(nil),              // 22: csiproxy.admin.v1alpha1.RebootResponse
-	(*AddSMBShareRequest)(nil),          // 23: csiproxy.admin.v1alpha1.AddSMBShareRequest
-	(*AddSMBShareResponse)(nil),         // 24: csiproxy.admin.v1alpha1.AddSMBShareResponse
-	(*RemoveSMBShareRequest)(nil),       // 25: csiproxy.admin.v1alpha1.RemoveSMBShareRequest
-	(*RemoveSMBShareResponse)(nil),      // 26: csiproxy.admin.v1alpha1.RemoveSMBShareResponse
-	(*AddSMBUserRequest)(nil),           // 27: csiproxy.admin.v1alpha1.AddSMBUserRequest
-	(*AddSMBUserResponse)(nil),          // 28: csiproxy.admin.v1alpha1.AddSMBUserResponse
-	(*RemoveSMBUserRequest)(nil),        // 29: csiproxy.admin.v1alpha1.RemoveSMBUserRequest
-	(*RemoveSMBUserResponse)(nil),       // 30: csiproxy.admin.v1alpha1.RemoveSMBUserResponse
-	(*DropSMBSessionsRequest)(nil),      // 31: csiproxy.admin.v1alpha1.DropSMBSessionsRequest
-	(*DropSMBSessionsResponse)(nil),     // 32: csiproxy.admin.v1alpha1.DropSMBSessionsResponse
-	(*SetISCSIPortalStateRequest)(nil),  // 33: csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
-	(*SetISCSIPortalStateResponse)(nil), // 34: csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
-	(*DropISCSISessionRequest)(nil),     // 35: csiproxy.admin.v1alpha1.DropISCSISessionRequest
-	(*DropISCSISessionResponse)(nil),    // 36: csiproxy.admin.v1alpha1.DropISCSISessionResponse
-	(*ListServicesRequest)(nil),         // 37: csiproxy.admin.v1alpha1.ListServicesRequest
-	(*ListServicesResponse)(nil),        // 38: csiproxy.admin.v1alpha1.ListServicesResponse
-	(*NodeService)(nil),                 // 39: csiproxy.admin.v1alpha1.NodeService
-	(*SetServiceRequest)(nil),           // 40: csiproxy.admin.v1alpha1.SetServiceRequest
-	(*SetServiceResponse)(nil),          // 41: csiproxy.admin.v1alpha1.SetServiceResponse
-	(*ListSwitchesRequest)(nil),         // 42: csiproxy.admin.v1alpha1.ListSwitchesRequest
-	(*ListSwitchesResponse)(nil),        // 43: csiproxy.admin.v1alpha1.ListSwitchesResponse
-	(*Switch)(nil),                      // 44: csiproxy.admin.v1alpha1.Switch
-	(*SetSwitchRequest)(nil),            // 45: csiproxy.admin.v1alpha1.SetSwitchRequest
-	(*SetSwitchResponse)(nil),           // 46: csiproxy.admin.v1alpha1.SetSwitchResponse
-	(*GetClockRequest)(nil),             // 47: csiproxy.admin.v1alpha1.GetClockRequest
-	(*GetClockResponse)(nil),            // 48: csiproxy.admin.v1alpha1.GetClockResponse
-	(*SetClockRequest)(nil),             // 49: csiproxy.admin.v1alpha1.SetClockRequest
-	(*SetClockResponse)(nil),            // 50: csiproxy.admin.v1alpha1.SetClockResponse
-	(*durationpb.Duration)(nil),         // 51: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 52: google.protobuf.Timestamp
-	(*AddFaultRequest)(nil),             // 53: csiproxy.admin.v1alpha1.AddFaultRequest
-	(*ListFaultsRequest)(nil),           // 54: csiproxy.admin.v1alpha1.ListFaultsRequest
-	(*RemoveFaultRequest)(nil),          // 55: csiproxy.admin.v1alpha1.RemoveFaultRequest
-	(*AddFaultResponse)(nil),            // 56: csiproxy.admin.v1alpha1.AddFaultResponse
-	(*ListFaultsResponse)(nil),          // 57: csiproxy.admin.v1alpha1.ListFaultsResponse
-	(*RemoveFaultResponse)(nil),         // 58: csiproxy.admin.v1alpha1.RemoveFaultResponse
+	(*SaveNodeRequest)(nil),             // 2: csiproxy.admin.v1alpha1.SaveNodeRequest
+	(*SaveNodeResponse)(nil),            // 3: csiproxy.admin.v1alpha1.SaveNodeResponse
+	(*RestoreNodeRequest)(nil),          // 4: csiproxy.admin.v1alpha1.RestoreNodeRequest
+	(*RestoreNodeResponse)(nil),         // 5: csiproxy.admin.v1alpha1.RestoreNodeResponse
+	(*AttachDiskRequest)(nil),           // 6: csiproxy.admin.v1alpha1.AttachDiskRequest
+	(*Identifier)(nil),                  // 7: csiproxy.admin.v1alpha1.Identifier
+	(*AttachDiskResponse)(nil),          // 8: csiproxy.admin.v1alpha1.AttachDiskResponse
+	(*DetachDiskRequest)(nil),           // 9: csiproxy.admin.v1alpha1.DetachDiskRequest
+	(*DetachDiskResponse)(nil),          // 10: csiproxy.admin.v1alpha1.DetachDiskResponse
+	(*GrowDiskRequest)(nil),             // 11: csiproxy.admin.v1alpha1.GrowDiskRequest
+	(*GrowDiskResponse)(nil),            // 12: csiproxy.admin.v1alpha1.GrowDiskResponse
+	(*SetDiskStateRequest)(nil),         // 13: csiproxy.admin.v1alpha1.SetDiskStateRequest
+	(*SetDiskStateResponse)(nil),        // 14: csiproxy.admin.v1alpha1.SetDiskStateResponse
+	(*SetDiskReadOnlyRequest)(nil),      // 15: csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
+	(*SetDiskReadOnlyResponse)(nil),     // 16: csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
+	(*GetPathRequest)(nil),              // 17: csiproxy.admin.v1alpha1.GetPathRequest
+	(*GetPathResponse)(nil),             // 18: csiproxy.admin.v1alpha1.GetPathResponse
+	(*ReadlinkRequest)(nil),             // 19: csiproxy.admin.v1alpha1.ReadlinkRequest
+	(*ReadlinkResponse)(nil),            // 20: csiproxy.admin.v1alpha1.ReadlinkResponse
+	(*SetSMBPasswordRequest)(nil),       // 21: csiproxy.admin.v1alpha1.SetSMBPasswordRequest
+	(*SetSMBPasswordResponse)(nil),      // 22: csiproxy.admin.v1alpha1.SetSMBPasswordResponse
+	(*SetSMBServerStateRequest)(nil),    // 23: csiproxy.admin.v1alpha1.SetSMBServerStateRequest
+	(*SetSMBServerStateResponse)(nil),   // 24: csiproxy.admin.v1alpha1.SetSMBServerStateResponse
+	(*RebootRequest)(nil),               // 25: csiproxy.admin.v1alpha1.RebootRequest
+	(*RebootResponse)(nil),              // 26: csiproxy.admin.v1alpha1.RebootResponse
+	(*AddSMBShareRequest)(nil),          // 27: csiproxy.admin.v1alpha1.AddSMBShareRequest
+	(*AddSMBShareResponse)(nil),         // 28: csiproxy.admin.v1alpha1.AddSMBShareResponse
+	(*RemoveSMBShareRequest)(nil),       // 29: csiproxy.admin.v1alpha1.RemoveSMBShareRequest
+	(*RemoveSMBShareResponse)(nil),      // 30: csiproxy.admin.v1alpha1.RemoveSMBShareResponse
+	(*AddSMBUserRequest)(nil),           // 31: csiproxy.admin.v1alpha1.AddSMBUserRequest
+	(*AddSMBUserResponse)(nil),          // 32: csiproxy.admin.v1alpha1.AddSMBUserResponse
+	(*RemoveSMBUserRequest)(nil),        // 33: csiproxy.admin.v1alpha1.RemoveSMBUserRequest
+	(*RemoveSMBUserResponse)(nil),       // 34: csiproxy.admin.v1alpha1.RemoveSMBUserResponse
+	(*DropSMBSessionsRequest)(nil),      // 35: csiproxy.admin.v1alpha1.DropSMBSessionsRequest
+	(*DropSMBSessionsResponse)(nil),     // 36: csiproxy.admin.v1alpha1.DropSMBSessionsResponse
+	(*SetISCSIPortalStateRequest)(nil),  // 37: csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
+	(*SetISCSIPortalStateResponse)(nil), // 38: csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
+	(*DropISCSISessionRequest)(nil),     // 39: csiproxy.admin.v1alpha1.DropISCSISessionRequest
+	(*DropISCSISessionResponse)(nil),    // 40: csiproxy.admin.v1alpha1.DropISCSISessionResponse
+	(*ListServicesRequest)(nil),         // 41: csiproxy.admin.v1alpha1.ListServicesRequest
+	(*ListServicesResponse)(nil),        // 42: csiproxy.admin.v1alpha1.ListServicesResponse
+	(*NodeService)(nil),                 // 43: csiproxy.admin.v1alpha1.NodeService
+	(*SetServiceRequest)(nil),           // 44: csiproxy.admin.v1alpha1.SetServiceRequest
+	(*SetServiceResponse)(nil),          // 45: csiproxy.admin.v1alpha1.SetServiceResponse
+	(*ListSwitchesRequest)(nil),         // 46: csiproxy.admin.v1alpha1.ListSwitchesRequest
+	(*ListSwitchesResponse)(nil),        // 47: csiproxy.admin.v1alpha1.ListSwitchesResponse
+	(*Switch)(nil),                      // 48: csiproxy.admin.v1alpha1.Switch
+	(*SetSwitchRequest)(nil),            // 49: csiproxy.admin.v1alpha1.SetSwitchRequest
+	(*SetSwitchResponse)(nil),           // 50: csiproxy.admin.v1alpha1.SetSwitchResponse
+	(*GetClockRequest)(nil),             // 51: csiproxy.admin.v1alpha1.GetClockRequest
+	(*GetClockResponse)(nil),            // 52: csiproxy.admin.v1alpha1.GetClockResponse
+	(*SetClockRequest)(nil),             // 53: csiproxy.admin.v1alpha1.SetClockRequest
+	(*SetClockResponse)(nil),            // 54: csiproxy.admin.v1alpha1.SetClockResponse
+	(*durationpb.Duration)(nil),         // 55: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 56: google.protobuf.Timestamp
+	(*AddFaultRequest)(nil),             // 57: csiproxy.admin.v1alpha1.AddFaultRequest
+	(*ListFaultsRequest)(nil),           // 58: csiproxy.admin.v1alpha1.ListFaultsRequest
+	(*RemoveFaultRequest)(nil),          // 59: csiproxy.admin.v1alpha1.RemoveFaultRequest
+	(*AddFaultResponse)(nil),            // 60: csiproxy.admin.v1alpha1.AddFaultResponse
+	(*ListFaultsResponse)(nil),          // 61: csiproxy.admin.v1alpha1.ListFaultsResponse
+	(*RemoveFaultResponse)(nil),         // 62: csiproxy.admin.v1alpha1.RemoveFaultResponse
 }
 var file_admin_v1alpha1_emulated_proto_depIdxs = []int32{
-	3,  // 0: csiproxy.admin.v1alpha1.AttachDiskRequest.identifiers:type_name -> csiproxy.admin.v1alpha1.Identifier
-	39, // 1: csiproxy.admin.v1alpha1.ListServicesResponse.services:type_name -> csiproxy.admin.v1alpha1.NodeService
+	7,  // 0: csiproxy.admin.v1alpha1.AttachDiskRequest.identifiers:type_name -> csiproxy.admin.v1alpha1.Identifier
+	43, // 1: csiproxy.admin.v1alpha1.ListServicesResponse.services:type_name -> csiproxy.admin.v1alpha1.NodeService
 	0,  // 2: csiproxy.admin.v1alpha1.NodeService.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
 	1,  // 3: csiproxy.admin.v1alpha1.NodeService.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
-	51, // 4: csiproxy.admin.v1alpha1.NodeService.pending_time:type_name -> google.protobuf.Duration
+	55, // 4: csiproxy.admin.v1alpha1.NodeService.pending_time:type_name -> google.protobuf.Duration
 	0,  // 5: csiproxy.admin.v1alpha1.SetServiceRequest.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
 	1,  // 6: csiproxy.admin.v1alpha1.SetServiceRequest.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
-	51, // 7: csiproxy.admin.v1alpha1.SetServiceRequest.pending_time:type_name -> google.protobuf.Duration
-	44, // 8: csiproxy.admin.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.admin.v1alpha1.Switch
-	52, // 9: csiproxy.admin.v1alpha1.GetClockResponse.now:type_name -> google.protobuf.Timestamp
-	52, // 10: csiproxy.admin.v1alpha1.SetClockRequest.to:type_name -> google.protobuf.Timestamp
-	51, // 11: csiproxy.admin.v1alpha1.SetClockRequest.advance:type_name -> google.protobuf.Duration
-	52, // 12: csiproxy.admin.v1alpha1.SetClockResponse.now:type_name -> google.protobuf.Timestamp
-	2,  // 13: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.admin.v1alpha1.AttachDiskRequest
-	5,  // 14: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.admin.v1alpha1.DetachDiskRequest
-	7,  // 15: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.admin.v1alpha1.GrowDiskRequest
-	9,  // 16: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.admin.v1alpha1.SetDiskStateRequest
-	11, // 17: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:input_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
-	13, // 18: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.admin.v1alpha1.GetPathRequest
-	15, // 19: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.admin.v1alpha1.ReadlinkRequest
-	17, // 20: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.admin.v1alpha1.SetSMBPasswordRequest
-	19, // 21: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.admin.v1alpha1.SetSMBServerStateRequest
-	23, // 22: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.admin.v1alpha1.AddSMBShareRequest
-	25, // 23: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.admin.v1alpha1.RemoveSMBShareRequest
-	27, // 24: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.admin.v1alpha1.AddSMBUserRequest
-	29, // 25: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.admin.v1alpha1.RemoveSMBUserRequest
-	31, // 26: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.admin.v1alpha1.DropSMBSessionsRequest
-	33, // 27: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
-	35, // 28: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.admin.v1alpha1.DropISCSISessionRequest
-	37, // 29: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.admin.v1alpha1.ListServicesRequest
-	40, // 30: csiproxy.admin.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.admin.v1alpha1.SetServiceRequest
-	42, // 31: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.admin.v1alpha1.ListSwitchesRequest
-	45, // 32: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.admin.v1alpha1.SetSwitchRequest
-	47, // 33: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:input_type -> csiproxy.admin.v1alpha1.GetClockRequest
-	49, // 34: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:input_type -> csiproxy.admin.v1alpha1.SetClockRequest
-	53, // 35: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.admin.v1alpha1.AddFaultRequest
-	54, // 36: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.admin.v1alpha1.ListFaultsRequest
-	55, // 37: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.admin.v1alpha1.RemoveFaultRequest
-	21, // 38: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.admin.v1alpha1.RebootRequest
-	4,  // 39: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.admin.v1alpha1.AttachDiskResponse
-	6,  // 40: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.admin.v1alpha1.DetachDiskResponse
-	8,  // 41: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.admin.v1alpha1.GrowDiskResponse
-	10, // 42: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.admin.v1alpha1.SetDiskStateResponse
-	12, // 43: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:output_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
-	14, // 44: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.admin.v1alpha1.GetPathResponse
-	16, // 45: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.admin.v1alpha1.ReadlinkResponse
-	18, // 46: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.admin.v1alpha1.SetSMBPasswordResponse
-	20, // 47: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.admin.v1alpha1.SetSMBServerStateResponse
-	24, // 48: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.admin.v1alpha1.AddSMBShareResponse
-	26, // 49: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.admin.v1alpha1.RemoveSMBShareResponse
-	28, // 50: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.admin.v1alpha1.AddSMBUserResponse
-	30, // 51: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.admin.v1alpha1.RemoveSMBUserResponse
-	32, // 52: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.admin.v1alpha1.DropSMBSessionsResponse
-	34, // 53: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
-	36, // 54: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.admin.v1alpha1.DropISCSISessionResponse
-	38, // 55: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.admin.v1alpha1.ListServicesResponse
-	41, // 56: csiproxy.admin.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.admin.v1alpha1.SetServiceResponse
-	43, // 57: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.admin.v1alpha1.ListSwitchesResponse
-	46, // 58: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.admin.v1alpha1.SetSwitchResponse
-	48, // 59: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:output_type -> csiproxy.admin.v1alpha1.GetClockResponse
-	50, // 60: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:output_type -> csiproxy.admin.v1alpha1.SetClockResponse
-	56, // 61: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.admin.v1alpha1.AddFaultResponse
-	57, // 62: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.admin.v1alpha1.ListFaultsResponse
-	58, // 63: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.admin.v1alpha1.RemoveFaultResponse
-	22, // 64: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.admin.v1alpha1.RebootResponse
-	39, // [39:65] is the sub-list for method output_type
-	13, // [13:39] is the sub-list for method input_type
+	55, // 7: csiproxy.admin.v1alpha1.SetServiceRequest.pending_time:type_name -> google.protobuf.Duration
+	48, // 8: csiproxy.admin.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.admin.v1alpha1.Switch
+	56, // 9: csiproxy.admin.v1alpha1.GetClockResponse.now:type_name -> google.protobuf.Timestamp
+	56, // 10: csiproxy.admin.v1alpha1.SetClockRequest.to:type_name -> google.protobuf.Timestamp
+	55, // 11: csiproxy.admin.v1alpha1.SetClockRequest.advance:type_name -> google.protobuf.Duration
+	56, // 12: csiproxy.admin.v1alpha1.SetClockResponse.now:type_name -> google.protobuf.Timestamp
+	6,  // 13: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.admin.v1alpha1.AttachDiskRequest
+	9,  // 14: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.admin.v1alpha1.DetachDiskRequest
+	11, // 15: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.admin.v1alpha1.GrowDiskRequest
+	13, // 16: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.admin.v1alpha1.SetDiskStateRequest
+	15, // 17: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:input_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
+	17, // 18: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.admin.v1alpha1.GetPathRequest
+	19, // 19: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.admin.v1alpha1.ReadlinkRequest
+	21, // 20: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.admin.v1alpha1.SetSMBPasswordRequest
+	23, // 21: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.admin.v1alpha1.SetSMBServerStateRequest
+	27, // 22: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.admin.v1alpha1.AddSMBShareRequest
+	29, // 23: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.admin.v1alpha1.RemoveSMBShareRequest
+	31, // 24: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.admin.v1alpha1.AddSMBUserRequest
+	33, // 25: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.admin.v1alpha1.RemoveSMBUserRequest
+	35, // 26: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.admin.v1alpha1.DropSMBSessionsRequest
+	37, // 27: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
+	39, // 28: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.admin.v1alpha1.DropISCSISessionRequest
+	41, // 29: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.admin.v1alpha1.ListServicesRequest
+	44, // 30: csiproxy.admin.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.admin.v1alpha1.SetServiceRequest
+	46, // 31: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.admin.v1alpha1.ListSwitchesRequest
+	49, // 32: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.admin.v1alpha1.SetSwitchRequest
+	51, // 33: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:input_type -> csiproxy.admin.v1alpha1.GetClockRequest
+	53, // 34: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:input_type -> csiproxy.admin.v1alpha1.SetClockRequest
+	57, // 35: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.admin.v1alpha1.AddFaultRequest
+	58, // 36: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.admin.v1alpha1.ListFaultsRequest
+	59, // 37: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.admin.v1alpha1.RemoveFaultRequest
+	25, // 38: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.admin.v1alpha1.RebootRequest
+	2,  // 39: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.admin.v1alpha1.SaveNodeRequest
+	4,  // 40: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.admin.v1alpha1.RestoreNodeRequest
+	8,  // 41: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.admin.v1alpha1.AttachDiskResponse
+	10, // 42: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.admin.v1alpha1.DetachDiskResponse
+	12, // 43: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.admin.v1alpha1.GrowDiskResponse
+	14, // 44: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.admin.v1alpha1.SetDiskStateResponse
+	16, // 45: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:output_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
+	18, // 46: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.admin.v1alpha1.GetPathResponse
+	20, // 47: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.admin.v1alpha1.ReadlinkResponse
+	22, // 48: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.admin.v1alpha1.SetSMBPasswordResponse
+	24, // 49: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.admin.v1alpha1.SetSMBServerStateResponse
+	28, // 50: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.admin.v1alpha1.AddSMBShareResponse
+	30, // 51: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.admin.v1alpha1.RemoveSMBShareResponse
+	32, // 52: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.admin.v1alpha1.AddSMBUserResponse
+	34, // 53: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.admin.v1alpha1.RemoveSMBUserResponse
+	36, // 54: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.admin.v1alpha1.DropSMBSessionsResponse
+	38, // 55: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
+	40, // 56: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.admin.v1alpha1.DropISCSISessionResponse
+	42, // 57: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.admin.v1alpha1.ListServicesResponse
+	45, // 58: csiproxy.admin.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.admin.v1alpha1.SetServiceResponse
+	47, // 59: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.admin.v1alpha1.ListSwitchesResponse
+	50, // 60: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.admin.v1alpha1.SetSwitchResponse
+	52, // 61: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:output_type -> csiproxy.admin.v1alpha1.GetClockResponse
+	54, // 62: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:output_type -> csiproxy.admin.v1alpha1.SetClockResponse
+	60, // 63: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.admin.v1alpha1.AddFaultResponse
+	61, // 64: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.admin.v1alpha1.ListFaultsResponse
+	62, // 65: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.admin.v1alpha1.RemoveFaultResponse
+	26, // 66: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.admin.v1alpha1.RebootResponse
+	3,  // 67: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:output_type -> csiproxy.admin.v1alpha1.SaveNodeResponse
+	5,  // 68: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:output_type -> csiproxy.admin.v1alpha1.RestoreNodeResponse
+	41, // [41:69] is the sub-list for method output_type
+	13, // [13:41] is the sub-list for method input_type
 	13, // [13:13] is the sub-list for extension type_name
 	13, // [13:13] is the sub-list for extension extendee
 	0,  // [0:13] is the sub-list for field type_name
@@ -2962,16 +3167,16 @@ func file_admin_v1alpha1_emulated_proto_init() {
 		return
 	}
 	file_admin_v1alpha1_fault_proto_init()
-	file_admin_v1alpha1_emulated_proto_msgTypes[0].OneofWrappers = []any{}
-	file_admin_v1alpha1_emulated_proto_msgTypes[38].OneofWrappers = []any{}
-	file_admin_v1alpha1_emulated_proto_msgTypes[47].OneofWrappers = []any{}
+	file_admin_v1alpha1_emulated_proto_msgTypes[4].OneofWrappers = []any{}
+	file_admin_v1alpha1_emulated_proto_msgTypes[42].OneofWrappers = []any{}
+	file_admin_v1alpha1_emulated_proto_msgTypes[51].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_emulated_proto_rawDesc), len(file_admin_v1alpha1_emulated_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   49,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

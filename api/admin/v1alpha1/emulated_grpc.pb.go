@@ -47,6 +47,8 @@ const (
 	EmulatedNode_ListFaults_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/ListFaults"
 	EmulatedNode_RemoveFault_FullMethodName         = "/csiproxy.admin.v1alpha1.EmulatedNode/RemoveFault"
 	EmulatedNode_Reboot_FullMethodName              = "/csiproxy.admin.v1alpha1.EmulatedNode/Reboot"
+	EmulatedNode_SaveNode_FullMethodName            = "/csiproxy.admin.v1alpha1.EmulatedNode/SaveNode"
+	EmulatedNode_RestoreNode_FullMethodName         = "/csiproxy.admin.v1alpha1.EmulatedNode/RestoreNode"
 )
 
 // EmulatedNodeClient is the client API for EmulatedNode service.
@@ -58,8 +60,10 @@ const (
 type EmulatedNodeClient interface {
 	// AttachDisk attaches a disk. It gets the lowest free number and is visible at once.
 	// INVALID_ARGUMENT: the size, an identifier or the address is impossible, or the address is taken.
+	// FAILED_PRECONDITION: another node has the bundle attached, and does not share it.
 	AttachDisk(ctx context.Context, in *AttachDiskRequest, opts ...grpc.CallOption) (*AttachDiskResponse, error)
-	// DetachDisk pulls a disk out, whatever is mounted or open on it. Its content is kept and can be attached again.
+	// DetachDisk pulls a disk out, whatever is mounted or open on it. It is a bundle then, with its content, its identity and
+	// the files of its volumes, and can be attached again, to any node.
 	// NOT_FOUND: there is no such disk. FAILED_PRECONDITION: it is the system disk.
 	DetachDisk(ctx context.Context, in *DetachDiskRequest, opts ...grpc.CallOption) (*DetachDiskResponse, error)
 	// GrowDisk makes a disk larger. The same size changes nothing. INVALID_ARGUMENT: the size is smaller than the present one.
@@ -128,6 +132,15 @@ type EmulatedNodeClient interface {
 	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and everything that
 	// does not survive a reboot is lost. It returns when the API is served again. The caller's deadline does not shorten it.
 	Reboot(ctx context.Context, in *RebootRequest, opts ...grpc.CallOption) (*RebootResponse, error)
+	// SaveNode copies the node, its disks and their files into a new directory on the agent's host. The directory is a state
+	// directory: a node started with it goes on as after the death of this one's agent. It has the node's secrets and is for
+	// its user alone. INVALID_ARGUMENT: the path is not absolute, or inside the node's own state directory.
+	// FAILED_PRECONDITION: something is there already.
+	SaveNode(ctx context.Context, in *SaveNodeRequest, opts ...grpc.CallOption) (*SaveNodeResponse, error)
+	// RestoreNode makes the node what SaveNode wrote. Running API calls are cut off, as by a reboot, and all that the node
+	// had is gone; the saved node stays as it is. NOT_FOUND: there is no such directory. INVALID_ARGUMENT: it is not a saved
+	// node. FAILED_PRECONDITION: an agent runs it.
+	RestoreNode(ctx context.Context, in *RestoreNodeRequest, opts ...grpc.CallOption) (*RestoreNodeResponse, error)
 }
 
 type emulatedNodeClient struct {
@@ -398,6 +411,26 @@ func (c *emulatedNodeClient) Reboot(ctx context.Context, in *RebootRequest, opts
 	return out, nil
 }
 
+func (c *emulatedNodeClient) SaveNode(ctx context.Context, in *SaveNodeRequest, opts ...grpc.CallOption) (*SaveNodeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SaveNodeResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_SaveNode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *emulatedNodeClient) RestoreNode(ctx context.Context, in *RestoreNodeRequest, opts ...grpc.CallOption) (*RestoreNodeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RestoreNodeResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_RestoreNode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // EmulatedNodeServer is the server API for EmulatedNode service.
 // All implementations should embed UnimplementedEmulatedNodeServer
 // for forward compatibility.
@@ -407,8 +440,10 @@ func (c *emulatedNodeClient) Reboot(ctx context.Context, in *RebootRequest, opts
 type EmulatedNodeServer interface {
 	// AttachDisk attaches a disk. It gets the lowest free number and is visible at once.
 	// INVALID_ARGUMENT: the size, an identifier or the address is impossible, or the address is taken.
+	// FAILED_PRECONDITION: another node has the bundle attached, and does not share it.
 	AttachDisk(context.Context, *AttachDiskRequest) (*AttachDiskResponse, error)
-	// DetachDisk pulls a disk out, whatever is mounted or open on it. Its content is kept and can be attached again.
+	// DetachDisk pulls a disk out, whatever is mounted or open on it. It is a bundle then, with its content, its identity and
+	// the files of its volumes, and can be attached again, to any node.
 	// NOT_FOUND: there is no such disk. FAILED_PRECONDITION: it is the system disk.
 	DetachDisk(context.Context, *DetachDiskRequest) (*DetachDiskResponse, error)
 	// GrowDisk makes a disk larger. The same size changes nothing. INVALID_ARGUMENT: the size is smaller than the present one.
@@ -477,6 +512,15 @@ type EmulatedNodeServer interface {
 	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and everything that
 	// does not survive a reboot is lost. It returns when the API is served again. The caller's deadline does not shorten it.
 	Reboot(context.Context, *RebootRequest) (*RebootResponse, error)
+	// SaveNode copies the node, its disks and their files into a new directory on the agent's host. The directory is a state
+	// directory: a node started with it goes on as after the death of this one's agent. It has the node's secrets and is for
+	// its user alone. INVALID_ARGUMENT: the path is not absolute, or inside the node's own state directory.
+	// FAILED_PRECONDITION: something is there already.
+	SaveNode(context.Context, *SaveNodeRequest) (*SaveNodeResponse, error)
+	// RestoreNode makes the node what SaveNode wrote. Running API calls are cut off, as by a reboot, and all that the node
+	// had is gone; the saved node stays as it is. NOT_FOUND: there is no such directory. INVALID_ARGUMENT: it is not a saved
+	// node. FAILED_PRECONDITION: an agent runs it.
+	RestoreNode(context.Context, *RestoreNodeRequest) (*RestoreNodeResponse, error)
 }
 
 // UnimplementedEmulatedNodeServer should be embedded to have
@@ -563,6 +607,12 @@ func (UnimplementedEmulatedNodeServer) RemoveFault(context.Context, *RemoveFault
 }
 func (UnimplementedEmulatedNodeServer) Reboot(context.Context, *RebootRequest) (*RebootResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Reboot not implemented")
+}
+func (UnimplementedEmulatedNodeServer) SaveNode(context.Context, *SaveNodeRequest) (*SaveNodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SaveNode not implemented")
+}
+func (UnimplementedEmulatedNodeServer) RestoreNode(context.Context, *RestoreNodeRequest) (*RestoreNodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RestoreNode not implemented")
 }
 func (UnimplementedEmulatedNodeServer) testEmbeddedByValue() {}
 
@@ -1052,6 +1102,42 @@ func _EmulatedNode_Reboot_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EmulatedNode_SaveNode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SaveNodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EmulatedNodeServer).SaveNode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EmulatedNode_SaveNode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EmulatedNodeServer).SaveNode(ctx, req.(*SaveNodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EmulatedNode_RestoreNode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestoreNodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EmulatedNodeServer).RestoreNode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EmulatedNode_RestoreNode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EmulatedNodeServer).RestoreNode(ctx, req.(*RestoreNodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // EmulatedNode_ServiceDesc is the grpc.ServiceDesc for EmulatedNode service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1162,6 +1248,14 @@ var EmulatedNode_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Reboot",
 			Handler:    _EmulatedNode_Reboot_Handler,
+		},
+		{
+			MethodName: "SaveNode",
+			Handler:    _EmulatedNode_SaveNode_Handler,
+		},
+		{
+			MethodName: "RestoreNode",
+			Handler:    _EmulatedNode_RestoreNode_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

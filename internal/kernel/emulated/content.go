@@ -35,7 +35,7 @@ func (n *Node) content(v *volume, owner *volumeHandle) (*content, error) {
 	if opens := v.disk.open[v.id]; opens != nil && opens.locked != nil && opens.locked != owner {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
-	return n.mount(content{id: v.id, path: contentPath(n.dir, v.id)})
+	return n.mount(content{id: v.id, path: v.disk.image.files(v.id)})
 }
 
 // mount returns the content of a directory. The first time it opens the directory, and makes it if needed.
@@ -96,8 +96,8 @@ func (c *content) retire(why error) {
 }
 
 // filesOpen reports whether any file of the volume is open.
-func (n *Node) filesOpen(id guid.GUID) bool {
-	c := n.contents[contentPath(n.dir, id)]
+func (n *Node) filesOpen(v *volume) bool {
+	c := n.contents[v.disk.image.files(v.id)]
 	return c != nil && len(c.opens) > 0
 }
 
@@ -106,7 +106,7 @@ func (n *Node) pages(v *volume) bool {
 	if !v.formatted() {
 		return false
 	}
-	_, err := os.Lstat(filepath.Join(contentPath(n.dir, v.id), "pagefile.sys"))
+	_, err := os.Lstat(filepath.Join(v.disk.image.files(v.id), "pagefile.sys"))
 	return err == nil
 }
 

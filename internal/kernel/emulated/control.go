@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -29,6 +30,13 @@ func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
 }
 
 func (n *Node) attach(spec DiskSpec) (*disk, error) {
+	if travels {
+		if home, ok := bundleAt(spec.ImagePath); ok || spec.BundlePath != "" {
+			return n.attachBundle(cmp.Or(spec.BundlePath, home), &spec)
+		}
+	} else if spec.BundlePath != "" {
+		return nil, errNoTravel
+	}
 	if spec.ImagePath != "" {
 		info, err := os.Lstat(spec.ImagePath)
 		switch {
@@ -70,12 +78,18 @@ func (h *host) placeImage(dir string, record diskState) (guid.GUID, error) {
 	return h.createNTFSDisk(dir, record)
 }
 
-// DetachDisk pulls a disk, whatever is open or mounted, keeps its image and returns its path. The files of its volumes
-// stay, and are there again when the image is attached again.
+// DetachDisk pulls a disk, whatever is open or mounted, and returns the path of its image. The image is in a bundle, with
+// the disk's identity and the files of its volumes: a disk of the node's own becomes one, and a bundle stays where it is. That
+// of an iSCSI disk is a plain file, which the next session takes.
 func (n *Node) DetachDisk(number uint32) (image string, err error) {
 	err = n.withDisk(number, func(d *disk) error {
 		if d.record.System {
 			return fmt.Errorf("detach: %w", ErrSystemDisk)
+		}
+		if travels && !n.state.ISCSI.hasLUN(d.record.Image) { // which is the storage system's, and comes back with the next session
+			var err error
+			image, err = n.pullBundle(d)
+			return err
 		}
 		images, err := n.pull([]*disk{d}, func(*state) {})
 		switch {

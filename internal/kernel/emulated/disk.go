@@ -40,7 +40,7 @@ type volumeOpens struct {
 
 // newDisk opens the image of a disk and reads its layout.
 func (n *Node) newDisk(record diskState) (*disk, error) {
-	im, err := n.host.openImage(n.dir, record.Image)
+	im, err := n.host.open(&image{host: n.host, dir: n.dir, name: record.Image, home: record.home(n.dir)})
 	if err != nil {
 		return nil, err
 	}
@@ -181,17 +181,23 @@ func (d *disk) leaveIdentities() error {
 		if _, err := d.image.file.ReadAt(sector, 0); err != nil {
 			return err
 		}
-		return d.commit(change{blocks: []gpt.Block{{Offset: 0, Data: m.encode(sector)}}})
+		var renamed []renamedVolume
+		for _, p := range d.layout.volumePartitions() {
+			renamed = append(renamed, renamedVolume{mbrVolume(d.layout.mbr.signature, p.StartingOffset), mbrVolume(m.signature, p.StartingOffset)})
+		}
+		return d.commit(d.image.renaming([]gpt.Block{{Offset: 0, Data: m.encode(sector)}}, renamed))
 	}
 	t := *d.layout.gpt
 	t.DiskID = newGUID()
 	t.Partitions = t.Sorted()
+	var renamed []renamedVolume
 	for i := range t.Partitions {
-		if others[t.Partitions[i].ID] {
+		if old := t.Partitions[i].ID; others[old] {
 			t.Partitions[i].ID = newGUID()
+			renamed = append(renamed, renamedVolume{old, t.Partitions[i].ID})
 		}
 	}
-	return d.commit(change{blocks: t.Encode()})
+	return d.commit(d.image.renaming(t.Encode(), renamed))
 }
 
 // interfacePrefix begins every disk's interface path, in lower case; the number follows.

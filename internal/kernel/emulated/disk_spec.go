@@ -36,9 +36,12 @@ type DiskSpec struct {
 	Boot   bool   `yaml:"boot" json:"-"`
 	Letter string `yaml:"letter" json:"-"` // of the volume of a formatted disk of a scenario; empty: none
 
-	// ImagePath is a file with the disk's bytes, such as one that DetachDisk returned. It is moved into the node. Empty:
-	// a blank disk.
+	// ImagePath is a file with the disk's bytes, which is moved into the node, or a bundle or the image in one, as DetachDisk
+	// returned it, which is used where it lies. Empty: a blank disk.
 	ImagePath string `yaml:"-" json:"-"`
+
+	// BundlePath is a bundle like ImagePath. If there is none, and the disk has a size, it is made as a blank disk.
+	BundlePath string `yaml:"-" json:"-"`
 }
 
 // diskState is a disk of the node. It does not keep from what the disk was made: size, content and image path.
@@ -46,6 +49,7 @@ type diskState struct {
 	Image  string `json:"image"` // name of the image, without directory and suffix
 	Number uint32 `json:"number"`
 	System bool   `json:"system,omitempty"`
+	Bundle string `json:"bundle,omitempty"` // where it lies, perhaps relative to the state directory; empty: a disk of the node's own
 
 	// ImageBytes is the size of the image: a shorter one has lost data. It is 0 in what older programs wrote.
 	ImageBytes int64 `json:"imageBytes,omitempty"`

@@ -8,7 +8,8 @@
 //	node.json       all that neither images nor directories hold: the attached disks, the mount records and so on
 //	disks/*.img     a sparse file for each disk, with its partitions and file systems
 //	disks/*.journal an unfinished change of an image; applied at the next Open
-//	detached/*.img  images of disks that were pulled, and of iSCSI logical units without a session
+//	detached/*.disk bundles, which disks become that are pulled
+//	detached/*.img  images of iSCSI logical units without a session, and of disks that older programs pulled
 //	volumes/GUID/   the files of a volume, as plain files
 //	shares/S/T/     the files of the share T of the file server S, as plain files
 //	lock            held by the agent that runs the node
@@ -29,5 +30,5 @@
 //
 // Not emulated: links to files, deletion at the last close, reading files through the kernel, extended MBR partitions,
 // volumes on several disks, the order of NTFS in listings of more than 512 names, the space of files more than 24 levels
-// deep. A clone that gets a new identity has the original's file system, but none of its files, which are not in the image.
+// deep. The clone of an image without its bundle has the original's file system, but none of its files.
 package emulated

@@ -26,6 +26,7 @@ type image struct {
 	host *host
 	dir  string // the state directory
 	name string
+	home string // the bundle that holds the image; empty: the state directory does
 	file *os.File
 	size int64
 	half bool // a change is in the journal, but not completely in the image
@@ -33,8 +34,27 @@ type image struct {
 
 func imagePath(dir, name string) string { return filepath.Join(dir, disksDir, name+imageSuffix) }
 
-func (im *image) path() string    { return imagePath(im.dir, im.name) }
-func (im *image) journal() string { return filepath.Join(im.dir, disksDir, im.name+journalName) }
+func (im *image) path() string {
+	if im.home != "" {
+		return filepath.Join(im.home, bundleImage)
+	}
+	return imagePath(im.dir, im.name)
+}
+
+func (im *image) journal() string {
+	if im.home != "" {
+		return filepath.Join(im.home, bundleJournal)
+	}
+	return filepath.Join(im.dir, disksDir, im.name+journalName)
+}
+
+// files returns the directory of a volume's files.
+func (im *image) files(id guid.GUID) string {
+	if im.home != "" {
+		return contentPath(im.home, id)
+	}
+	return contentPath(im.dir, id)
+}
 
 func newImageName() string {
 	return fmt.Sprintf("%016x", newSerial())
@@ -42,7 +62,11 @@ func newImageName() string {
 
 // createImage makes an empty sparse image. It gets its name when it has its size.
 func (h *host) createImage(dir, name string, sizeBytes int64) error {
-	unfinished := imagePath(dir, name) + newSuffix
+	return h.createImageAt(imagePath(dir, name), sizeBytes)
+}
+
+func (h *host) createImageAt(path string, sizeBytes int64) error {
+	unfinished := path + newSuffix
 	if err := removeIfThere(unfinished); err != nil {
 		return h.noted(err)
 	}
@@ -60,14 +84,17 @@ func (h *host) createImage(dir, name string, sizeBytes int64) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return h.rename(unfinished, imagePath(dir, name))
+	return h.rename(unfinished, path)
 }
 
 const restoreImage = "restore the image, or start with an empty state directory"
 
 // openImage opens an image and finishes a change that a death interrupted.
 func (h *host) openImage(dir, name string) (*image, error) {
-	im := &image{host: h, dir: dir, name: name}
+	return h.open(&image{host: h, dir: dir, name: name})
+}
+
+func (h *host) open(im *image) (*image, error) {
 	info, err := os.Lstat(im.path())
 	switch {
 	case err == nil && !info.Mode().IsRegular():
@@ -81,7 +108,12 @@ func (h *host) openImage(dir, name string) (*image, error) {
 		return nil, h.noted(err)
 	}
 	im.size = info.Size()
-	if err := im.replay(); err != nil {
+	unlock, err := im.alone()
+	if err == nil {
+		err = im.replay()
+		unlock()
+	}
+	if err != nil {
 		return nil, errors.Join(err, im.file.Close())
 	}
 	return im, nil
@@ -110,6 +142,11 @@ func (im *image) replay() error {
 
 // commit makes a change atomically, even if the process dies meanwhile.
 func (im *image) commit(c change) error {
+	unlock, err := im.alone()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	for _, b := range c.blocks {
 		if b.Offset < 0 || b.Offset > im.size-int64(len(b.Data)) {
 			return fmt.Errorf("change of %d bytes at %d is outside the image of %d", len(b.Data), b.Offset, im.size)
@@ -139,7 +176,12 @@ func (im *image) finish(c change) error {
 		return err
 	}
 	for _, id := range c.empty {
-		if err := im.host.dropContent(im.dir, id); err != nil {
+		if err := im.host.dropContent(im.files(id)); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.renamed {
+		if err := im.rename(r); err != nil {
 			return err
 		}
 	}
@@ -165,9 +207,9 @@ func (im *image) grow(sizeBytes int64) error {
 func contentPath(dir string, id guid.GUID) string { return filepath.Join(dir, volumesDir, id.String()) }
 
 // dropContent removes the files of a volume: one rename hides them, and the deletion may take its time.
-func (h *host) dropContent(dir string, id guid.GUID) error {
-	dropped := filepath.Join(dir, volumesDir, droppedPrefix+newImageName())
-	err := h.rename(contentPath(dir, id), dropped)
+func (h *host) dropContent(path string) error {
+	dropped := filepath.Join(filepath.Dir(path), droppedPrefix+newImageName())
+	err := h.rename(path, dropped)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

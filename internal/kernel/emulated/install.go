@@ -38,6 +38,14 @@ func (n *Node) noticeDisks() error {
 		if d.installing == unnoticed {
 			d.installing = noticed
 		}
+		if d.image.home != "" { // another node may have changed it
+			if err := d.image.measure(); err != nil {
+				return err
+			}
+			if err := d.refresh(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -166,7 +166,7 @@ func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 // inUse reports whether a volume of the disk is mounted at a directory or open.
 func (n *Node) inUse(d *disk) bool {
 	return slices.ContainsFunc(d.volumes, func(v *volume) bool {
-		return d.open[v.id] != nil || n.filesOpen(v.id) ||
+		return d.open[v.id] != nil || n.filesOpen(v) ||
 			slices.ContainsFunc(n.state.Mounts, func(m mountState) bool { return m.Volume == v.id && !n.isGhost(m) })
 	})
 }

@@ -14,13 +14,22 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 )
 
-// change is one atomic change of a disk: blocks of its image, and volumes whose files go with it.
+// change is one atomic change of a disk: blocks of its image, volumes whose files go with it, and volumes that get other
+// names and keep their files.
 type change struct {
-	blocks []gpt.Block
-	empty  []guid.GUID
+	blocks  []gpt.Block
+	empty   []guid.GUID
+	renamed []renamedVolume
 }
 
-const journalMagic = "emudisk1"
+// renamedVolume is a volume of a clone that gets an identity of its own.
+type renamedVolume struct{ from, to guid.GUID }
+
+// The second magic is that of a change with renamed volumes, which older programs refuse to apply in part.
+const (
+	journalMagic  = "emudisk1"
+	journalMagic2 = "emudisk2"
+)
 
 var (
 	errJournalShort    = errors.New("the journal is cut off")
@@ -28,10 +37,14 @@ var (
 	errJournalContent  = errors.New("the journal's content is not a change of a disk")
 )
 
-// encode returns the journal file: magic, counts, blocks with offset and length, volumes, and the SHA-256 of all that.
+// encode returns the journal file: magic, counts, blocks with offset and length, volumes, pairs of renamed volumes, and the
+// SHA-256 of all that.
 func (c change) encode() []byte {
 	le := binary.LittleEndian
 	b := []byte(journalMagic)
+	if len(c.renamed) > 0 {
+		b = []byte(journalMagic2)
+	}
 	b = le.AppendUint32(b, uint32(len(c.blocks)))
 	b = le.AppendUint32(b, uint32(len(c.empty)))
 	for _, block := range c.blocks {
@@ -42,6 +55,10 @@ func (c change) encode() []byte {
 	for _, id := range c.empty {
 		raw := id.ToWindowsArray()
 		b = append(b, raw[:]...)
+	}
+	for _, r := range c.renamed {
+		from, to := r.from.ToWindowsArray(), r.to.ToWindowsArray()
+		b = append(append(b, from[:]...), to[:]...)
 	}
 	sum := sha256.Sum256(b)
 	return append(b, sum[:]...)
@@ -55,7 +72,8 @@ func decodeChange(file []byte) (change, error) {
 	if want := sha256.Sum256(b); !bytes.Equal(sum, want[:]) {
 		return change{}, errJournalChecksum
 	}
-	if string(b[:len(journalMagic)]) != journalMagic {
+	magic := string(b[:len(journalMagic)])
+	if magic != journalMagic && magic != journalMagic2 {
 		return change{}, errJournalContent
 	}
 	le := binary.LittleEndian
@@ -80,7 +98,10 @@ func decodeChange(file []byte) (change, error) {
 		c.empty = append(c.empty, guid.FromWindowsArray([16]byte(b[:16])))
 		b = b[16:]
 	}
-	if len(b) != 0 {
+	for ; magic == journalMagic2 && len(b) >= 32; b = b[32:] {
+		c.renamed = append(c.renamed, renamedVolume{guid.FromWindowsArray([16]byte(b[:16])), guid.FromWindowsArray([16]byte(b[16:32]))})
+	}
+	if len(b) != 0 || magic == journalMagic2 && len(c.renamed) == 0 {
 		return change{}, errJournalContent
 	}
 	return c, nil

@@ -69,11 +69,11 @@ func TestDiskFromBlankToGone(t *testing.T) {
 	if number != 1 {
 		t.Errorf("number: got %d, want 1", number)
 	}
-	if _, err := os.Stat(host); err != nil {
-		t.Error(err)
+	if again, err = n.HostPath(target + `\data.txt`); err != nil || (again == host) == travels {
+		t.Errorf("after attaching again: got %s, %v, want a place in the disk's bundle", again, err)
 	}
-	if again, err = n.HostPath(target + `\data.txt`); err != nil || again != host {
-		t.Errorf("after attaching again: got %s, %v", again, err)
+	if _, err := os.Stat(again); err != nil {
+		t.Error(err)
 	}
 	must(t, n.DeleteVolumeMountPoint(target+`\`))
 	_, err = n.VolumeNameForMountPoint(target + `\`)

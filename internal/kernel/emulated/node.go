@@ -20,9 +20,9 @@ type Node struct {
 	host *host
 	lock *os.File
 
-	mu       sync.Mutex // taken by call and control
-	state    state      // as in node.json; changed by update
-	disks    map[uint32]*disk
+	mu       sync.Mutex          // taken by call and control
+	state    state               // as in node.json; changed by update
+	disks    map[uint32]*disk    // nil: the node is closed, or half restored
 	contents map[string]*content // by the directory of the files
 	boot     int                 // counts reboots; device handles of earlier boots are invalid
 	steps    map[string]int      // queries that found a service pending, by its folded name
@@ -36,6 +36,8 @@ type Node struct {
 
 	volumeDisks map[guid.GUID]*disk // where volumes were found last; perhaps they are no longer there
 	unmapped    int                 // contacts with file servers without a mapping
+
+	restoring bool // the node is about to be what is in restoringDir
 }
 
 var _ kernel.Kernel = (*Node)(nil)
@@ -47,13 +49,7 @@ func (n *Node) Close() error { return n.end(true) }
 func (n *Node) end(clean bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.boot++
-	n.retire(errRebooted, func(*content) bool { return true })
-	var errs []error
-	for _, d := range n.disks {
-		errs = append(errs, d.image.file.Close())
-	}
-	n.disks = nil
+	errs := []error{n.putDown()}
 	n.host.forget()
 	if clean && !n.host.noSync && !n.host.failed {
 		errs = append(errs, endClean(n.lock))
@@ -61,9 +57,24 @@ func (n *Node) end(clean bool) error {
 	return errors.Join(append(errs, n.lock.Close())...)
 }
 
+// putDown ends the use of everything that is open.
+func (n *Node) putDown() error {
+	n.boot++
+	n.retire(errRebooted, func(*content) bool { return true })
+	var errs []error
+	for _, d := range n.disks {
+		errs = append(errs, d.image.file.Close())
+	}
+	n.disks = nil
+	return errors.Join(errs...)
+}
+
 // update changes the state and node.json together. If it fails, the state stays, and so does node.json at the latest when
 // the next call begins.
 func (n *Node) update(change func(*state)) error {
+	if n.disks == nil {
+		return errRebooted
+	}
 	next := n.state.clone()
 	change(&next)
 	if err := n.host.saveState(n.dir, next); err != nil {

@@ -7,6 +7,7 @@ package emulated
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/ntfs"
@@ -20,8 +21,9 @@ func emptyNTFS(v ntfs.Volume, now time.Time) []ntfs.Block { return v.Format(now)
 // before it is repaired gives ERROR_DISK_CORRUPT.
 func grownNTFS(volume io.ReaderAt, _ bootSector, sectors uint64) ([]ntfs.Block, error) {
 	blocks, err := ntfs.Grow(volume, sectors)
-	if err != nil {
-		return nil, errors.Join(win32.ERROR_DISK_CORRUPT, err)
+	var host *fs.PathError
+	if err != nil && !errors.As(err, &host) {
+		err = errors.Join(win32.ERROR_DISK_CORRUPT, err)
 	}
-	return blocks, nil
+	return blocks, err
 }

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/ntfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -23,7 +22,7 @@ func ntfsTool(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("%s is not installed (hack/setup.sh test installs the package ntfs-3g)", name)
+		t.Skipf("require %s, of the package ntfs-3g: hack/setup.sh test installs it", name)
 	}
 	out, err := exec.Command(path, args...).CombinedOutput()
 	if err != nil {
@@ -83,7 +82,11 @@ func growDisk(t *testing.T, n *Node, bytes int64) error {
 }
 
 func TestToolsAcceptTheNTFS(t *testing.T) {
-	for _, sectorSize := range []uint32{512, 4096} {
+	sizes := []uint32{4096} // and those of 512 bytes in a long run: the scripts have them
+	if stride() == 1 {
+		sizes = append(sizes, 512)
+	}
+	for _, sectorSize := range sizes {
 		s := smallScenario()
 		s.Disks[0].SectorSize = sectorSize
 		n := openNode(t, t.TempDir(), Options{Scenario: s})
@@ -104,52 +107,5 @@ func TestToolsAcceptTheNTFS(t *testing.T) {
 				t.Errorf("sectors of %d bytes: %d bytes are free, and the node says %d", sectorSize, real, free)
 			}
 		}
-	}
-}
-
-// foreignVolume attaches a disk whose data partition has a file system that mkntfs made.
-func foreignVolume(t *testing.T) *Node {
-	t.Helper()
-	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
-	partition(t, n, oneDrive)
-	v := firstData(n)
-	part := partitionFile(t, v)
-	ntfsTool(t, "mkntfs", "-q", "-F", "-Q", part)
-	b, err := os.ReadFile(part)
-	must(t, err)
-	replaceVolume(t, v, b)
-	return n
-}
-
-func replaceVolume(t *testing.T, v *volume, content []byte) {
-	t.Helper()
-	blocks, err := v.disk.image.differing(v.offset, []ntfs.Block{{Size: int64(len(content)), Data: content}})
-	must(t, err)
-	must(t, v.disk.commit(change{blocks: blocks}))
-}
-
-func TestForeignNTFSGrows(t *testing.T) {
-	n := foreignVolume(t)
-	before := wholeNTFS(t, firstData(n))
-	must(t, growDisk(t, n, 8<<20))
-	if after := wholeNTFS(t, firstData(n)); after < before+7<<20 {
-		t.Errorf("%d bytes were free, and %d are", before, after)
-	}
-}
-
-// A file system that waits for chkdsk is refused, and nothing of it is changed.
-func TestDirtyNTFSDoesNotGrow(t *testing.T) {
-	n := foreignVolume(t)
-	part := partitionFile(t, firstData(n))
-	ntfsTool(t, "ntfsfix", part) // sets the flag
-	b, err := os.ReadFile(part)
-	must(t, err)
-	v := firstData(n)
-	replaceVolume(t, v, b)
-	wantCode(t, "extending it", growDisk(t, n, 8<<20), win32.ERROR_DISK_CORRUPT)
-	after, err := os.ReadFile(partitionFile(t, firstData(n)))
-	must(t, err)
-	if !bytes.Equal(after[:len(b)], b) {
-		t.Error("the file system was changed")
 	}
 }

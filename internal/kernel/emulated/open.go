@@ -76,6 +76,9 @@ func (n *Node) start(o Options, clean bool) error {
 			return err
 		}
 	}
+	if err := n.host.finishRestore(n.dir); err != nil {
+		return err
+	}
 	s, err := loadState(n.dir)
 	if errors.Is(err, os.ErrNotExist) {
 		s, err = n.host.createNew(n.dir, o)
@@ -83,12 +86,17 @@ func (n *Node) start(o Options, clean bool) error {
 	if err != nil {
 		return err
 	}
+	return n.run(s)
+}
+
+// run runs the node of a state.
+func (n *Node) run(s state) error {
 	n.state = s
 	if err := n.tidy(); err != nil {
 		return err
 	}
 	for _, record := range n.state.Disks {
-		d, err := n.newDisk(record)
+		d, err := n.startDisk(record)
 		if err != nil {
 			return err
 		}

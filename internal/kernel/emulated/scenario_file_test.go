@@ -40,6 +40,7 @@ switches:
   mappingsOutliveReboot: false
   linksRefused: never
   timing: windows
+  multiAttach: true
   nvmeLUNsNumbered: true
   systemPartitionUnknown: true
 systemDisk:
@@ -119,6 +120,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true, DisksInstallLate: true,
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
 			NVMeLUNsNumbered: true, SystemPartitionUnknown: true, LinksRefused: LinksRefusedNever, Timing: TimingWindows,
+			MultiAttach: true,
 		},
 		SystemDisk: DiskSpec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Adapter: 1, Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,

@@ -13,6 +13,9 @@ import (
 // process had too many files open. It does at once what a start would do. A call can be answered only when nothing is half done
 // that its answer could depend on; the rest is tried again before each call.
 func (n *Node) settle() error {
+	if travels && n.restoring {
+		return n.becomeRestored()
+	}
 	if !n.host.failed || n.disks == nil {
 		return nil
 	}
@@ -56,6 +59,11 @@ func (n *Node) tidy() error {
 			return err
 		}
 	}
+	if travels {
+		if err := n.host.tidyBundles(n.dir, &n.state); err != nil {
+			return err
+		}
+	}
 	files, err := os.ReadDir(filepath.Join(n.dir, disksDir))
 	if err != nil {
 		return n.host.noted(err)
@@ -65,13 +73,18 @@ func (n *Node) tidy() error {
 			return err
 		}
 	}
-	contents, err := os.ReadDir(filepath.Join(n.dir, volumesDir))
+	return n.host.removeDropped(n.dir)
+}
+
+// removeDropped removes the volume contents that were being deleted, of a state directory or a bundle.
+func (h *host) removeDropped(dir string) error {
+	contents, err := os.ReadDir(filepath.Join(dir, volumesDir))
 	if err != nil {
-		return n.host.noted(err)
+		return h.noted(err)
 	}
 	for _, file := range contents {
 		if strings.HasPrefix(file.Name(), droppedPrefix) {
-			if err := n.host.removeAll(filepath.Join(n.dir, volumesDir, file.Name())); err != nil {
+			if err := h.removeAll(filepath.Join(dir, volumesDir, file.Name())); err != nil {
 				return err
 			}
 		}

@@ -26,6 +26,7 @@ type state struct {
 	Switches     Switches      `json:"switches"`
 	SystemSerial string        `json:"systemSerial"` // of the SMBIOS system information
 	Disks        []diskState   `json:"disks"`
+	Bundles      []diskState   `json:"bundles,omitempty"` // in node.json those of Disks that are bundles, which older programs pass over
 	Letters      []letterState `json:"letters"`
 	Mounts       []mountState  `json:"mounts"`
 	Services     services      `json:"services"`
@@ -82,6 +83,7 @@ type envelope struct {
 }
 
 func encodeState(s state) ([]byte, error) {
+	s.Disks, s.Bundles = splitBundles(s.Disks)
 	node, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
@@ -113,6 +115,7 @@ func decodeState(text []byte) (state, error) {
 	if err := json.Unmarshal(e.Node, &s); err != nil {
 		return state{}, fmt.Errorf("its content is not a node: %w", err)
 	}
+	s.Disks, s.Bundles = append(s.Disks, s.Bundles...), nil
 	return s, s.check()
 }
 

@@ -107,6 +107,9 @@ type Switches struct {
 
 	// Timing: how long do calls take?
 	Timing Timing `yaml:"timing" json:"timing,omitempty"`
+
+	// MultiAttach: does the cloud let other nodes, on which it is set as well, have a bundle attached at the same time?
+	MultiAttach bool `yaml:"multiAttach" json:"multiAttach,omitempty"`
 }
 
 // DefaultSwitches returns the answers that Windows is believed to give.

@@ -49,6 +49,7 @@ func switchTexts() []Switch {
 		{"mappingsOutliveReboot", "", boolean, "SMB mappings stay after a reboot, disconnected and without their credentials."},
 		{"linksRefused", "", "onTheWay, everywhere, never", "Which links `OBJ_DONT_REPARSE` refuses when a file is opened."},
 		{"timing", "", "none, windows", "How long calls take: as long as the host does, or about as long as on Windows."},
+		{"multiAttach", "", boolean, "The cloud attaches a bundle to several nodes at a time, if the switch is set on all of them."},
 	}
 }
 

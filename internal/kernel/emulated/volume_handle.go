@@ -156,7 +156,7 @@ func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
 // lock is FSCTL_LOCK_VOLUME: it fails while anything else is open on the volume. A page file always is, and Windows itself.
 func (h *volumeHandle) lock(v *volume) error {
 	opens := h.opens()
-	if opens.count > 1 || opens.locked != nil && opens.locked != h || h.node.filesOpen(h.id) || v.disk.record.System || h.node.pages(v) {
+	if opens.count > 1 || opens.locked != nil && opens.locked != h || h.node.filesOpen(v) || v.disk.record.System || h.node.pages(v) {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	opens.locked = h // from here on no file can be opened

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !windows
+
 package main
 
 import (
@@ -33,9 +35,6 @@ func (f *pageFlags) check(host string) error {
 			return errors.New("-ui-read-only and -ui-hosts go with -ui")
 		}
 		return nil
-	}
-	if err := f.supported(); err != nil {
-		return err
 	}
 	if host != hostEmulated {
 		return errors.New("-ui goes with -host=emulated only")

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
+)
+
+// attachBundle attaches a bundle, where it lies. A node has it from the moment when its node.json says so.
+func (n *Node) attachBundle(path string, spec *DiskSpec) (*disk, error) {
+	home, err := n.bundleHome(path, spec)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := awaitLock(filepath.Join(home, bundleLock))
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	info, err := readBundleInfo(home)
+	if err != nil {
+		return nil, err
+	}
+	if r := n.state.bundle(n.dir, home); r != nil {
+		return nil, fmt.Errorf("%w: %s is attached to this node already, as disk %d", ErrInvalidSpec, home, r.Number)
+	}
+	if err := info.complete(spec, home); err != nil {
+		return nil, err
+	}
+	record, err := spec.record(n.state.Disks, n.state.Switches)
+	if err != nil {
+		return nil, err
+	}
+	record.Bundle = n.bundleName(home)
+	if err := n.claim(home); err != nil {
+		return nil, err
+	}
+	d, err := n.newDisk(record)
+	if err != nil {
+		return nil, err
+	}
+	if !record.Offline {
+		err = d.leaveIdentities()
+	}
+	if err == nil {
+		err = n.update(func(s *state) { s.Disks = append(s.Disks, record) })
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.image.file.Close())
+	}
+	n.disks[record.Number] = d
+	return d, nil
+}
+
+// bundleHome returns the directory of a bundle, and makes the bundle if the caller asks for that.
+func (n *Node) bundleHome(path string, spec *DiskSpec) (string, error) {
+	home, ok := bundleAt(path)
+	if !ok {
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("%w: %s is not a bundle: it has no %s", ErrInvalidSpec, path, bundleFile)
+		}
+		if spec.SizeBytes == 0 {
+			return "", &os.PathError{Op: "attach", Path: path, Err: os.ErrNotExist}
+		}
+		if home = path; !filepath.IsAbs(home) {
+			return "", fmt.Errorf("%w: %s is not an absolute path", ErrInvalidSpec, path)
+		}
+		if err := n.host.createBundle(home, spec); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Abs(home)
+}
+
+// bundleName returns how node.json names a bundle: inside the state directory relative to it, so that the directory can be
+// moved.
+func (n *Node) bundleName(home string) string {
+	for dir, rest := filepath.Dir(home), filepath.Base(home); dir != filepath.Dir(dir); dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
+		if sameDir(dir, n.dir) {
+			return rest
+		}
+	}
+	return home
+}
+
+// startDisk opens a disk of node.json. A bundle is claimed anew, as the state directory may have been moved.
+func (n *Node) startDisk(record diskState) (*disk, error) {
+	if record.Bundle == "" {
+		return n.newDisk(record)
+	}
+	if !travels {
+		return nil, errNoTravel
+	}
+	home := record.home(n.dir)
+	lock, err := awaitLock(filepath.Join(home, bundleLock))
+	if err != nil {
+		return nil, &DamagedStateError{home, err.Error(), "restore the bundle, or start with an empty state directory"}
+	}
+	defer lock.Close()
+	if err := n.claim(home); err != nil {
+		return nil, err
+	}
+	return n.newDisk(record)
+}
+
+// alone keeps other nodes from changing the image of a bundle, until unlock is called. A change that one of them did not
+// finish is finished before the next.
+func (im *image) alone() (unlock func(), err error) {
+	if !travels || im.home == "" {
+		return func() {}, nil
+	}
+	// Not the bundle's lock, which is held while a bundle is attached and perhaps gets a new identity.
+	lock, err := awaitLock(filepath.Join(im.home, imageLock))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(im.journal()); err == nil {
+		im.half = true
+	}
+	return func() { _ = lock.Close() }, nil
+}
+
+// renaming returns a change of the tables that gives volumes other names. The files go with those of a bundle; those of a disk
+// of the node's own, if it has any, are the files of the disk whose clone it is.
+func (im *image) renaming(blocks []gpt.Block, renamed []renamedVolume) change {
+	if im.home == "" {
+		renamed = nil
+	}
+	return change{blocks: blocks, renamed: renamed}
+}
+
+// rename gives the files of a volume of a clone their new place. After a death it may have happened already.
+func (im *image) rename(r renamedVolume) error {
+	err := im.host.rename(im.files(r.from), im.files(r.to))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// splitBundles separates the bundles from the node's own disks.
+func splitBundles(disks []diskState) (own, bundles []diskState) {
+	own = slices.DeleteFunc(slices.Clone(disks), func(r diskState) bool { return r.Bundle != "" })
+	return own, slices.DeleteFunc(slices.Clone(disks), func(r diskState) bool { return r.Bundle == "" })
+}
+
+// isBundleName reports whether a name in the directory of the disks is that of a bundle that is being put together.
+func isBundleName(name string) (image string, ok bool) {
+	image, ok = strings.CutSuffix(name, bundleSuffix)
+	return image, ok && isImageName(image)
+}
+
+// measure reads the size of the image again.
+func (im *image) measure() error {
+	info, err := im.file.Stat()
+	if err == nil {
+		im.size = info.Size()
+	}
+	return err
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+)
+
+// bundleCrashCases are the changes by which a disk and its files go from one side to the other. Wherever the process dies, they
+// are together on one side.
+func bundleCrashCases() []crashCase {
+	if !travels {
+		return nil
+	}
+	var (
+		id   guid.GUID
+		disk uint32
+	)
+	const text = "it travels"
+	withFile := func(t *testing.T, n *Node) {
+		v := formatted(t, n, oneDrive)
+		id = firstData(n).id
+		writeOn(t, n, v, text)
+	}
+	// inside fails the test unless a directory of volumes has the file.
+	inside := func(t *testing.T, volume string) {
+		t.Helper()
+		if got, err := os.ReadFile(filepath.Join(volume, "file")); err != nil || string(got) != text {
+			t.Errorf("its file: %q, %v", got, err)
+		}
+	}
+	theBundle := func(t *testing.T, n *Node) string {
+		t.Helper()
+		bundles, err := filepath.Glob(filepath.Join(n.dir, detachedDir, "*"+bundleSuffix))
+		must(t, err)
+		if len(bundles) != 1 {
+			t.Fatalf("detached bundles: %q", bundles)
+		}
+		return bundles[0]
+	}
+	inBundle := func(t *testing.T, n *Node) {
+		t.Helper()
+		home := theBundle(t, n)
+		inside(t, contentPath(home, id))
+		if info, err := readBundleInfo(home); err != nil || info.SerialNumber != "one" {
+			t.Errorf("%+v, %v", info, err)
+		}
+		if image, err := os.Stat(filepath.Join(home, bundleImage)); err != nil || image.Size() != 64<<20 {
+			t.Errorf("its image: %v, %v", image, err)
+		}
+	}
+	// there returns whether the disk is attached, and looks for its file where it is.
+	there := func(t *testing.T, n *Node) bool {
+		t.Helper()
+		if v, ok := n.volume(id); ok {
+			inside(t, v.disk.image.files(id))
+			return true
+		}
+		inBundle(t, n)
+		return false
+	}
+	pulled := func(t *testing.T, n *Node) { withFile(t, n); detached(t, n, 1) }
+	attach := func(n *Node) error {
+		bundles, err := filepath.Glob(filepath.Join(n.dir, detachedDir, "*"+bundleSuffix))
+		if err == nil {
+			_, err = n.AttachDisk(DiskSpec{BundlePath: bundles[0], LUNAuto: true})
+		}
+		return err
+	}
+	return []crashCase{
+		{
+			"detach", withFile,
+			func(n *Node) error { _, err := n.DetachDisk(1); return err },
+			func(t *testing.T, n *Node) string { return oldOrNew(!there(t, n)) },
+		},
+		{
+			"attach a bundle", pulled, attach,
+			func(t *testing.T, n *Node) string { return oldOrNew(there(t, n)) },
+		},
+		{
+			"detach a bundle", func(t *testing.T, n *Node) { pulled(t, n); must(t, attach(n)) },
+			func(n *Node) error { _, err := n.DetachDisk(1); return err },
+			func(t *testing.T, n *Node) string { return oldOrNew(!there(t, n)) },
+		},
+		{
+			"attach a new bundle", func(*testing.T, *Node) {},
+			func(n *Node) error {
+				_, err := n.AttachDisk(DiskSpec{SizeBytes: 8 << 20, BundlePath: filepath.Join(n.dir, detachedDir, "new"+bundleSuffix), LUNAuto: true})
+				return err
+			},
+			func(t *testing.T, n *Node) string {
+				home := filepath.Join(n.dir, detachedDir, "new"+bundleSuffix)
+				if _, err := os.Stat(home); err == nil && len(n.diskList()) == 3 { // it is whole, and a retry attaches it
+					detached(t, n, attachedAs(t, n, DiskSpec{BundlePath: home}))
+				}
+				return oldOrNew(len(n.diskList()) == 4)
+			},
+		},
+		{
+			"restore",
+			func(t *testing.T, n *Node) {
+				withFile(t, n)
+				saved := filepath.Join(t.TempDir(), "saved")
+				must(t, n.Save(saved, false))
+				writeOn(t, n, firstData(n).name(), "changed")
+				must(t, n.SetSwitch("msr", "never"))
+				must(t, n.PrepareRestore(saved))
+				// The death of the process before Restore makes the copy unfindable, so keep it from the start's tidying.
+				must(t, os.Rename(filepath.Join(n.dir, restoringDir+savingSuffix), filepath.Join(n.dir, "kept")))
+			},
+			func(n *Node) error {
+				if err := os.Rename(filepath.Join(n.dir, "kept"), filepath.Join(n.dir, restoringDir+savingSuffix)); err != nil {
+					return err
+				}
+				return n.Restore()
+			},
+			func(t *testing.T, n *Node) string {
+				v := firstData(n)
+				got, err := os.ReadFile(filepath.Join(v.disk.image.files(v.id), "file"))
+				must(t, err)
+				if isNew := string(got) == text; isNew != (n.state.Switches.MSR == MSRImmediate) {
+					t.Errorf("the file of one node, %q, and the state of another", got)
+				}
+				return oldOrNew(string(got) == text)
+			},
+		},
+		{
+			"bring a bundle's clone online",
+			func(t *testing.T, n *Node) {
+				pulled(t, n)
+				home := theBundle(t, n)
+				clone := filepath.Join(n.dir, detachedDir, "clone")
+				must(t, n.host.copyDir(home, clone))
+				must(t, attach(n))
+				disk = attachedAs(t, n, DiskSpec{BundlePath: clone, Offline: true})
+			},
+			func(n *Node) error { return n.SetDiskOnline(disk, true) },
+			func(t *testing.T, n *Node) string {
+				d := n.disks[disk]
+				own := d.layout.volumeIDs()[0]
+				inside(t, d.image.files(own))
+				if !d.record.Offline && own == id {
+					t.Error("two volumes with one identity are online")
+				}
+				return oldOrNew(!d.record.Offline)
+			},
+		},
+	}
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// savingSuffix ends the name of a directory that is being made. It gets its name when it is complete.
+const savingSuffix = ".saving"
+
+// Save copies the node into a new directory, which is then the state directory of a node that goes on as after the death of
+// this one's process at that moment. All its disks are in it, bundles too, whatever else they are attached to: they are clones.
+// So are their files and all secrets of the node; the directory is for its user alone.
+//
+// A clone is the same with an identity of its own, where two machines must not have one: the serial number of the system.
+// Disks and volumes keep theirs, like those of machines that are made of one image; Windows gives a disk another identity
+// when it comes online beside its twin, and so does the node.
+func (n *Node) Save(to string, clone bool) error {
+	if !travels {
+		return errNoTravel
+	}
+	return n.control(func() error { return n.save(to, clone) })
+}
+
+func (n *Node) save(to string, clone bool) error {
+	if !filepath.IsAbs(to) {
+		return fmt.Errorf("%w: %s is not an absolute path", ErrInvalidSpec, to)
+	}
+	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(fmt.Errorf("%s is there already; name a new directory", to), err)
+	}
+	if inside(n.dir, to) {
+		return fmt.Errorf("%w: %s is in the state directory of the node itself", ErrInvalidSpec, to)
+	}
+	for _, d := range n.disks {
+		if d.image.half {
+			if err := d.image.replay(); err != nil {
+				return err
+			}
+		}
+	}
+	making := to + savingSuffix
+	if err := n.host.removeAll(making); err != nil {
+		return err
+	}
+	if err := n.host.mkdirAll(making, 0o700); err != nil {
+		return err
+	}
+	saved := n.state.clone()
+	if clone {
+		saved.SystemSerial = newSystemSerial()
+	}
+	if err := n.copyState(making, saved.Disks); err != nil {
+		return err
+	}
+	if err := n.host.saveState(making, saved); err != nil {
+		return err
+	}
+	return n.host.rename(making, to)
+}
+
+// newSystemSerial returns the serial number of a machine that is like no other.
+func newSystemSerial() string {
+	n := newSerial()
+	return fmt.Sprintf("EMU-%08X-%08X", uint32(n>>32), uint32(n))
+}
+
+// inside reports whether a path is in a directory, or would be.
+func inside(dir, path string) bool {
+	for path != filepath.Dir(path) {
+		if path = filepath.Dir(path); sameDir(dir, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// stateDirs returns the directories that make up a node together with node.json.
+func stateDirs() []string { return []string{volumesDir, sharesDir, disksDir, detachedDir} }
+
+// copyState copies the directories of a node, and the bundles that are attached to it and lie elsewhere.
+func (n *Node) copyState(to string, disks []diskState) error {
+	for _, name := range stateDirs() {
+		err := n.host.copyDir(filepath.Join(n.dir, name), filepath.Join(to, name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) { // an old node may have no shares
+			return err
+		}
+	}
+	for i, r := range disks {
+		if filepath.IsAbs(r.Bundle) {
+			disks[i].Bundle = filepath.Join(detachedDir, r.Image+bundleSuffix)
+			if err := n.host.copyDir(r.Bundle, filepath.Join(to, disks[i].Bundle)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

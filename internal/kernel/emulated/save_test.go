@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// busyNode is a node with a disk of its own, a bundle that lies elsewhere and a detached one, each with a file.
+func busyNode(t *testing.T) (n *Node, own, elsewhere, bundle string) {
+	t.Helper()
+	n = openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
+	number, _ := written(t, n, "detached")
+	detached(t, n, number)
+	own = formatted(t, n, oneDrive)
+	writeOn(t, n, own, "own")
+	bundle = filepath.Join(t.TempDir(), "vol-1")
+	number = attachedAs(t, n, DiskSpec{SizeBytes: 32 << 20, BundlePath: bundle})
+	elsewhere = formatted(t, n, devicePath(number))
+	writeOn(t, n, elsewhere, "elsewhere")
+	mkdir(t, n, crashDir)
+	must(t, n.SetVolumeMountPoint(crashDir+`\`, own))
+	return n, own, elsewhere, bundle
+}
+
+// A node is saved while it runs; the copy goes on as it was, whatever happens to the original.
+func TestSavedNode(t *testing.T) {
+	needTravel(t)
+	n, own, elsewhere, bundle := busyNode(t)
+	must(t, os.Symlink("/nowhere", filepath.Join(hostPath(t, n, own), "planted")))
+	saved := filepath.Join(t.TempDir(), "saved")
+	must(t, n.Save(saved, false))
+	for path, want := range map[string]fs.FileMode{"": 0o700, stateFile: 0o600} {
+		if info, err := os.Stat(filepath.Join(saved, path)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%q of the saved node: %v, %v, want the mode %v", path, info.Mode(), err, want)
+		}
+	}
+	if err := n.Save(saved, false); err == nil {
+		t.Error("saved over a saved node")
+	}
+	if err := n.Save(filepath.Join(n.dir, detachedDir, "saved"), false); !errors.Is(err, ErrInvalidSpec) {
+		t.Errorf("saved into itself: %v", err)
+	}
+	writeOn(t, n, own, "changed")
+	writeOn(t, n, elsewhere, "changed")
+
+	again := openNode(t, saved, Options{}) // while the original has the bundle attached
+	checkImages(t, again)
+	wantOn(t, again, own, "own")
+	wantOn(t, again, elsewhere, "elsewhere")
+	if got, err := os.Readlink(filepath.Join(hostPath(t, again, own), "planted")); got != "/nowhere" {
+		t.Errorf("the host's link: %q, %v", got, err)
+	}
+	if name, err := again.VolumeNameForMountPoint(crashDir + `\`); name != own {
+		t.Errorf("mounted: %s, %v", name, err)
+	}
+	if again.state.SystemSerial != n.state.SystemSerial {
+		t.Error("a saved node is another machine")
+	}
+	images, err := filepath.Glob(filepath.Join(saved, detachedDir, "*", bundleImage))
+	must(t, err)
+	if len(images) != 2 {
+		t.Errorf("its bundles: %q", images)
+	}
+	if err := n.PrepareRestore(saved); err == nil {
+		t.Error("restored a node that runs")
+	}
+	must(t, again.Close())
+	must(t, n.PrepareRestore(saved))
+	must(t, n.Restore())
+	wantOn(t, n, own, "own")
+	wantOn(t, n, elsewhere, "elsewhere")
+	number := attachedAs(t, openNode(t, t.TempDir(), Options{}), DiskSpec{BundlePath: bundle}) // the restored node has its clone
+	if number != 3 {
+		t.Errorf("disk %d", number)
+	}
+	must(t, n.Close())
+	n = openNode(t, n.dir, Options{})
+	wantOn(t, n, own, "own")
+}
+
+// A clone is a machine of its own, with disks that are twins of the original's.
+func TestClonedNode(t *testing.T) {
+	needTravel(t)
+	n, own, _, _ := busyNode(t)
+	saved := filepath.Join(t.TempDir(), "clone")
+	must(t, n.Save(saved, true))
+	clone := openNode(t, saved, Options{})
+	if clone.state.SystemSerial == n.state.SystemSerial || clone.state.SystemSerial == "" {
+		t.Errorf("the clone has the serial number %q, like the original", clone.state.SystemSerial)
+	}
+	wantOn(t, clone, own, "own") // by the same id
+	// When the twins meet, one gets another identity, and keeps its files.
+	writeOn(t, clone, own, "of the clone")
+	twin := attachedAs(t, n, DiskSpec{ImagePath: detached(t, clone, 1)})
+	other := n.disks[twin].volumes[0].name()
+	if other == own {
+		t.Fatal("twins have one id")
+	}
+	wantOn(t, n, own, "own")
+	wantOn(t, n, other, "of the clone")
+}
+
+func TestWhatIsNoSavedNode(t *testing.T) {
+	needTravel(t)
+	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
+	for name, want := range map[string]error{t.TempDir(): ErrInvalidSpec, n.dir: ErrInvalidSpec, "relative": ErrInvalidSpec, "/nowhere": fs.ErrNotExist} {
+		if err := n.PrepareRestore(name); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+}
