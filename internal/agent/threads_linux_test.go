@@ -76,7 +76,7 @@ func threadsAfter(t *testing.T, callers int) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	var all sync.WaitGroup
 	for i := range callers {
 		all.Go(func() {

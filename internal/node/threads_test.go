@@ -103,7 +103,7 @@ func TestOperationsWithLocksEnd(t *testing.T) {
 		k := &slowKernel{proceed: make(chan struct{})}
 		close(k.proceed)
 		n := bare(t, k)
-		n.around = func(_ context.Context, call kernel.Call, do func() error) error {
+		n.around = func(_ context.Context, _ kernel.Call, do func() error) error {
 			if k.asked.Load()%7 == 0 {
 				time.Sleep(5 * time.Second)
 			}

@@ -101,12 +101,18 @@ func serveFleet(ctx context.Context, dir, count string) error {
 	if err != nil {
 		return err
 	}
+	var ends []func()
+	defer func() {
+		for _, end := range ends {
+			end()
+		}
+	}()
 	for i := range nodes {
 		a, n, err := startNode(ctx, filepath.Join(dir, strconv.Itoa(i)))
 		if err != nil {
 			return err
 		}
-		defer func() { n.close(); _ = a.Stop(ctx) }()
+		ends = append(ends, func() { n.close(); _ = a.Stop(ctx) })
 	}
 	if _, err := os.Stdout.WriteString("ready\n"); err != nil {
 		return err

@@ -37,7 +37,7 @@ func stepOfHost() (examples, operations int) {
 // the undisturbed call; what was answered is there without a retry.
 func TestPowerCuts(t *testing.T) {
 	var total tally
-	seed := rand.Uint64() //nolint:gosec // it is printed
+	seed := rand.Uint64()
 	examples, _ := stepOfHost()
 	t.Run("examples", func(t *testing.T) {
 		for i, e := range sweptCalls() {

@@ -28,7 +28,7 @@ func TestPowerLost(t *testing.T) {
 	case testnode.Long():
 		every, of = 61, 1
 	}
-	seed := rand.Uint64() //nolint:gosec // it is printed
+	seed := rand.Uint64()
 	var lives atomic.Int64
 	t.Run("lives", func(t *testing.T) {
 		for subject, s := range subjects() {

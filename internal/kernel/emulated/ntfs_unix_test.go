@@ -103,8 +103,8 @@ func TestToolsAcceptTheNTFS(t *testing.T) {
 			must(t, step())
 			_, free, err := n.DiskFreeSpace(v)
 			must(t, err)
-			if real := wholeNTFS(t, firstData(n)); free < real || free-real > 4*clusterSize { // $Bitmap grew
-				t.Errorf("sectors of %d bytes: %d bytes are free, and the node says %d", sectorSize, real, free)
+			if unused := wholeNTFS(t, firstData(n)); free < unused || free-unused > 4*clusterSize { // $Bitmap grew
+				t.Errorf("sectors of %d bytes: %d bytes are free, and the node says %d", sectorSize, unused, free)
 			}
 		}
 	}

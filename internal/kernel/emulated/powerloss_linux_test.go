@@ -36,7 +36,7 @@ func (c crashCase) prepared(t *testing.T) (*Node, *powercut.Disk) {
 // losses returns what power cuts take: nothing, everything, and random mixes.
 func losses(t *testing.T) []powercut.Loss {
 	t.Helper()
-	seed := rand.Uint64() //nolint:gosec // it is printed
+	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	return powercut.Losses(seed, 1)
 }
