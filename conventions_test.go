@@ -120,7 +120,7 @@ func TestRootTakesTheClientFromHere(t *testing.T) {
 }
 
 // Drivers import these modules, and minimal version selection makes them take at least what the go.mod files name. These are the
-// versions of csi-driver-smb v1.20.3, which asks for the oldest of the drivers that we read. make check-floor tests the
+// versions of csi-driver-smb v1.20.3, which asks for the oldest of the drivers that we read. make check-floor builds the
 // modules with their go.mod's versions, and the workspace, thus make test, has to select newer ones.
 func TestDriversNeedNothingNew(t *testing.T) {
 	highest := map[string]map[string]string{
