@@ -67,7 +67,7 @@ check-generated: generate ## fail if a generated file differs from what its sour
 		echo "These files differ from what their sources give; run make generate and commit them:"; echo "$$changed"; exit 1; fi
 
 .PHONY: check-abi
-check-abi: setup-abi ## compare the golden bytes of the Win32 structures with the C compiler's
+check-abi: setup-abi ## compare what Go declares about Windows with C compilers and the mingw-w64 headers
 	internal/win32/testdata/abi/make.sh --check
 
 .PHONY: check-monitoring

@@ -23,7 +23,7 @@ import (
 
 // TestMain lets the test's binary be the echo or the fleet, as the program itself can be.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && (os.Args[1] == "echo" || os.Args[1] == "fleet") {
+	if len(os.Args) > 2 && (os.Args[1] == "echo" || os.Args[1] == "fleet") {
 		if err := run(context.Background(), os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -38,7 +38,7 @@ func TestEverythingIsMeasured(t *testing.T) {
 	if !testnode.Long() || runtime.GOOS == "windows" {
 		t.Skip("make test-long runs it: it builds and starts agents, and on Windows two of them cannot serve the same pipes at once")
 	}
-	b := &bench{options: options{Rounds: 1, Slice: time.Millisecond, Rest: time.Millisecond, Minute: time.Millisecond, Calls: 100, Disks: []uint32{1, 3}}, report: begin(), dir: shortDir(t)}
+	b := &bench{options: options{Rounds: 1, Slice: time.Millisecond, Rest: time.Millisecond, Minute: time.Millisecond, Calls: 100, Disks: []uint32{1, 3}, Nodes: 2}, report: begin(), dir: shortDir(t)}
 	if err := b.measure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func BenchmarkTest(b *testing.B) {
 // BenchmarkFleet measures a process with many nodes.
 func BenchmarkFleet(b *testing.B) {
 	for b.Loop() {
-		start, memory, err := oneFleet(b.Context(), time.Second, filepath.Join(shortDir(b), "f"))
+		start, memory, err := oneFleet(b.Context(), options{Rest: time.Second, Nodes: 50}, filepath.Join(shortDir(b), "f"))
 		if err != nil {
 			b.Fatal(err)
 		}

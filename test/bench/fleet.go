@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	fleetNodes  = 50  // that a test of a controller has
 	suiteTests  = 200 // of a driver
 	mostNode    = 20. // MiB of one node of a fleet
 	mostArrival = 50. // milliseconds of such a node, from its start to its first answer
@@ -37,7 +36,7 @@ type fleetRow struct {
 // measureFleet measures a process with many nodes, and tests with one each.
 func measureFleet(ctx context.Context, o options, dir string) (row fleetRow, err error) {
 	err = repeat(o.Rounds/2, func(round int) error {
-		start, memory, err := oneFleet(ctx, o.Rest, filepath.Join(dir, fmt.Sprintf("f%d", round)))
+		start, memory, err := oneFleet(ctx, o, filepath.Join(dir, fmt.Sprintf("f%d", round)))
 		row.Start, row.Memory = append(row.Start, start), append(row.Memory, memory)
 		return err
 	}, func() []figure { return []figure{row.Memory} })
@@ -54,18 +53,18 @@ func measureFleet(ctx context.Context, o options, dir string) (row fleetRow, err
 }
 
 // oneFleet starts a process with many nodes and returns what each of them costs.
-func oneFleet(ctx context.Context, rest time.Duration, dir string) (start, memory float64, err error) {
+func oneFleet(ctx context.Context, o options, dir string) (start, memory float64, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, 0, err
 	}
-	p := program{name: "a fleet", command: []string{self, "fleet", dir}}
+	p := program{name: "a fleet", command: []string{self, "fleet", dir, strconv.Itoa(o.Nodes)}}
 	err = with(ctx, p, func(pid int, took float64) error {
-		if err := pause(ctx, rest); err != nil {
+		if err := pause(ctx, o.Rest); err != nil {
 			return err
 		}
 		now, _, err := memoryOf(pid)
-		start, memory = took/fleetNodes, now/fleetNodes
+		start, memory = took/float64(o.Nodes), now/float64(o.Nodes)
 		return err
 	})
 	return start, memory, errors.Join(err, os.RemoveAll(dir))
@@ -97,8 +96,12 @@ func startNode(ctx context.Context, dir string) (*agent.Agent, node, error) {
 
 // serveFleet starts many nodes in this process and prints a line when the last one has answered. It ends with its standard
 // input.
-func serveFleet(ctx context.Context, dir string) error {
-	for i := range fleetNodes {
+func serveFleet(ctx context.Context, dir, count string) error {
+	nodes, err := strconv.Atoi(count)
+	if err != nil {
+		return err
+	}
+	for i := range nodes {
 		a, n, err := startNode(ctx, filepath.Join(dir, strconv.Itoa(i)))
 		if err != nil {
 			return err
@@ -108,13 +111,13 @@ func serveFleet(ctx context.Context, dir string) error {
 	if _, err := os.Stdout.WriteString("ready\n"); err != nil {
 		return err
 	}
-	_, err := io.Copy(io.Discard, os.Stdin)
+	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }
 
 // fleetGoals judges the results for a fleet.
 func (r *report) fleetGoals() []goal {
-	start := goal{Text: fmt.Sprintf("a node of a fleet of %d in one process: its first answer ≤ %.0f ms after its start", fleetNodes, mostArrival)}
+	start := goal{Text: fmt.Sprintf("a node of a fleet in one process: its first answer ≤ %.0f ms after its start", mostArrival)}
 	start.judge("", r.Fleet.Start.summary(), mostArrival, millis)
 	memory := goal{Text: fmt.Sprintf("and ≤ %.0f MiB of memory", mostNode)}
 	memory.judge("", r.Fleet.Memory.summary(), mostNode, mib)

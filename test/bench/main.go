@@ -31,6 +31,7 @@ type options struct {
 	Minute time.Duration // after a load, until memory is last looked at
 	Calls  int64         // of a load
 	Disks  []uint32      // data disks of the emulated nodes
+	Nodes  int           // of a fleet
 }
 
 // A bench is one run.
@@ -56,11 +57,11 @@ func run(ctx context.Context, args []string) (err error) {
 	if len(args) == 2 && args[0] == "echo" {
 		return serveEcho(args[1])
 	}
-	if len(args) == 2 && args[0] == "fleet" {
-		return serveFleet(ctx, args[1])
+	if len(args) == 3 && args[0] == "fleet" {
+		return serveFleet(ctx, args[1], args[2])
 	}
 	b := &bench{
-		options: options{Rounds: 60, Slice: 10 * time.Millisecond, Rest: 3 * time.Second, Minute: time.Minute, Calls: 4000, Disks: []uint32{2, 500}},
+		options: options{Rounds: 60, Slice: 10 * time.Millisecond, Rest: 3 * time.Second, Minute: time.Minute, Calls: 4000, Disks: []uint32{2, 500}, Nodes: 50},
 		report:  begin(),
 	}
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)

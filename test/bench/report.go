@@ -76,7 +76,7 @@ func (b *bench) page() (string, error) {
 	var text strings.Builder
 	err = t.Execute(&text, map[string]any{
 		"Report": b.report, "Options": b.options, "Goals": b.goals(), "Arch": runtime.GOARCH, "CPUs": runtime.NumCPU(),
-		"Go": runtime.Version(), "GRPC": grpc.Version, "Callers": callers, "Loads": loads, "Nodes": fleetNodes, "Tests": suiteTests,
+		"Go": runtime.Version(), "GRPC": grpc.Version, "Callers": callers, "Loads": loads, "Tests": suiteTests,
 		"Confidence": confidence * 100, "Precision": precision * 100 / 2,
 	})
 	return text.String(), err

@@ -19,7 +19,10 @@ func bundleCrashCases() []crashCase {
 	var (
 		id   guid.GUID
 		disk uint32
+
+		saved string
 	)
+	copyOf := func(n *Node) string { return filepath.Join(n.dir, restoringDir+savingSuffix) }
 	const text = "it travels"
 	withFile := func(t *testing.T, n *Node) {
 		v := formatted(t, n, oneDrive)
@@ -104,17 +107,19 @@ func bundleCrashCases() []crashCase {
 			"restore",
 			func(t *testing.T, n *Node) {
 				withFile(t, n)
-				saved := filepath.Join(t.TempDir(), "saved")
+				saved = filepath.Join(t.TempDir(), "saved")
 				must(t, n.Save(saved, false))
 				writeOn(t, n, firstData(n).name(), "changed")
 				must(t, n.SetSwitch("msr", "never"))
 				must(t, n.PrepareRestore(saved))
-				// The death of the process before Restore makes the copy unfindable, so keep it from the start's tidying.
-				must(t, os.Rename(filepath.Join(n.dir, restoringDir+savingSuffix), filepath.Join(n.dir, "kept")))
+				// A start removes the copy. It is not made anew: its steps are many, and change nothing.
+				must(t, os.Rename(copyOf(n), copyOf(n)+".kept"))
 			},
 			func(n *Node) error {
-				if err := os.Rename(filepath.Join(n.dir, "kept"), filepath.Join(n.dir, restoringDir+savingSuffix)); err != nil {
-					return err
+				if os.Rename(copyOf(n)+".kept", copyOf(n)) != nil { // it is the second try
+					if err := n.PrepareRestore(saved); err != nil {
+						return err
+					}
 				}
 				return n.Restore()
 			},

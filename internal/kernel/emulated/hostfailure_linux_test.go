@@ -184,6 +184,40 @@ func TestImageGoesBack(t *testing.T) {
 	must(t, attachUserImage(n, 16<<20))
 }
 
+// node.json was replaced, and the host failed to make that durable: the next call puts the old state back, as the failed one has
+// answered.
+func TestNodeFileIsPutBack(t *testing.T) {
+	var host outage
+	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
+	host = outage{func(change, _ string) bool { return change == "syncdir" }, syscall.EIO}
+	if err := n.SetDiskOnline(1, false); err == nil {
+		t.Error("the disk is offline while the host fails")
+	}
+	host = outage{}
+	_, err := n.VolumeNames()
+	must(t, err)
+	if s, err := loadState(n.dir); err != nil || s.Disks[1].Offline {
+		t.Errorf("node.json has the disk offline: %t, %v", s.Disks[1].Offline, err)
+	}
+}
+
+// A disk that was detached, and whose bundle the host failed to put together, is in its bundle after the next call.
+func TestDetachIsFinishedByTheNextCall(t *testing.T) {
+	var host outage
+	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
+	host = outage{func(change, path string) bool { return change == "rename" && strings.HasSuffix(path, imageSuffix) }, syscall.EROFS}
+	if image, err := n.DetachDisk(1); err == nil {
+		t.Errorf("the image is %s while the host fails", image)
+	}
+	host = outage{}
+	_, err := n.VolumeNames()
+	must(t, err)
+	if bundles, err := filepath.Glob(filepath.Join(n.dir, detachedDir, "*"+bundleSuffix, bundleImage)); err != nil || len(bundles) != 1 {
+		t.Errorf("detached: %q, %v", bundles, err)
+	}
+	checkTidy(t, n)
+}
+
 // A call that the host keeps waiting is completed when the host goes on, and so is every other.
 func TestFrozenHost(t *testing.T) {
 	frozen, thaw := make(chan struct{}), make(chan struct{})

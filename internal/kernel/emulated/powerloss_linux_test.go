@@ -157,7 +157,11 @@ func TestWhatWasSeenSurvivesAPowerLoss(t *testing.T) {
 		for _, dies := range []bool{false, true} {
 			for target := range steps {
 				// The last step is telling: often the change is there by then, and not durable.
-				if stride() > 1 && (dies == (i%2 == 0) || target != steps-1) {
+				sampled := target == steps-1 && dies == (i%2 != 0) || target == 1 && steps < 8 && !dies
+				if stride() == 1 {
+					sampled = target == steps-1 || target%11 == i%11
+				}
+				if os.Getenv("CSI_PROXY_LONG") != "all" && !sampled {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s, step %d, dies %t", c.name, target, dies), func(t *testing.T) {
@@ -190,7 +194,12 @@ func (c crashCase) tryAgain(t *testing.T, target int, dies bool, count *tally) {
 		must(t, n.Close())
 		n = openNode(t, n.dir, Options{Before: disk.Before})
 	}
-	if c.state(t, n) == "old" {
+	before := c.state(t, n)
+	if before == "old" && c.name == "restore" { // what it restores is prepared anew
+		c.cut(t, n, disk, losses(t)[:1], "old", count)
+		return
+	}
+	if before == "old" {
 		if err := c.change(n); err != nil {
 			t.Errorf("the retry ends with %v", err)
 		}

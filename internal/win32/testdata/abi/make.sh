@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Makes testdata/golden/layout.txt, and the list of the structures for package winapi's tests, from layout.c with two
-# compilers, for x64 and for arm64, which must agree.
+# compilers, for x64 and for arm64, which must agree. Then compares what Go declares with the headers (command witness).
 #   make.sh           write the files
 #   make.sh --check   write nothing; fail if a file is not what would be written
 # Needs the Debian packages gcc-mingw-w64-x86-64 and clang. MINGW_INCLUDE: the directory of the mingw-w64 headers.
@@ -12,6 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 golden=$here/../golden/layout.txt
 structs=$here/../../../kernel/windows/winapi/testdata/structs.txt
 include=${MINGW_INCLUDE:-/usr/share/mingw-w64/include}
+root=$(cd "$here/../../../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -49,3 +50,6 @@ case ${1-} in
     exit 2
     ;;
 esac
+
+cd "$root"
+go run "$here/witness" -headers "$include" -table internal/win32/testdata/abi/headers.txt -layouts "$work/layout.txt,$work/structs.txt"
