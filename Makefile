@@ -84,6 +84,10 @@ cross: ## build and vet for Windows on amd64 and arm64; the commands as a releas
 		for module in $(MODULES); do (cd $$module && GOOS=windows GOARCH=$$arch GOWORK=off go build -trimpath ./... && GOOS=windows GOARCH=$$arch GOWORK=off go vet -trimpath ./...); done; \
 		GOOS=windows GOARCH=$$arch hack/build.sh bin/windows-$$arch $(VERSION); done
 
+.PHONY: check-floor
+check-floor: ## build and test the modules that drivers import with the oldest Go and dependencies that they promise
+	hack/check-floor.sh
+
 .PHONY: test-clients
 test-clients: setup-clients ## run the clients in other languages against an agent on an emulated node
 	@hack/test-clients.sh

@@ -119,6 +119,36 @@ func TestRootTakesTheClientFromHere(t *testing.T) {
 	}
 }
 
+// Drivers import these modules, and minimal version selection makes them take at least what the go.mod files name. These are the
+// versions of csi-driver-smb v1.20.3, which asks for the oldest of the drivers that we read. make check-floor builds the
+// modules with their go.mod's versions, and the workspace, thus make test, has to select newer ones.
+func TestDriversNeedNothingNew(t *testing.T) {
+	highest := map[string]map[string]string{
+		"client":  {"go": "1.25.0", "google.golang.org/grpc": "1.79.3", "google.golang.org/protobuf": "1.36.10", "golang.org/x/net": "0.56.0", "golang.org/x/sys": "0.46.0", "github.com/Microsoft/go-winio": "0.6.2"},
+		"mounter": {"go": "1.25.0", "google.golang.org/grpc": "1.79.3", "google.golang.org/protobuf": "1.36.10", "golang.org/x/net": "0.56.0", "golang.org/x/sys": "0.46.0", "github.com/Microsoft/go-winio": "0.6.2", "k8s.io/mount-utils": "0.32.0", "k8s.io/klog/v2": "2.130.1"},
+	}
+	for module, versions := range highest {
+		content, err := os.ReadFile(filepath.Join(module, "go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, most := range versions {
+			needed := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(name) + ` v?([0-9.]+)\b`).FindSubmatch(content)
+			if len(needed) != 2 {
+				t.Errorf("%s/go.mod does not name a version of %s", module, name)
+			} else if version.Compare("go"+string(needed[1]), "go"+most) > 0 { // a Go version is compared number by number, too
+				t.Errorf("%s/go.mod needs %s %s; drivers have %s", module, name, needed[1], most)
+			}
+		}
+	}
+	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", "google.golang.org/grpc")
+	out, err := list.Output()
+	selected := strings.TrimPrefix(strings.TrimSpace(string(out)), "v")
+	if err != nil || version.Compare("go"+selected, "go"+highest["client"]["google.golang.org/grpc"]) <= 0 {
+		t.Errorf("the workspace selects gRPC %s (%v), so that no test has a newer one than drivers do", selected, err)
+	}
+}
+
 // modules returns the folders of the repository's modules, from the workspace. The Makefile has the same list.
 func modules(t *testing.T) []string {
 	t.Helper()
