@@ -29,7 +29,7 @@ test: setup-test build ## vet, and all tests with the race detector; the long on
 	CSI_PROXY_BIN=$(CURDIR)/bin go test -race -trimpath -vet=all -timeout 20m $(MODULES:%=./%/...)
 
 .PHONY: test-long
-test-long: setup-test build ## what `make test` samples, in full: disturbed calls, interrupted sequences, every step of a crash, 200 kills, races, loads; of the sweep every second point; kernel faults and open questions in whole drivers' sequences stay sampled
+test-long: setup-test build ## what `make test` samples, in full: disturbed calls, interrupted sequences, every step of a crash, 200 kills, races, loads; of the sweep every fifth point; kernel faults and open questions in whole drivers' sequences stay sampled
 	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m ./internal/kernel/emulated ./test/bench ./test/conformance ./test/contract ./test/hostile ./test/reliability
 	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m -run 'Interrupted|AzureFinds' ./test/sequences
 
@@ -37,7 +37,7 @@ test-long: setup-test build ## what `make test` samples, in full: disturbed call
 lint: ## golangci-lint for Linux and Windows, buf lint, buf breaking, shell syntax
 	@linter=$(call tool,golangci-lint); for module in $(MODULES); do for os in linux windows; do \
 		echo "golangci-lint $$module ($$os)"; \
-		(cd $$module && GOWORK=off GOOS=$$os $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./...); done; done
+		(cd $$module && GOOS=$$os $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./...); done; done
 	@buf=$(call tool,buf); export GOWORK=off; for dir in . api; do (cd $$dir && $$buf lint && $$buf format -d --exit-code); done; \
 		$$buf breaking --against client/api/image.binpb
 	@for script in hack/*.sh .ci/run; do bash -n $$script; done
@@ -80,8 +80,9 @@ check-workflows: ## actionlint for .github/workflows
 
 .PHONY: cross
 cross: ## build and vet for Windows on amd64 and arm64; the commands as a release has them, into bin/windows-*
+	GOOS=windows GOARCH=amd64 go vet -trimpath $(MODULES:%=./%/...)
 	@for arch in amd64 arm64; do echo "windows/$$arch"; \
-		for module in $(MODULES); do (cd $$module && GOOS=windows GOARCH=$$arch GOWORK=off go build -trimpath ./... && GOOS=windows GOARCH=$$arch GOWORK=off go vet -trimpath ./...); done; \
+		GOOS=windows GOARCH=$$arch go build -trimpath $(MODULES:%=./%/...); \
 		GOOS=windows GOARCH=$$arch hack/build.sh bin/windows-$$arch $(VERSION); done
 
 .PHONY: check-floor

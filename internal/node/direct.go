@@ -215,7 +215,8 @@ func (o *op) openDirectly(native string, how kernel.OpenHow) (h kernel.Handle, d
 	h, err = o.k.OpenFile(nil, native, how)
 	if err != nil {
 		// Nothing above it is missing. Any other error the walk meets again, and explains.
-		return nil, hasCode(err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_ALREADY_EXISTS), err
+		decided = hasCode(err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_ALREADY_EXISTS)
+		return nil, decided || how.Disposition == win32.FILE_CREATE && !madeNothing(err), err
 	}
 	final, err := h.FinalPath(win32.VOLUME_NAME_NT)
 	if err == nil && winpath.Fold(final) == winpath.Fold(native) {
@@ -228,7 +229,16 @@ func (o *op) openDirectly(native string, how kernel.OpenHow) (h kernel.Handle, d
 		o.node.proveDirectOpens(o.ctx, o.k)
 	}
 	if how.Disposition == win32.FILE_CREATE {
+		unseen := err
 		err = (&leaf{Handle: h}).remove()
+		return nil, unseen != nil || err != nil, errors.Join(unseen, err, h.Close())
 	}
 	return nil, false, errors.Join(err, h.Close())
+}
+
+// madeNothing reports whether it is certain that an attempt to make something had no effect. Otherwise the walk might find what
+// the attempt made, and take it for somebody else's.
+func madeNothing(err error) bool {
+	return hasCode(err, win32.ERROR_REPARSE_POINT_ENCOUNTERED, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_DIRECTORY, win32.ERROR_ACCESS_DENIED,
+		win32.ERROR_SHARING_VIOLATION, win32.ERROR_INVALID_NAME, win32.ERROR_INVALID_PARAMETER, win32.ERROR_CANT_ACCESS_FILE)
 }
