@@ -110,8 +110,10 @@ func TestLinksInAVolumeAreNotGoneThrough(t *testing.T) {
 	links := workloadLinks(g)
 	g.plantAll(mount, links)
 	before := g.snapshot()
-	for _, l := range links {
-		before = g.through(mount+`\`+l.name, before)
+	for i, l := range links {
+		if testnode.Sampled(i, 0, 3) {
+			before = g.through(mount+`\`+l.name, before)
+		}
 	}
 	// Through the publish link of a driver, on kubelet's file system, the result is the same.
 	_, err := g.Filesystem.CreateSymlink(t.Context(), &filesystem.CreateSymlinkRequest{SourcePath: mount, TargetPath: pods + `\publish`})
@@ -285,8 +287,8 @@ func linksOnTheWorkingDirectory(t *testing.T, g *target) {
 	links, err := os.ReadDir(g.HostPath(pods + `\links`))
 	noError(t, err)
 	before := g.snapshot()
-	for _, l := range links {
-		if l.Name() != "loopback" { // the other half of a loop
+	for i, l := range links {
+		if l.Name() != "loopback" && testnode.Sampled(i, 0, 3) { // loopback is the other half of a loop
 			before = g.through(pods+`\links\`+l.Name(), before)
 		}
 	}
