@@ -42,8 +42,8 @@ func TestWhoGivesUpBeforeItsTurnAsksNothing(t *testing.T) {
 		var results []func() (int, error)
 		for i := range askWidth + late {
 			results = append(results, startChange(ctx, n, on("change", diskObject(uint32(i))), listDisks))
+			synctest.Wait() // the first ones get the places
 		}
-		synctest.Wait()
 		if _, err := read(ctx, n, on("read", diskObject(0)), listDisks); !hasClass(err, DeadlineExceeded) {
 			t.Errorf("the read got %v", err)
 		}
