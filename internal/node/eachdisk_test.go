@@ -137,7 +137,7 @@ func TestSearchAsksNewVolumesFirst(t *testing.T) {
 // Disks that were pulled out come back with each other's numbers: each is found to have its own volume.
 func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
 	disks := []emulated.DiskSpec{{SizeBytes: 64 << 20, Formatted: true, LUN: 1}, {SizeBytes: 64 << 20, Formatted: true, LUN: 2}}
-	n, k, _ := countedNode(t, func(kernel.Call) bool { return false }, disks...)
+	n, k, searches := countedNode(t, func(call kernel.Call) bool { return call.Function == "VolumeNames" }, disks...)
 	volumeOf := func(number uint32) string {
 		ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), number, 0)
 		if err != nil || len(ids) != 1 {
@@ -161,5 +161,8 @@ func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
 	}
 	if after := []string{volumeOf(2), volumeOf(1)}; !cmp.Equal(before, after) {
 		t.Errorf("the volumes were %q and are %q", before, after)
+	}
+	if got := searches.Load(); got != 2 {
+		t.Errorf("%d searches, want one before and one after, which asks those that were elsewhere too", got)
 	}
 }
