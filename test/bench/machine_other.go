@@ -21,6 +21,25 @@ func listen(address string) (net.Listener, error) { return net.Listen("unix", ad
 
 func system() string { return runtime.GOOS }
 
+func takesConnections(sockets, name string) bool {
+	conn, err := net.Dial("unix", filepath.Join(sockets, name+".sock"))
+	if err == nil {
+		_ = conn.Close()
+	}
+	return err == nil
+}
+
+// countsOf returns how many threads and open files a process has.
+func countsOf(pid int) (threads, handles int, err error) {
+	process := "/proc/" + strconv.Itoa(pid)
+	tasks, err := os.ReadDir(process + "/task")
+	if err != nil {
+		return 0, 0, err
+	}
+	files, err := os.ReadDir(process + "/fd")
+	return len(tasks), len(files), err
+}
+
 var residentLine = regexp.MustCompile(`Vm(HWM|RSS):\s*(\d+) kB`)
 
 // memoryOf returns a process's resident memory, now and at its peak, in MiB, as Linux counts it.
