@@ -128,16 +128,33 @@ ULONG control_answer(CALL *call, const char *keyword, const char *function)
 	return 0;
 }
 
-// control_events applies the lines that say what another program did: "session TARGET ADDRESS SOCKET".
+static void portal_of(const LINE *line, int word, ISCSI_TARGET_PORTALW *portal)
+{
+	ZeroMemory(portal, sizeof *portal);
+	lstrcpynW(portal->Address, line->word[word], MAX_ISCSI_PORTAL_ADDRESS_LEN);
+	portal->Socket = (USHORT)number(line->word[word + 1]);
+}
+
+// control_events applies the lines that tell what another program did, each once: "registered ADDRESS SOCKET",
+// "session TARGET ADDRESS SOCKET" and "login TARGET ADDRESS SOCKET".
 void control_events(CALL *call)
 {
-	const LINE *line;
-	while ((line = control_find(call, NULL, "session", NULL)) && line->words > 3) {
+	for (int i = 0; i < call->count;) {
+		const LINE *line = &call->lines[i];
 		ISCSI_TARGET_PORTALW portal;
-		ZeroMemory(&portal, sizeof portal);
-		lstrcpynW(portal.Address, line->word[2], MAX_ISCSI_PORTAL_ADDRESS_LEN);
-		portal.Socket = (USHORT)number(line->word[3]);
-		session_new(call->state, line->word[1], &portal);
+		if (line->words == 3 && is(line->word[0], "registered")) {
+			portal_of(line, 1, &portal);
+			portal_add(call, L"", ISCSI_ANY_INITIATOR_PORT, &portal);
+		} else if (line->words == 4 && is(line->word[0], "session")) {
+			portal_of(line, 2, &portal);
+			session_new(call->state, line->word[1], &portal);
+		} else if (line->words == 4 && is(line->word[0], "login")) {
+			portal_of(line, 2, &portal);
+			login_add(call, line->word[1], &portal);
+		} else {
+			i++;
+			continue;
+		}
 		store(call, line, NULL);
 		control_free(call);
 		control_load(call);

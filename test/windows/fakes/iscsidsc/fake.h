@@ -125,6 +125,8 @@ BOOL same_portal(const ISCSI_TARGET_PORTALW *a, const ISCSI_TARGET_PORTALW *b);
 UCHAR *put_user(const OPTIONS *kept, ISCSI_LOGIN_OPTIONS *options, UCHAR *place);
 
 // portals.c, targets.c, sessions.c
+PORTAL *portal_add(CALL *call, const WCHAR *instance, ULONG port, const ISCSI_TARGET_PORTALW *wanted);
+LOGIN *login_add(CALL *call, const WCHAR *target, const ISCSI_TARGET_PORTALW *portal);
 ISDSC_STATUS discover(CALL *call, const PORTAL *portal);
 BOOL portal_serves(const CALL *call, const ISCSI_TARGET_PORTALW *portal, const WCHAR *target);
 ISDSC_STATUS portal_answers(const CALL *call, const ISCSI_TARGET_PORTALW *portal);

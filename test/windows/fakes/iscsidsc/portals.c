@@ -76,6 +76,24 @@ static PORTAL *find_portal(STATE *state, const WCHAR *instance, ULONG port, cons
 	return NULL;
 }
 
+// portal_add puts a portal into the list, or returns NULL if that is full. One that is there loses its options.
+PORTAL *portal_add(CALL *call, const WCHAR *instance, ULONG port, const ISCSI_TARGET_PORTALW *wanted)
+{
+	PORTAL *portal = find_portal(call->state, instance, port, wanted);
+	if (!portal)
+		FOR_LIST (portal, call->state->portals)
+			if (!portal->used)
+				break;
+	if (portal == call->state->portals + MAX_LIST)
+		return NULL;
+	ZeroMemory(portal, sizeof *portal);
+	portal->used = TRUE;
+	lstrcpynW(portal->instance, instance, MAX_ISCSI_HBANAME_LEN);
+	portal->port = port;
+	portal->portal = *wanted;
+	return portal;
+}
+
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-addiscsisendtargetportalw
 //
 // Discovery runs at once. If it fails, the caller learns so and the portal stays in the list, as
@@ -95,18 +113,9 @@ API AddIScsiSendTargetPortalW(PWSTR InitiatorInstance, ULONG InitiatorPortNumber
 		status = check_options(&call, LoginOptions, &options);
 	if (status != ERROR_SUCCESS)
 		return leave(&call, status, "refused");
-	PORTAL *portal = find_portal(call.state, InitiatorInstance, InitiatorPortNumber, Portal);
+	PORTAL *portal = portal_add(&call, InitiatorInstance ? InitiatorInstance : L"", InitiatorPortNumber, Portal);
 	if (!portal)
-		FOR_LIST (portal, call.state->portals)
-			if (!portal->used)
-				break;
-	if (portal == call.state->portals + MAX_LIST)
 		return leave(&call, ERROR_OUTOFMEMORY, "%ls", Portal->Address);
-	ZeroMemory(portal, sizeof *portal);
-	portal->used = TRUE;
-	lstrcpynW(portal->instance, InitiatorInstance ? InitiatorInstance : L"", MAX_ISCSI_HBANAME_LEN);
-	portal->port = InitiatorPortNumber;
-	portal->portal = *Portal;
 	portal->security = SecurityFlags;
 	portal->options = options;
 	return leave(&call, discover(&call, portal), "%ls %u name=%ls auth=%ld", Portal->Address, Portal->Socket,

@@ -72,11 +72,12 @@ static ISDSC_STATUS choose(CALL *call, const WCHAR *target, const ISCSI_TARGET_P
 	return status;
 }
 
-static ISDSC_STATUS save_login(CALL *call, const LOGIN *wanted)
+// login_add saves a login, or returns NULL if the list is full. The service chose the initiator. One that is there is replaced.
+LOGIN *login_add(CALL *call, const WCHAR *target, const ISCSI_TARGET_PORTALW *portal)
 {
 	LOGIN *login, *chosen = NULL;
 	FOR_LIST (login, call->state->logins) {
-		if (login->used && !_wcsicmp(login->target, wanted->target) && same_portal(&login->portal, &wanted->portal)) {
+		if (login->used && !_wcsicmp(login->target, target) && same_portal(&login->portal, portal)) {
 			chosen = login;
 			break;
 		}
@@ -84,9 +85,14 @@ static ISDSC_STATUS save_login(CALL *call, const LOGIN *wanted)
 			chosen = login;
 	}
 	if (!chosen)
-		return ERROR_OUTOFMEMORY;
-	*chosen = *wanted;
-	return ERROR_SUCCESS;
+		return NULL;
+	ZeroMemory(chosen, sizeof *chosen);
+	chosen->used = TRUE;
+	lstrcpynW(chosen->target, target, MAX_ISCSI_NAME_LEN + 1);
+	wcscpy(chosen->instance, INSTANCE);
+	chosen->port = ISCSI_ANY_INITIATOR_PORT;
+	chosen->portal = *portal;
+	return chosen;
 }
 
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-loginiscsitargetw
@@ -127,20 +133,16 @@ API LoginIScsiTargetW(PWSTR TargetName, BOOLEAN IsInformationalSession, PWSTR In
 	if (!discovered(call.state, TargetName))
 		return leave(&call, ISDSC_TARGET_NOT_FOUND, "%ls", TargetName);
 	if (IsPersistent) {
-		LOGIN login;
-		ZeroMemory(&login, sizeof login);
-		login.used = TRUE;
-		wcscpy(login.target, TargetName);
-		login.informational = IsInformationalSession;
-		wcscpy(login.instance, INSTANCE);
-		login.port = InitiatorPortNumber;
-		if (TargetPortal)
-			login.portal = *TargetPortal;
-		login.security = SecurityFlags;
-		login.options = options;
-		status = save_login(&call, &login);
-		if (status != ERROR_SUCCESS || !control_is(&call, "persistent", L"connects"))
-			return leave(&call, status, "%ls persistent auth=%ld", TargetName, options.fixed.AuthType);
+		static const ISCSI_TARGET_PORTALW any;
+		LOGIN *login = login_add(&call, TargetName, TargetPortal ? TargetPortal : &any);
+		if (!login)
+			return leave(&call, ERROR_OUTOFMEMORY, "%ls", TargetName);
+		login->informational = IsInformationalSession;
+		login->port = InitiatorPortNumber;
+		login->security = SecurityFlags;
+		login->options = options;
+		if (!control_is(&call, "persistent", L"connects"))
+			return leave(&call, ERROR_SUCCESS, "%ls persistent auth=%ld", TargetName, options.fixed.AuthType);
 	}
 	if (!(options.fixed.LoginFlags & ISCSI_LOGIN_FLAG_MULTIPATH_ENABLED))
 		FOR_LIST (session, call.state->sessions)
