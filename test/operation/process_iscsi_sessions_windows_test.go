@@ -51,12 +51,14 @@ func (l *iscsiLife) sessions() {
 	if again := len(l.initiator.calls("LoginIScsiTargetW")); again != made {
 		l.t.Errorf("connecting again logged in %d times", again-made)
 	}
-	// Another program logs in between the two calls that read the list, and has this target's login repeated after restarts.
+	// Another program logs in between the two calls that read the list, and has this target's logins repeated after restarts.
 	l.initiator.world(network("after GetIScsiSessionListW session "+chap+" "+portalA+" 3260", "login "+plain+" "+portalA+" 3260",
-		"login "+mutual+" "+portalA+" 3260")...)
+		"login "+plain+" "+portalB+" 3260", "login "+mutual+" "+portalA+" 3260")...)
 	l.disconnect(codes.OK, plain)
 	l.wantCall("LogoutIScsiTarget", plain+" = 0x00000000")
-	l.wantCall("RemoveIScsiPersistentTargetW", plain+" = 0x00000000")
+	for _, portal := range []string{portalA, portalB} { // each by its own portal; none would mean all portals
+		l.wantCall("RemoveIScsiPersistentTargetW "+plain+" "+portal, "3260 = 0x00000000")
+	}
 	if forgotten := l.initiator.calls("RemoveIScsiPersistentTargetW " + mutual); len(forgotten) > 0 {
 		l.t.Errorf("the login to another target was forgotten: %q", forgotten)
 	}
@@ -67,7 +69,7 @@ func (l *iscsiLife) sessions() {
 	}
 	l.disconnect(codes.OK, chap)
 	l.disconnect(codes.OK, mutual) // no session; but the login is forgotten
-	l.wantCall("RemoveIScsiPersistentTargetW", mutual+" = 0x00000000")
+	l.wantCall("RemoveIScsiPersistentTargetW", mutual+" "+portalA+" 3260 = 0x00000000")
 }
 
 func (l *iscsiLife) authentication() {
@@ -139,8 +141,7 @@ func (l *iscsiLife) disks() {
 	// One more arrives between two calls.
 	l.initiator.world(network(append(disks, "after GetDevicesForIScsiSessionW lun "+plain+" 47")...)...)
 	l.wantDisks(plain, "41", "42", "43", "44", "45", "46", "47")
-	l.initiator.world(network()...) // its disks are gone: those of Wine's node cannot be asked for their volumes
-	l.disconnect(codes.OK, plain)
+	l.disconnect(codes.OK, plain) // Wine has no such disks, so no volume on them is flushed or found mounted
 	l.wantDisks(plain)
 }
 

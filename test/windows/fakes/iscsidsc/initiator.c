@@ -191,5 +191,5 @@ API RemoveIScsiPersistentTargetW(PWSTR InitiatorInstance, ULONG InitiatorPortNum
 			login->used = FALSE;
 			status = ERROR_SUCCESS;
 		}
-	return leave(&call, status, "%ls", TargetName);
+	return leave(&call, status, "%ls %ls %u", TargetName, Portal ? Portal->Address : L"", Portal ? Portal->Socket : 0);
 }
