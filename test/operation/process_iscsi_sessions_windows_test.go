@@ -162,6 +162,19 @@ func (l *iscsiLife) failures() {
 	l.initiator.world(network("answer GetIScsiSessionListW 0xEFFF003E", "answer ReportIScsiSendTargetPortalsW 0xEFFF003E")...)
 	l.connect(codes.FailedPrecondition, plain, none())
 	l.call(codes.FailedPrecondition, "ListTargetPortals", &iscsi.ListTargetPortalsRequest{}, &iscsi.ListTargetPortalsResponse{})
+	// Nor does it answer, and nobody can tell whether it runs: Wine has no such service.
+	l.initiator.world(network("answer GetIScsiSessionListW 1722")...)
+	l.connect(codes.Unavailable, plain, none())
+	// A Win32 code as an HRESULT, once, for a list whose buffer then need not grow.
+	l.initiator.world(network("once GetIScsiSessionListW 0x8007007A")...)
+	l.disconnect(codes.OK, plain)
+	// iscsierr.h calls some codes warnings: the list is there, and the secret is set.
+	l.initiator.world(network("lost ReportIScsiTargetsW 0xAFFF002E")...)
+	l.wantTargets(portalA, plain, chap, mutual)
+	l.initiator.world(network("lost SetIScsiInitiatorCHAPSharedSecret 0xAFFF0048")...)
+	if l.version == "v1alpha2" {
+		l.call(codes.OK, "SetMutualChapSecret", &iscsi.SetMutualChapSecretRequest{MutualChapSecret: mutualSecret}, &iscsi.SetMutualChapSecretResponse{})
+	}
 	// A code that nobody foresaw.
 	l.initiator.world(network("answer RemoveIScsiSendTargetPortalW 31")...)
 	l.call(codes.Internal, "RemoveTargetPortal", &iscsi.RemoveTargetPortalRequest{TargetPortal: at(portalA)}, &iscsi.RemoveTargetPortalResponse{})

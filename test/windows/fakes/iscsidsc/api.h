@@ -24,6 +24,7 @@ typedef ULONG ISDSC_STATUS;
 #define ISCSI_ANY_INITIATOR_PORT 0xFFFFFFFFu // also ISCSI_ALL_INITIATOR_PORTS
 
 // The codes: https://learn.microsoft.com/windows-hardware/drivers/storage/iscsi-status-qualifiers
+// The SDK's iscsierr.h has two of them as warnings, 0xAFFF002E and 0xAFFF0048; a test injects these with "lost".
 #define ISDSC_CONNECTION_FAILED 0xEFFF0003u
 #define ISDSC_AUTHENTICATION_FAILURE 0xEFFF0009u
 #define ISDSC_NOT_FOUND 0xEFFF000Bu
