@@ -122,6 +122,17 @@ func (m *Mounter) Remove(ctx context.Context, path string) error {
 	return err
 }
 
+// PathExists reports whether there is anything at a path, without following it: a link or mount point exists even if it leads
+// nowhere.
+func (m *Mounter) PathExists(ctx context.Context, path string) (bool, error) {
+	return m.exists(ctx, windowsPath(path))
+}
+
+// Mkdir makes a directory and those above it. An existing one is success.
+func (m *Mounter) Mkdir(ctx context.Context, path string) error {
+	return m.makeDirectory(ctx, windowsPath(path))
+}
+
 func (m *Mounter) exists(ctx context.Context, path string) (bool, error) {
 	answer, err := m.client.Filesystem.PathExists(ctx, &filesystemapi.PathExistsRequest{Path: path})
 	return answer.GetExists(), err
