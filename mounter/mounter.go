@@ -16,7 +16,8 @@ import (
 
 // A Mounter mounts through one agent. It keeps no state and is safe for concurrent use.
 type Mounter struct {
-	client *csiproxy.Client
+	client  *csiproxy.Client
+	kubelet kubelet
 }
 
 var _ mount.Interface = (*Mounter)(nil)
@@ -105,15 +106,6 @@ func (m *Mounter) IsMountPoint(file string) (bool, error) {
 
 // CanSafelySkipMountPointCheck returns false: Unmount of a plain directory with content fails.
 func (m *Mounter) CanSafelySkipMountPointCheck() bool { return false }
-
-// GetMountRefs returns the path itself if it exists: the API does not report where else a volume is mounted.
-func (m *Mounter) GetMountRefs(path string) ([]string, error) {
-	exists, err := m.exists(context.Background(), windowsPath(path))
-	if err != nil || !exists {
-		return []string{}, err
-	}
-	return []string{path}, nil
-}
 
 // Remove removes a directory with its content, a link, or a mount point; the content of a mounted volume stays. A
 // missing path is success.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
@@ -39,7 +40,7 @@ var ErrNotStaged = errors.New("no share is staged there")
 // with a new password, is made again with these, and the volumes that use it go on. The errors are those of MountShare:
 // csiproxy.ErrCredentials, ErrServerUnreachable, ErrShareNotFound, ErrOtherCredentials and others.
 func (s *Shares) Stage(ctx context.Context, remote, target string, credentials Credentials) error {
-	use := use{Remote: windowsPath(remote), Target: windowsPath(target)}
+	use := use{Remote: strings.TrimRight(windowsPath(remote), `\`), Target: windowsPath(target)}
 	if use.share() == "" {
 		return fmt.Errorf("%w: remote path %q does not begin with a server and a share", fs.ErrInvalid, remote)
 	}
@@ -151,7 +152,8 @@ func (s *Shares) Status(ctx context.Context, target string) (ShareStatus, error)
 	return status, err
 }
 
-// users returns the targets that use a share, but for one of them. A target whose link is gone does not use it.
+// users returns the targets that use a share, but for one of them: those with a record whose link is there, and links to
+// the share in kubelet's directory.
 func (s *Shares) users(ctx context.Context, share, but string) ([]string, error) {
 	all, err := s.records.all()
 	if err != nil {
@@ -170,5 +172,12 @@ func (s *Shares) users(ctx context.Context, share, but string) ([]string, error)
 			users = append(users, u.Target)
 		}
 	}
-	return users, nil
+	linked, err := s.mounter.kubelet.volumes()
+	for _, path := range linked {
+		known := func(target string) bool { return strings.EqualFold(target, path) }
+		if !known(but) && !slices.ContainsFunc(users, known) && (use{Remote: s.mounter.kubelet.remote(path, false)}).share() == share {
+			users = append(users, path)
+		}
+	}
+	return users, err
 }

@@ -75,7 +75,7 @@ func (r records) write(u use) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }()
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
@@ -125,8 +125,9 @@ func (r records) locked(ctx context.Context, share string, do func() error) erro
 			return err
 		}
 		if unlock != nil {
-			defer unlock()
-			return do()
+			err = do()
+			unlock()
+			return err
 		}
 		pause := time.NewTimer(lockedPause)
 		select {
