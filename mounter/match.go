@@ -102,22 +102,20 @@ func ByGCEDevice(name string) Match {
 }
 
 // ByEUI64 picks the NVMe disk whose namespace has an EUI-64. Compute Engine gives the number as nvmeNamespaceIdentifier in
-// the metadata of a machine's disks. It is the first eight bytes of the page 83h identifier, with or without "eui." before
-// them, or of the serial number that Windows makes of it, such as 10CC_9636_B6E3_CE3B_0000_0000_0000_0000.
+// the metadata of a machine's disks. It is the first half of the 16 bytes that Windows makes the serial number of, such as
+// 10CC_9636_B6E3_CE3B_0000_0000_0000_0000., or that a page 83h identifier has after "eui.".
 //
 // Source: gcp-compute-persistent-disk-csi-driver, extractEUIFromDiskInfo, convertSerialToEUI and convertEUIToDecimal in
 // pkg/mount-manager.
 func ByEUI64(id uint64) Match {
 	want := fmt.Sprintf("%016x", id)
 	return Where("EUI-64 "+want, func(d Disk) bool {
-		return startsEUI(strings.TrimPrefix(d.Page83, "eui."), want) ||
-			startsEUI(strings.ReplaceAll(strings.TrimSuffix(d.SerialNumber, "."), "_", ""), want)
+		digits, ok := strings.CutPrefix(d.Page83, "eui.")
+		if !ok {
+			digits = strings.ReplaceAll(strings.TrimSuffix(d.SerialNumber, "."), "_", "")
+		}
+		return (len(digits) == len(want) || len(digits) == 2*len(want)) && strings.EqualFold(digits[:len(want)], want)
 	})
-}
-
-// startsEUI reports whether digits are an EUI-64, alone or with the eight bytes that NVMe's 16-byte identifiers have after it.
-func startsEUI(digits, want string) bool {
-	return (len(digits) == len(want) || len(digits) == 2*len(want)) && strings.EqualFold(digits[:len(want)], want)
 }
 
 // ByVSphereUUID picks the virtual disk of vSphere with a UUID, such as 6000C29a-98d0-5e38-4a43-f0ef189aaf5a. Its page 83h

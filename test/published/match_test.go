@@ -16,48 +16,42 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
-// TestMatches: each cloud's mark finds one disk among those that users of that cloud posted (the profiles name the threads).
+// TestMatches: each cloud's mark finds one disk among those that users of that cloud posted (the profiles name the threads),
+// and what looks alike finds none.
 func TestMatches(t *testing.T) {
-	for profile, cases := range map[string]map[string]struct {
+	const none = ^uint32(0)
+	for profile, cases := range map[string][]struct {
 		match mounter.Match
 		disk  uint32
 	}{
 		"aws-ebs-nvme": {
-			"first":        {mounter.ByEBSVolume("vol-0123456789abcdef0"), 1},
-			"second":       {mounter.ByEBSVolume("vol-0123456789abcdef1"), 2},
-			"without dash": {mounter.ByEBSVolume("VOL0123456789ABCDEF1"), 2},
+			{mounter.ByEBSVolume("vol-0123456789abcdef0"), 1},
+			{mounter.ByEBSVolume("vol-0123456789abcdef1"), 2},
+			{mounter.ByEBSVolume("VOL0123456789ABCDEF1"), 2},
+			{mounter.ByEBSVolume("vol-01234567"), none},
+			{mounter.ByGCEDevice("vol0123456789abcdef1_00000001."), none},
 		},
-		"aws-ebs-xen": {"volume": {mounter.ByEBSVolume("vol-0fedcba9876543211"), 2}},
-		"azure":       {"LUN": {mounter.ByLUN(1), 3}},
-		"azure-gen1":  {"LUN": {mounter.ByLUN(0), 2}},
-		"gce-pd-scsi": {"device": {mounter.ByGCEDevice("pvc-6f0d5b1e-93a7-4c28-8d14-b7e2a05c9f37"), 2}},
-		"gce-pd-nvme": {"namespace": {mounter.ByEUI64(0xe3f02b7194da5c08), 2}},
-		"vsphere":     {"UUID": {mounter.ByVSphereUUID("6000C294-e9da-4137-7ffb-eda45b97abeb"), 2}},
-	} {
-		t.Run(profile, func(t *testing.T) {
-			m := mounter.New(csiproxytest.Start(t, csiproxytest.Options{Scenario: profile}).InProcess())
-			for name, c := range cases {
-				if d, err := m.FindDisk(t.Context(), c.match); err != nil || d.Number != c.disk {
-					t.Errorf("%s: disk %d, %v, want %d", name, d.Number, err, c.disk)
-				}
-			}
-		})
-	}
-}
-
-// TestMatchesOfOthers: what looks alike is not taken.
-func TestMatchesOfOthers(t *testing.T) {
-	for profile, matches := range map[string][]mounter.Match{
-		"aws-ebs-nvme": {mounter.ByEBSVolume("vol-01234567"), mounter.ByGCEDevice("vol0123456789abcdef1_00000001.")},
-		"azure-nvme":   {mounter.ByLUN(0), mounter.ByLUN(1)},
-		"gce-pd-scsi":  {mounter.ByGCEDevice("Google"), mounter.ByGCEDevice("9f37")},
-		"gce-pd-nvme":  {mounter.ByEUI64(0), mounter.ByEUI64(0xe3f02b7194da5c09)},
+		"aws-ebs-xen": {{mounter.ByEBSVolume("vol-0fedcba9876543211"), 2}},
+		"azure":       {{mounter.ByLUN(1), 3}},
+		"azure-gen1":  {{mounter.ByLUN(0), 2}},
+		"azure-nvme":  {{mounter.ByLUN(0), none}, {mounter.ByLUN(1), none}},
+		"gce-pd-scsi": {
+			{mounter.ByGCEDevice("pvc-6f0d5b1e-93a7-4c28-8d14-b7e2a05c9f37"), 2},
+			{mounter.ByGCEDevice("Google"), none},
+			{mounter.ByGCEDevice("9f37"), none},
+			{mounter.ByEUI64(0), none},
+		},
+		"gce-pd-nvme": {{mounter.ByEUI64(0xe3f02b7194da5c08), 2}, {mounter.ByEUI64(0xe3f02b7194da5c09), none}, {mounter.ByEUI64(0), none}},
+		"vsphere":     {{mounter.ByVSphereUUID("6000C294-e9da-4137-7ffb-eda45b97abeb"), 2}, {mounter.ByVSphereUUID("6000C294-e9da-4137-7ffb-eda45b97abec"), none}},
 	} {
 		m := mounter.New(csiproxytest.Start(t, csiproxytest.Options{Scenario: profile}).InProcess())
-		for _, match := range matches {
-			_, err := m.FindDisk(t.Context(), match)
-			if !errors.Is(err, csiproxy.ErrDiskNotFound) || !strings.Contains(err.Error(), match.String()) {
-				t.Errorf("%s, %s: %v, want ErrDiskNotFound and what was looked for", profile, match, err)
+		for _, c := range cases {
+			d, err := m.FindDisk(t.Context(), c.match)
+			switch {
+			case c.disk != none && (err != nil || d.Number != c.disk):
+				t.Errorf("%s, %s: disk %d, %v, want %d", profile, c.match, d.Number, err, c.disk)
+			case c.disk == none && (!errors.Is(err, csiproxy.ErrDiskNotFound) || !strings.Contains(err.Error(), c.match.String())):
+				t.Errorf("%s, %s: disk %d, %v, want ErrDiskNotFound and what was looked for", profile, c.match, d.Number, err)
 			}
 		}
 	}

@@ -152,10 +152,10 @@ func (s subject) others() string {
 	text := ""
 	for _, d := range s.Tree().GetDisks() {
 		if d.GetNumber() != s.disk {
-			text += fmt.Sprintf("%v %s\n", d, s.DiskDigest(d.GetNumber()))
+			text += d.String() + "\n"
 		}
 	}
-	return text
+	return text + s.DiskDigest(1)
 }
 
 // TestStageRefuses: what is on a disk or in a place already is not overwritten, and the refusal changes nothing.
