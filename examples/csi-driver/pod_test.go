@@ -6,11 +6,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 const gib = 1 << 30
@@ -19,9 +19,13 @@ const gib = 1 << 30
 // node's power ends, or a connection breaks. Whatever happens, the calls succeed when kubelet repeats them, the pods find
 // their data, and nothing is left on the node.
 func TestPods(t *testing.T) {
-	lives := 2
-	if testnode.Long() {
-		lives = 40
+	lives := 1
+	switch os.Getenv("CSI_PROXY_LONG") {
+	case "":
+	case "all":
+		lives = 100
+	default:
+		lives = 4
 	}
 	for seed := range lives {
 		t.Run(fmt.Sprintf("disk, seed %d", seed), func(t *testing.T) {
@@ -40,10 +44,11 @@ func diskLife(t *testing.T, random *rand.Rand) {
 	attach := csiproxytest.Disk{SizeBytes: gib, SerialNumber: "vol0a1b2c3d4e5f60718", Offline: true}
 	disk := k.AttachDisk(attach)
 	k.mountDevice()
+	d.remount = func() { k.mountDevice() }
 	k.setUp("a")
+	d.remount = func() { k.mountDevice(); k.setUp("a") }
 	k.write("a", "logs", "of a")
-	d.remount = func() { k.mountDevice(); k.setUp("a") } // kubelet starts again with the pods that it finds
-	d.remount()
+	d.remount() // kubelet starts again with the pods that it finds
 	k.setUp("b") // a second pod
 	d.remount = func() { k.mountDevice(); k.setUp("a"); k.setUp("b") }
 	k.read("b", "logs", "of a")
@@ -95,9 +100,10 @@ func shareLife(t *testing.T, random *rand.Rand) {
 	}
 	d := newDisturber(k, random)
 	k.mountDevice()
+	d.remount = func() { k.mountDevice() }
 	k.setUp("a")
-	k.write("a", "logs", "of a")
 	d.remount = func() { k.mountDevice(); k.setUp("a") }
+	k.write("a", "logs", "of a")
 	k.setUp("b")
 	d.remount = func() { k.mountDevice(); k.setUp("a"); k.setUp("b") }
 	k.read("b", "logs", "of a")
@@ -178,21 +184,26 @@ func (d *disturber) crash(skip uint32) (over func()) {
 		Method: "*", Skip: skip, Times: 1, Effect: &admin.Fault_Crash{Crash: &admin.Crash{After: skip%2 == 0}},
 	}})
 	d.must("disturbing a call", err)
-	dying, called, restarted := d.agent, make(chan struct{}), make(chan struct{})
+	dying, called, restarted := d.agent, make(chan struct{}), make(chan bool)
 	go func() {
-		defer close(restarted)
 		select {
 		case <-dying.Ended:
 			d.startAgent()
-		case <-called: // it made fewer calls
+			restarted <- true
+		case <-called: // it made fewer calls, or the last one is the agent's end
+			restarted <- false
 		}
 	}()
 	return func() {
 		d.t.Helper()
 		close(called)
-		<-restarted
-		_, err := d.admin.RemoveFault(context.Background(), &admin.RemoveFaultRequest{})
-		d.must("ending the disturbance", err)
+		if <-restarted {
+			return
+		}
+		if _, err := d.admin.RemoveFault(context.Background(), &admin.RemoveFaultRequest{}); err != nil {
+			<-dying.Ended
+			d.startAgent()
+		}
 	}
 }
 
