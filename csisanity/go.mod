@@ -48,7 +48,7 @@ require (
 )
 
 replace (
-	github.com/kubernetes-csi/csi-proxy => ..
+	github.com/kubernetes-csi/csi-proxy => ../
 	github.com/kubernetes-csi/csi-proxy/client => ../client
 	github.com/kubernetes-csi/csi-proxy/mounter => ../mounter
 )

@@ -48,7 +48,7 @@ func diskLife(t *testing.T, random *rand.Rand) {
 	k.setUp("a")
 	d.remount = func() { k.mountDevice(); k.setUp("a") }
 	k.write("a", "logs", "of a")
-	d.remount() // kubelet starts again with the pods that it finds
+	d.remount()  // kubelet starts again with the pods that it finds
 	k.setUp("b") // a second pod
 	d.remount = func() { k.mountDevice(); k.setUp("a"); k.setUp("b") }
 	k.read("b", "logs", "of a")
