@@ -56,7 +56,7 @@ func (*driver) GetPluginCapabilities(context.Context, *csi.GetPluginCapabilities
 // Probe reports whether the agent answers.
 func (d *driver) Probe(ctx context.Context, _ *csi.ProbeRequest) (*csi.ProbeResponse, error) {
 	_, err := d.mounter.Disks(ctx)
-	return &csi.ProbeResponse{Ready: wrapperspb.Bool(err == nil)}, nil //nolint:nilerr // the answer says it
+	return &csi.ProbeResponse{Ready: wrapperspb.Bool(err == nil)}, nil
 }
 
 func (d *driver) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.NodeGetInfoResponse, error) {
