@@ -31,7 +31,8 @@ test: setup-test build ## vet, and all tests with the race detector; the long on
 .PHONY: test-sanity
 test-sanity: setup-test build ## csi-sanity on the example driver, with its counts, and kubelet's calls for pods; without the race detector, whose build takes longer than the tests
 	go vet -trimpath ./csisanity/... ./examples/csi-driver/...
-	CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -vet=off -count=1 -timeout 20m ./examples/csi-driver
+	CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -vet=off -count=1 -timeout 20m -v ./examples/csi-driver >bin/csi-sanity.log 2>&1 || { cat bin/csi-sanity.log; exit 1; }
+	@grep -aE -A 30 "csi-sanity, (disks|shares)" bin/csi-sanity.log | grep -aE "csi-sanity,|skipped:"
 
 .PHONY: test-long
 test-long: setup-test build ## what `make test` samples, in full: disturbed calls, interrupted sequences, every step of a crash, 200 kills, races, loads; of the sweep every fifth point; kernel faults and open questions in whole drivers' sequences stay sampled
