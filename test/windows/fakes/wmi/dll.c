@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The DLL's entry points and the class factory of CLSID_WbemLocator. Windows registers that class with the threading
-// model "Both", so its objects are called directly from every apartment; a test registers this DLL so, too.
+// The DLL's entry points and the class factories: of CLSID_WbemLocator, which Windows registers with the threading model
+// "Both", so its objects are called directly from every apartment, and of CLSID_SWbemLocator, the scripting object, whose
+// model is "Apartment". A test registers this DLL so, too.
 
 #include "wmi.h"
 
+#include <wbemdisp.h>
+
 LONG references;
+
+static IClassFactory factory, script_factory;
 
 static HRESULT WINAPI factory_QueryInterface(IClassFactory *factory, REFIID id, void **out)
 {
@@ -31,11 +36,10 @@ static ULONG WINAPI factory_Release(IClassFactory *factory)
 
 static HRESULT WINAPI factory_CreateInstance(IClassFactory *factory, IUnknown *outer, REFIID id, void **out)
 {
-	(void)factory;
 	*out = NULL;
 	if (outer)
 		return CLASS_E_NOAGGREGATION;
-	return new_locator(id, out);
+	return factory == &script_factory ? new_script_locator(id, out) : new_locator(id, out);
 }
 
 static HRESULT WINAPI factory_LockServer(IClassFactory *factory, BOOL lock)
@@ -51,11 +55,13 @@ static HRESULT WINAPI factory_LockServer(IClassFactory *factory, BOOL lock)
 static IClassFactoryVtbl factory_vtable = {
 	factory_QueryInterface, factory_AddRef, factory_Release, factory_CreateInstance, factory_LockServer,
 };
-static IClassFactory factory = {&factory_vtable};
+static IClassFactory factory = {&factory_vtable}, script_factory = {&factory_vtable};
 
 HRESULT WINAPI DllGetClassObject(REFCLSID class, REFIID id, void **out)
 {
 	*out = NULL;
+	if (IsEqualCLSID(class, &CLSID_SWbemLocator))
+		return IClassFactory_QueryInterface(&script_factory, id, out);
 	if (!IsEqualCLSID(class, &CLSID_WbemLocator))
 		return CLASS_E_CLASSNOTAVAILABLE;
 	return IClassFactory_QueryInterface(&factory, id, out);

@@ -18,7 +18,7 @@ struct enumerator {
 	size_t position;
 };
 
-static IEnumWbemClassObjectVtbl vtable;
+static IEnumWbemClassObjectVtbl enumerator_vtable;
 
 static struct enumerator *to_enumerator(IEnumWbemClassObject *iface)
 {
@@ -151,7 +151,7 @@ static HRESULT WINAPI enum_Skip(IEnumWbemClassObject *iface, LONG timeout, ULONG
 	return count <= left ? WBEM_S_NO_ERROR : WBEM_S_FALSE;
 }
 
-static IEnumWbemClassObjectVtbl vtable = {
+static IEnumWbemClassObjectVtbl enumerator_vtable = {
 	enum_QueryInterface, enum_AddRef, enum_Release, enum_Reset, enum_Next, enum_NextAsync, enum_Clone, enum_Skip,
 };
 
@@ -159,7 +159,7 @@ IEnumWbemClassObject *new_enumerator(struct services *services, LONG flags, cons
 	struct rows *rows)
 {
 	struct enumerator *enumerator = calloc(1, sizeof *enumerator);
-	enumerator->IEnumWbemClassObject_iface.lpVtbl = &vtable;
+	enumerator->IEnumWbemClassObject_iface.lpVtbl = &enumerator_vtable;
 	enumerator->count = 1;
 	make_security(&enumerator->security, (IUnknown *)&enumerator->IEnumWbemClassObject_iface);
 	enumerator->flags = flags;

@@ -71,7 +71,7 @@ static HRESULT WINAPI info_GetHelpContext(IErrorInfo *iface, DWORD *context)
 	return S_OK;
 }
 
-static IErrorInfoVtbl vtable = {
+static IErrorInfoVtbl info_vtable = {
 	info_QueryInterface, info_AddRef, info_Release, info_GetGUID, info_GetText, info_GetText, info_GetText, info_GetHelpContext,
 };
 
@@ -102,7 +102,7 @@ static void set_error_info(DWORD code)
 	set_number(object, L"ErrorType", 0);
 	set_text(object, L"Message", info->text);
 	set_text(object, L"MessageID", info->text);
-	info->IErrorInfo_iface.lpVtbl = &vtable;
+	info->IErrorInfo_iface.lpVtbl = &info_vtable;
 	info->count = 1;
 	info->object = &object->IWbemClassObject_iface;
 	InterlockedIncrement(&references);

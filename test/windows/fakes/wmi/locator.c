@@ -98,14 +98,14 @@ static HRESULT WINAPI locator_ConnectServer(IWbemLocator *iface, const BSTR reso
 	return result;
 }
 
-static IWbemLocatorVtbl vtable = {
+static IWbemLocatorVtbl locator_vtable = {
 	locator_QueryInterface, locator_AddRef, locator_Release, locator_ConnectServer,
 };
 
 HRESULT new_locator(REFIID id, void **out)
 {
 	struct locator *locator = calloc(1, sizeof *locator);
-	locator->IWbemLocator_iface.lpVtbl = &vtable;
+	locator->IWbemLocator_iface.lpVtbl = &locator_vtable;
 	locator->count = 1;
 	InterlockedIncrement(&references);
 	HRESULT result = IWbemLocator_QueryInterface(&locator->IWbemLocator_iface, id, out);

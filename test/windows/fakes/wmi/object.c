@@ -8,17 +8,17 @@
 
 #include <stdio.h>
 
-#define NOT_IN_THE_FAKE(function)                                  \
+#define OBJECT_LACKS(function)                                  \
 	do {                                                       \
 		violation(L"%ls is not part of this fake", function); \
 		return WBEM_E_NOT_SUPPORTED;                        \
 	} while (0)
 
-static IWbemClassObjectVtbl vtable;
+static IWbemClassObjectVtbl object_vtable;
 
 struct object *to_object(IWbemClassObject *iface)
 {
-	return iface && iface->lpVtbl == &vtable ? CONTAINING_RECORD(iface, struct object, IWbemClassObject_iface) : NULL;
+	return iface && iface->lpVtbl == &object_vtable ? CONTAINING_RECORD(iface, struct object, IWbemClassObject_iface) : NULL;
 }
 
 static bool is_definition(const struct object *object)
@@ -41,7 +41,7 @@ static struct field *add_field(struct object *object, const wchar_t *name, CIMTY
 struct object *new_object(enum kind kind, const struct class *class, const struct property *properties)
 {
 	struct object *object = calloc(1, sizeof *object);
-	object->IWbemClassObject_iface.lpVtbl = &vtable;
+	object->IWbemClassObject_iface.lpVtbl = &object_vtable;
 	object->count = 1;
 	object->kind = kind;
 	object->class = class;
@@ -319,7 +319,7 @@ static HRESULT WINAPI object_GetNames(IWbemClassObject *iface, LPCWSTR qualifier
 	struct object *object = to_object(iface);
 	(void)value;
 	if (qualifier || (flags & ~(WBEM_FLAG_NONSYSTEM_ONLY | WBEM_FLAG_KEYS_ONLY)))
-		NOT_IN_THE_FAKE(L"GetNames by a qualifier or of system properties");
+		OBJECT_LACKS(L"GetNames by a qualifier or of system properties");
 	*names = SafeArrayCreateVector(VT_BSTR, 0, 0);
 	SAFEARRAYBOUND bound = {0, 0};
 	for (size_t i = 0; i < object->fields; i++) {
@@ -338,7 +338,7 @@ static HRESULT WINAPI object_BeginEnumeration(IWbemClassObject *iface, LONG flag
 {
 	struct object *object = to_object(iface);
 	if (flags & ~(WBEM_FLAG_NONSYSTEM_ONLY | WBEM_FLAG_KEYS_ONLY))
-		NOT_IN_THE_FAKE(L"BeginEnumeration of system properties");
+		OBJECT_LACKS(L"BeginEnumeration of system properties");
 	object->cursor = 0;
 	object->enumeration = flags;
 	return S_OK;
@@ -433,80 +433,80 @@ static HRESULT WINAPI object_GetMethod(IWbemClassObject *iface, LPCWSTR name, LO
 static HRESULT WINAPI object_GetQualifierSet(IWbemClassObject *o, IWbemQualifierSet **q)
 {
 	(void)o, (void)q;
-	NOT_IN_THE_FAKE(L"GetQualifierSet");
+	OBJECT_LACKS(L"GetQualifierSet");
 }
 static HRESULT WINAPI object_Delete(IWbemClassObject *o, LPCWSTR n)
 {
 	(void)o, (void)n;
-	NOT_IN_THE_FAKE(L"IWbemClassObject::Delete");
+	OBJECT_LACKS(L"IWbemClassObject::Delete");
 }
 static HRESULT WINAPI object_GetPropertyQualifierSet(IWbemClassObject *o, LPCWSTR n, IWbemQualifierSet **q)
 {
 	(void)o, (void)n, (void)q;
-	NOT_IN_THE_FAKE(L"GetPropertyQualifierSet");
+	OBJECT_LACKS(L"GetPropertyQualifierSet");
 }
 static HRESULT WINAPI object_GetObjectText(IWbemClassObject *o, LONG f, BSTR *t)
 {
 	(void)o, (void)f, (void)t;
-	NOT_IN_THE_FAKE(L"GetObjectText");
+	OBJECT_LACKS(L"GetObjectText");
 }
 static HRESULT WINAPI object_SpawnDerivedClass(IWbemClassObject *o, LONG f, IWbemClassObject **c)
 {
 	(void)o, (void)f, (void)c;
-	NOT_IN_THE_FAKE(L"SpawnDerivedClass");
+	OBJECT_LACKS(L"SpawnDerivedClass");
 }
 static HRESULT WINAPI object_CompareTo(IWbemClassObject *o, LONG f, IWbemClassObject *other)
 {
 	(void)o, (void)f, (void)other;
-	NOT_IN_THE_FAKE(L"CompareTo");
+	OBJECT_LACKS(L"CompareTo");
 }
 static HRESULT WINAPI object_GetPropertyOrigin(IWbemClassObject *o, LPCWSTR n, BSTR *c)
 {
 	(void)o, (void)n, (void)c;
-	NOT_IN_THE_FAKE(L"GetPropertyOrigin");
+	OBJECT_LACKS(L"GetPropertyOrigin");
 }
 static HRESULT WINAPI object_InheritsFrom(IWbemClassObject *o, LPCWSTR a)
 {
 	(void)o, (void)a;
-	NOT_IN_THE_FAKE(L"InheritsFrom");
+	OBJECT_LACKS(L"InheritsFrom");
 }
 static HRESULT WINAPI object_PutMethod(IWbemClassObject *o, LPCWSTR n, LONG f, IWbemClassObject *i, IWbemClassObject *u)
 {
 	(void)o, (void)n, (void)f, (void)i, (void)u;
-	NOT_IN_THE_FAKE(L"PutMethod");
+	OBJECT_LACKS(L"PutMethod");
 }
 static HRESULT WINAPI object_DeleteMethod(IWbemClassObject *o, LPCWSTR n)
 {
 	(void)o, (void)n;
-	NOT_IN_THE_FAKE(L"DeleteMethod");
+	OBJECT_LACKS(L"DeleteMethod");
 }
 static HRESULT WINAPI object_BeginMethodEnumeration(IWbemClassObject *o, LONG f)
 {
 	(void)o, (void)f;
-	NOT_IN_THE_FAKE(L"BeginMethodEnumeration");
+	OBJECT_LACKS(L"BeginMethodEnumeration");
 }
 static HRESULT WINAPI object_NextMethod(IWbemClassObject *o, LONG f, BSTR *n, IWbemClassObject **i, IWbemClassObject **u)
 {
 	(void)o, (void)f, (void)n, (void)i, (void)u;
-	NOT_IN_THE_FAKE(L"NextMethod");
+	OBJECT_LACKS(L"NextMethod");
 }
 static HRESULT WINAPI object_EndMethodEnumeration(IWbemClassObject *o)
 {
 	(void)o;
-	NOT_IN_THE_FAKE(L"EndMethodEnumeration");
+	OBJECT_LACKS(L"EndMethodEnumeration");
 }
 static HRESULT WINAPI object_GetMethodQualifierSet(IWbemClassObject *o, LPCWSTR n, IWbemQualifierSet **q)
 {
 	(void)o, (void)n, (void)q;
-	NOT_IN_THE_FAKE(L"GetMethodQualifierSet");
+	OBJECT_LACKS(L"GetMethodQualifierSet");
 }
 static HRESULT WINAPI object_GetMethodOrigin(IWbemClassObject *o, LPCWSTR n, BSTR *c)
 {
 	(void)o, (void)n, (void)c;
-	NOT_IN_THE_FAKE(L"GetMethodOrigin");
+	OBJECT_LACKS(L"GetMethodOrigin");
 }
 
-static IWbemClassObjectVtbl vtable = {
+static IWbemClassObjectVtbl object_vtable = {
 	object_QueryInterface,
 	object_AddRef,
 	object_Release,

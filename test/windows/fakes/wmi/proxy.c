@@ -104,13 +104,13 @@ static HRESULT WINAPI security_CopyProxy(IClientSecurity *iface, IUnknown *proxy
 	return E_NOTIMPL;
 }
 
-static IClientSecurityVtbl vtable = {
+static IClientSecurityVtbl security_vtable = {
 	security_QueryInterface, security_AddRef, security_Release, security_QueryBlanket, security_SetBlanket, security_CopyProxy,
 };
 
 void make_security(struct security *security, IUnknown *owner)
 {
-	security->IClientSecurity_iface.lpVtbl = &vtable;
+	security->IClientSecurity_iface.lpVtbl = &security_vtable;
 	security->owner = owner;
 	security->impersonation = 0;
 }

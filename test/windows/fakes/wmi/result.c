@@ -99,7 +99,7 @@ static HRESULT WINAPI result_GetCallStatus(IWbemCallResult *iface, LONG timeout,
 	return code;
 }
 
-static IWbemCallResultVtbl vtable = {
+static IWbemCallResultVtbl result_vtable = {
 	result_QueryInterface,
 	result_AddRef,
 	result_Release,
@@ -113,7 +113,7 @@ static IWbemCallResultVtbl vtable = {
 IWbemCallResult *new_result(const struct wait *wait, LONG status, IWbemClassObject *object)
 {
 	struct result *result = calloc(1, sizeof *result);
-	result->IWbemCallResult_iface.lpVtbl = &vtable;
+	result->IWbemCallResult_iface.lpVtbl = &result_vtable;
 	make_security(&result->security, (IUnknown *)&result->IWbemCallResult_iface);
 	result->count = 1;
 	result->wait = *wait;

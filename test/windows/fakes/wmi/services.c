@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#define NOT_IN_THE_FAKE(function)                                  \
+#define SERVICES_LACK(function)                                  \
 	do {                                                       \
 		violation(L"%ls is not part of this fake", function); \
 		return WBEM_E_NOT_SUPPORTED;                        \
@@ -120,7 +120,7 @@ static HRESULT WINAPI services_GetObject(IWbemServices *iface, const BSTR text, 
 	if (FAILED(result))
 		return result;
 	if (!text)
-		NOT_IN_THE_FAKE(L"GetObject of an empty class");
+		SERVICES_LACK(L"GetObject of an empty class");
 	if (!is_bstr(L"GetObject", L"strObjectPath", text))
 		return WBEM_E_INVALID_PARAMETER;
 	result = enter(services, L"GetObject", &wait);
@@ -322,96 +322,96 @@ static HRESULT WINAPI services_OpenNamespace(IWbemServices *s, const BSTR n, LON
 	IWbemCallResult **r)
 {
 	(void)s, (void)n, (void)f, (void)c, (void)o, (void)r;
-	NOT_IN_THE_FAKE(L"OpenNamespace");
+	SERVICES_LACK(L"OpenNamespace");
 }
 static HRESULT WINAPI services_CancelAsyncCall(IWbemServices *s, IWbemObjectSink *k)
 {
 	(void)s, (void)k;
-	NOT_IN_THE_FAKE(L"CancelAsyncCall");
+	SERVICES_LACK(L"CancelAsyncCall");
 }
 static HRESULT WINAPI services_QueryObjectSink(IWbemServices *s, LONG f, IWbemObjectSink **k)
 {
 	(void)s, (void)f, (void)k;
-	NOT_IN_THE_FAKE(L"QueryObjectSink");
+	SERVICES_LACK(L"QueryObjectSink");
 }
 static HRESULT WINAPI services_GetObjectAsync(IWbemServices *s, const BSTR p, LONG f, IWbemContext *c, IWbemObjectSink *k)
 {
 	(void)s, (void)p, (void)f, (void)c, (void)k;
-	NOT_IN_THE_FAKE(L"GetObjectAsync");
+	SERVICES_LACK(L"GetObjectAsync");
 }
 static HRESULT WINAPI services_PutClass(IWbemServices *s, IWbemClassObject *o, LONG f, IWbemContext *c, IWbemCallResult **r)
 {
 	(void)s, (void)o, (void)f, (void)c, (void)r;
-	NOT_IN_THE_FAKE(L"PutClass");
+	SERVICES_LACK(L"PutClass");
 }
 static HRESULT WINAPI services_PutClassAsync(IWbemServices *s, IWbemClassObject *o, LONG f, IWbemContext *c, IWbemObjectSink *k)
 {
 	(void)s, (void)o, (void)f, (void)c, (void)k;
-	NOT_IN_THE_FAKE(L"PutClassAsync");
+	SERVICES_LACK(L"PutClassAsync");
 }
 static HRESULT WINAPI services_DeleteClass(IWbemServices *s, const BSTR n, LONG f, IWbemContext *c, IWbemCallResult **r)
 {
 	(void)s, (void)n, (void)f, (void)c, (void)r;
-	NOT_IN_THE_FAKE(L"DeleteClass");
+	SERVICES_LACK(L"DeleteClass");
 }
 static HRESULT WINAPI services_DeleteClassAsync(IWbemServices *s, const BSTR n, LONG f, IWbemContext *c, IWbemObjectSink *k)
 {
 	(void)s, (void)n, (void)f, (void)c, (void)k;
-	NOT_IN_THE_FAKE(L"DeleteClassAsync");
+	SERVICES_LACK(L"DeleteClassAsync");
 }
 static HRESULT WINAPI services_CreateClassEnum(IWbemServices *s, const BSTR n, LONG f, IWbemContext *c, IEnumWbemClassObject **e)
 {
 	(void)s, (void)n, (void)f, (void)c, (void)e;
-	NOT_IN_THE_FAKE(L"CreateClassEnum");
+	SERVICES_LACK(L"CreateClassEnum");
 }
 static HRESULT WINAPI services_CreateClassEnumAsync(IWbemServices *s, const BSTR n, LONG f, IWbemContext *c, IWbemObjectSink *k)
 {
 	(void)s, (void)n, (void)f, (void)c, (void)k;
-	NOT_IN_THE_FAKE(L"CreateClassEnumAsync");
+	SERVICES_LACK(L"CreateClassEnumAsync");
 }
 static HRESULT WINAPI services_PutInstanceAsync(IWbemServices *s, IWbemClassObject *o, LONG f, IWbemContext *c,
 	IWbemObjectSink *k)
 {
 	(void)s, (void)o, (void)f, (void)c, (void)k;
-	NOT_IN_THE_FAKE(L"PutInstanceAsync");
+	SERVICES_LACK(L"PutInstanceAsync");
 }
 static HRESULT WINAPI services_DeleteInstanceAsync(IWbemServices *s, const BSTR p, LONG f, IWbemContext *c, IWbemObjectSink *k)
 {
 	(void)s, (void)p, (void)f, (void)c, (void)k;
-	NOT_IN_THE_FAKE(L"DeleteInstanceAsync");
+	SERVICES_LACK(L"DeleteInstanceAsync");
 }
 static HRESULT WINAPI services_CreateInstanceEnumAsync(IWbemServices *s, const BSTR n, LONG f, IWbemContext *c,
 	IWbemObjectSink *k)
 {
 	(void)s, (void)n, (void)f, (void)c, (void)k;
-	NOT_IN_THE_FAKE(L"CreateInstanceEnumAsync");
+	SERVICES_LACK(L"CreateInstanceEnumAsync");
 }
 static HRESULT WINAPI services_ExecQueryAsync(IWbemServices *s, const BSTR l, const BSTR q, LONG f, IWbemContext *c,
 	IWbemObjectSink *k)
 {
 	(void)s, (void)l, (void)q, (void)f, (void)c, (void)k;
-	NOT_IN_THE_FAKE(L"ExecQueryAsync");
+	SERVICES_LACK(L"ExecQueryAsync");
 }
 static HRESULT WINAPI services_ExecNotificationQuery(IWbemServices *s, const BSTR l, const BSTR q, LONG f, IWbemContext *c,
 	IEnumWbemClassObject **e)
 {
 	(void)s, (void)l, (void)q, (void)f, (void)c, (void)e;
-	NOT_IN_THE_FAKE(L"ExecNotificationQuery");
+	SERVICES_LACK(L"ExecNotificationQuery");
 }
 static HRESULT WINAPI services_ExecNotificationQueryAsync(IWbemServices *s, const BSTR l, const BSTR q, LONG f,
 	IWbemContext *c, IWbemObjectSink *k)
 {
 	(void)s, (void)l, (void)q, (void)f, (void)c, (void)k;
-	NOT_IN_THE_FAKE(L"ExecNotificationQueryAsync");
+	SERVICES_LACK(L"ExecNotificationQueryAsync");
 }
 static HRESULT WINAPI services_ExecMethodAsync(IWbemServices *s, const BSTR p, const BSTR m, LONG f, IWbemContext *c,
 	IWbemClassObject *i, IWbemObjectSink *k)
 {
 	(void)s, (void)p, (void)m, (void)f, (void)c, (void)i, (void)k;
-	NOT_IN_THE_FAKE(L"ExecMethodAsync");
+	SERVICES_LACK(L"ExecMethodAsync");
 }
 
-static IWbemServicesVtbl vtable = {
+static IWbemServicesVtbl services_vtable = {
 	services_QueryInterface,
 	services_AddRef,
 	services_Release,
@@ -443,7 +443,7 @@ static IWbemServicesVtbl vtable = {
 IWbemServices *new_services(const wchar_t *space)
 {
 	struct services *services = calloc(1, sizeof *services);
-	services->IWbemServices_iface.lpVtbl = &vtable;
+	services->IWbemServices_iface.lpVtbl = &services_vtable;
 	make_security(&services->security, (IUnknown *)&services->IWbemServices_iface);
 	services->count = 1;
 	_snwprintf(services->space, sizeof services->space / sizeof(wchar_t) - 1, L"%ls", space);

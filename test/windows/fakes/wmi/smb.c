@@ -224,7 +224,7 @@ HRESULT smb_global_mapping_create(struct object *instance, struct object *in, st
 
 	HANDLE lock = lock_files();
 	struct mappings mappings = load();
-	*code = connect_to(&mapping);
+	*code = ERROR_SUCCESS;
 	for (size_t i = 0; i < mappings.count && *code == ERROR_SUCCESS && SUCCEEDED(result); i++) {
 		struct mapping *other = &mappings.items[i];
 		if (_wcsicmp(other->remote, mapping.remote) == 0)
@@ -232,8 +232,10 @@ HRESULT smb_global_mapping_create(struct object *instance, struct object *in, st
 		else if (*mapping.local && _wcsicmp(other->local, mapping.local) == 0)
 			*code = ERROR_ALREADY_ASSIGNED;
 		else if (same_server(other->remote, mapping.remote) && _wcsicmp(other->user, mapping.user))
-			*code = ERROR_SESSION_CREDENTIAL_CONFLICT;
+			*code = ERROR_SESSION_CREDENTIAL_CONFLICT; // the client's own rule: the server is not asked
 	}
+	if (*code == ERROR_SUCCESS && SUCCEEDED(result))
+		*code = connect_to(&mapping);
 	if (*code == ERROR_SUCCESS && SUCCEEDED(result)) {
 		mappings.items = realloc(mappings.items, (mappings.count + 1) * sizeof mapping);
 		mappings.items[mappings.count++] = mapping;

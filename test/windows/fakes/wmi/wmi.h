@@ -142,6 +142,7 @@ bool equal(const struct field *field, const struct term *term, HRESULT *problem)
 
 // locator.c, proxy.c, services.c, enumerator.c, result.c
 HRESULT new_locator(REFIID id, void **out);
+HRESULT new_script_locator(REFIID id, void **out); // scripting.c
 struct apartment {
 	bool known;
 	APTTYPE type;
