@@ -18,15 +18,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/webserver"
 )
 
-// listen opens the page's address before the agent starts, so that a taken port is an error at the start. It returns nil if
-// there is no page.
+// listen opens the page's address before the agent starts, so that a taken port is an error at the start. Without
+// -ui it returns nil.
 func (f *pageFlags) listen() (net.Listener, error) {
 	if f.address == "" {
 		return nil, nil //nolint:nilnil // off is not a failure
 	}
 	l, err := net.Listen("tcp", f.address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot serve the page: -ui=%s: %w", f.address, err)
+		return nil, fmt.Errorf("cannot serve the page: -ui=%s: %w; choose another port, or 0 for a free one, which the log names", f.address, err)
 	}
 	return l, nil
 }

@@ -25,7 +25,7 @@ func (*pageFlags) register(flags *flag.FlagSet) {
 func (*pageFlags) check(string) error { return nil }
 
 func (*pageFlags) listen() (net.Listener, error) {
-	return nil, nil //nolint:nilnil // there is no page
+	return nil, nil //nolint:nilnil // off is not a failure
 }
 
 func (*pageFlags) serve(context.Context, net.Listener, *agent.Agent, []string, klog.Logger) (stop func(), err error) {

@@ -208,8 +208,8 @@ func refusesLinks(k kernel.Kernel) (err error) {
 	}
 }
 
-// openDirectly opens what lies at the end of a native path. Unless it is certain that this is what the path names, or with
-// FILE_OPEN that nothing is there, decided is false, and the path must be walked.
+// openDirectly opens or makes what lies at the end of a native path. Decided is false when the path must be walked: it is not
+// certain that the path names what was opened, or why there is nothing, and nothing was made that a walk would find.
 func (o *op) openDirectly(native string, how kernel.OpenHow) (h kernel.Handle, decided bool, err error) {
 	how.NoReparse = true
 	h, err = o.k.OpenFile(nil, native, how)

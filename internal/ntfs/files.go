@@ -80,7 +80,7 @@ func (f file) standardInformation(now time.Time) []byte {
 	return b
 }
 
-// fileName returns the value of $FILE_NAME, of which the root directory has a copy.
+// fileName returns the value of $FILE_NAME. The root directory has a copy of it.
 func (f file) fileName(now time.Time) []byte {
 	b := make([]byte, 66)
 	le.PutUint64(b, reference(fileRoot))

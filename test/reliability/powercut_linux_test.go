@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -20,16 +19,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// stepOfHost returns the steps between the examples, and between the operations on the host's files, that are disturbed.
-// CSI_PROXY_LONG=all tries all.
-func stepOfHost() (examples, operations int) {
+// stepOfHost returns the step between the operations on the host's files that are disturbed. CSI_PROXY_LONG=all tries all.
+func stepOfHost() int {
 	switch {
 	case os.Getenv("CSI_PROXY_LONG") == "all":
-		return 1, 1
+		return 1
 	case testnode.Long():
-		return 1, 11
+		return 11
 	}
-	return 7, 17
+	return 17
 }
 
 // TestPowerCuts cuts the host's power before each operation on its files in each example, and after the call has answered. Of what
@@ -38,18 +36,7 @@ func stepOfHost() (examples, operations int) {
 func TestPowerCuts(t *testing.T) {
 	var total tally
 	seed := rand.Uint64()
-	examples, _ := stepOfHost()
-	t.Run("examples", func(t *testing.T) {
-		for i, e := range sweptCalls() {
-			if i%examples != 0%examples {
-				continue
-			}
-			t.Run(strings.ReplaceAll(e.method, "/", ".")+", "+e.when, func(t *testing.T) {
-				t.Parallel()
-				e.cutPower(t, i, seed, &total)
-			})
-		}
-	})
+	eachExample(t, 7, 0, func(t *testing.T, i int, e swept) { e.cutPower(t, i, seed, &total) })
 	t.Logf("seed %d, %s", seed, total.String())
 }
 
@@ -59,7 +46,7 @@ func (e swept) cutPower(t *testing.T, subject int, seed uint64, total *tally) {
 	defer w.end()
 	disk := powercut.Watch(t, w.dir)
 	w.host = disk.Before
-	_, step := stepOfHost()
+	step := stepOfHost()
 	var want state // the undisturbed one, when it is needed
 	operations := 0
 	disk.At = func(change, path string) error {
@@ -125,25 +112,14 @@ var hostFailures = []error{syscall.EIO, syscall.ENOSPC, syscall.EACCES, syscall.
 // has answered. When the cause has gone, the driver's retry reaches the state of the undisturbed call.
 func TestHostFailures(t *testing.T) {
 	var total tally
-	examples, _ := stepOfHost()
-	t.Run("examples", func(t *testing.T) {
-		for i, e := range sweptCalls() {
-			if i%examples != 3%examples {
-				continue
-			}
-			t.Run(strings.ReplaceAll(e.method, "/", ".")+", "+e.when, func(t *testing.T) {
-				t.Parallel()
-				e.failHost(t, i, &total)
-			})
-		}
-	})
+	eachExample(t, 7, 3, func(t *testing.T, i int, e swept) { e.failHost(t, i, &total) })
 	t.Log(total.String())
 }
 
 func (e swept) failHost(t *testing.T, subject int, total *tally) {
 	t.Helper()
 	want, _ := e.undisturbed(t, goesOn)
-	_, step := stepOfHost()
+	step := stepOfHost()
 	for point := subject % step; ; point += step {
 		target, stays := point/2, point%2 == 1
 		failure := hostFailures[(target+subject)%len(hostFailures)]

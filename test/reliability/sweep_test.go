@@ -82,18 +82,23 @@ func stepOfSweep() int {
 // TestSweep tries the disturbances at the kernel calls of each example.
 func TestSweep(t *testing.T) {
 	var total tally
+	eachExample(t, 3, 0, func(t *testing.T, i int, e swept) { e.sweep(t, i, &total) })
+	t.Log(total.String())
+}
+
+// eachExample tries the examples side by side; in a run that is not long, one in every, from first.
+func eachExample(t *testing.T, every, first int, try func(t *testing.T, number int, e swept)) {
+	t.Helper()
 	t.Run("examples", func(t *testing.T) {
 		for i, e := range sweptCalls() {
-			if !testnode.Sampled(i, 0, 3) {
-				continue
+			if testnode.Sampled(i, first, every) {
+				t.Run(strings.ReplaceAll(e.method, "/", ".")+", "+e.when, func(t *testing.T) {
+					t.Parallel()
+					try(t, i, e)
+				})
 			}
-			t.Run(strings.ReplaceAll(e.method, "/", ".")+", "+e.when, func(t *testing.T) {
-				t.Parallel()
-				e.sweep(t, i, &total)
-			})
 		}
 	})
-	t.Log(total.String())
 }
 
 // sweep tries the points of the example with index subject.

@@ -88,8 +88,8 @@ func (l layout) volumeIDs() (ids []guid.GUID) {
 	return ids
 }
 
-// pack puts a bundle together from the image and the files of a disk that is no longer attached. Each step may have been
-// made before a death.
+// pack makes a bundle of the image and the files of a disk that was detached. After a death, some of its steps may have been
+// made already.
 func (h *host) pack(dir, name string) error {
 	home := makingPath(dir, name)
 	info, err := readBundleInfo(home)

@@ -107,7 +107,7 @@ func (h *host) copyName(from, to *os.Root, name string) error {
 }
 
 func (h *host) copyFile(from, to *os.Root, name string, info fs.FileInfo) error {
-	in, err := from.Open(name)
+	in, err := openIn(from, name)
 	if err != nil {
 		return err
 	}

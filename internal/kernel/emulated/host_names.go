@@ -23,7 +23,7 @@ func (h *host) change(change string, dir *os.Root, name, path string, do func() 
 	if err := h.step(change, path); err != nil {
 		return err
 	}
-	f, err := dir.Open(name)
+	f, err := openIn(dir, name)
 	if err != nil {
 		return h.noted(err)
 	}

@@ -65,13 +65,30 @@ func (h *host) writeFileIn(dir *os.Root, name, temporary string, content []byte)
 	return h.renameIn(dir, temporary, name)
 }
 
+// openIn opens a file or directory in a directory. A pipe or device that a workload puts in its place is refused at once: the
+// node would wait for the other end, or never be able to make it durable.
+func openIn(dir *os.Root, name string) (*os.File, error) {
+	f, err := dir.OpenFile(name, os.O_RDONLY|withoutWaiting, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = errNotOurs
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // readFileIn reads a small regular file of the directory without following a link at its name: it reads the file that
 // info, from Lstat, describes.
 func readFileIn(dir *os.Root, name string, info os.FileInfo, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > limit {
 		return nil, errNotOurs
 	}
-	f, err := dir.Open(name)
+	f, err := openIn(dir, name)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,9 @@ func isHostNameTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOL
 // notThroughALink makes an open fail where the name is a symbolic link.
 const notThroughALink = syscall.O_NOFOLLOW
 
+// withoutWaiting makes an open return at once where the name is a named pipe that nobody writes to.
+const withoutWaiting = syscall.O_NONBLOCK
+
 // lockFile takes a lock that ends with the process; held is true if another process has it.
 func lockFile(f *os.File) (held bool, err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

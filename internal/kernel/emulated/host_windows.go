@@ -20,6 +20,9 @@ func isHostNameTooLong(err error) bool { return errors.Is(err, windows.ERROR_INV
 // notThroughALink is nothing here: who may make symbolic links is an administrator.
 const notThroughALink = 0
 
+// withoutWaiting is nothing here: files of the host's file systems are not pipes.
+const withoutWaiting = 0
+
 // lockOffset is a byte past the end of the lock file, so that others can still read its text.
 const lockOffset = 1 << 30
 

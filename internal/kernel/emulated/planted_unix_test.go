@@ -5,9 +5,11 @@
 package emulated
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,6 +109,27 @@ func TestPlantedHostFiles(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(outside, "secret")); err != nil {
 		t.Error(err)
 	}
+}
+
+// A file that becomes a named pipe under a handle is refused. The node neither waits for the pipe's other end, nor keeps it among
+// what must become durable.
+func TestFileThatBecomesAPipe(t *testing.T) {
+	var file string
+	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: func(change, path string) error {
+		if change != "chmod" || path != file {
+			return nil
+		}
+		return errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600))
+	}})
+	mkdir(t, n, `C:\d`)
+	file = filepath.Join(hostPath(t, n, `C:\d`), "f")
+	must(t, os.WriteFile(file, nil, 0o600))
+	h := openFile(t, n, `\\?\C:\d\f`, how(anyRight, win32.FILE_OPEN, 0))
+	err := h.SetInformation(win32.FileBasicInfo, win32.FileBasic{Attributes: win32.FILE_ATTRIBUTE_READONLY}.Bytes())
+	if err == nil {
+		t.Error("a pipe became read-only")
+	}
+	mkdir(t, n, `C:\next`)
 }
 
 func TestCaseIsFoldedAndKept(t *testing.T) {

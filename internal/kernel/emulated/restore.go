@@ -26,7 +26,7 @@ func (n *Node) PrepareRestore(from string) error {
 			return fmt.Errorf("%w: %s is the state directory of the node itself", ErrInvalidSpec, from)
 		}
 		if _, err := os.Lstat(from); err != nil {
-			return err
+			return fmt.Errorf("no saved node is there, as csi-proxyctl node save makes them: %w", err)
 		}
 		if !Exists(from) {
 			return fmt.Errorf("%w: %s is not a saved node", ErrInvalidSpec, from)
