@@ -90,8 +90,8 @@ func (a *connection) untilSeen(c *cobra.Command, want string, args []string, loo
 	stop := showProgress(c.ErrOrStderr(), "waiting for "+strings.Join(append([]string{c.Name()}, append(args, want)...), " "))
 	defer stop()
 	last := "nothing was seen"
-	for {
-		seen, err := look(ctx, args)
+	for first := true; ; first = false {
+		seen, err := a.lookOnce(ctx, c, first, args, look)
 		switch {
 		case err == nil && slices.Contains(seen.states, want):
 			return seen.found, nil
@@ -99,7 +99,7 @@ func (a *connection) untilSeen(c *cobra.Command, want string, args []string, loo
 			last = "it is " + strings.Join(seen.states, ", ")
 		case ctx.Err() == nil && !passes(err):
 			return answer{}, err
-		case ctx.Err() == nil:
+		case ctx.Err() == nil || first:
 			last = a.text(ctx, err)
 		}
 		select {
@@ -112,6 +112,16 @@ func (a *connection) untilSeen(c *cobra.Command, want string, args []string, loo
 			return answer{}, &adminclient.Error{Text: text, Err: status.Error(codes.DeadlineExceeded, text)}
 		}
 	}
+}
+
+// lookOnce looks. The first look is made however short the whole time is, so that something is known in the end.
+func (a *connection) lookOnce(ctx context.Context, c *cobra.Command, first bool, args []string, look lookout) (sight, error) {
+	if first {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(c.Context(), max(a.timeout, answerTime))
+		defer cancel()
+	}
+	return look(ctx, args)
 }
 
 // passes reports whether an error may pass by itself.
