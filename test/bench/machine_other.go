@@ -5,6 +5,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -17,7 +18,13 @@ import (
 // echoAddress returns a socket in a directory.
 func echoAddress(dir string) string { return filepath.Join(dir, "echo.sock") }
 
-func listen(address string) (net.Listener, error) { return net.Listen("unix", address) }
+// listen takes the place of an earlier echo, which was killed and left its socket.
+func listen(address string) (net.Listener, error) {
+	if err := os.Remove(address); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	return net.Listen("unix", address)
+}
 
 func system() string { return runtime.GOOS }
 
