@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # The modules of this repository. Each builds and tests on its own, without the workspace.
-MODULES := . client mounter test/published v2
+MODULES := . client csisanity examples/csi-driver mounter test/published v2
 export GOTOOLCHAIN ?= local
 # The tools are modules of their own; -n builds one for this machine and prints its binary's name.
 tool = $(shell GOWORK=off go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
@@ -26,7 +26,13 @@ build: ## build the commands into bin/, for GOOS and GOARCH (VERSION=vX.Y.Z: the
 
 .PHONY: test
 test: setup-test build ## vet, and all tests with the race detector; the long ones are sampled
-	CSI_PROXY_BIN=$(CURDIR)/bin go test -race -trimpath -vet=all -timeout 20m $(MODULES:%=./%/...)
+	CSI_PROXY_BIN=$(CURDIR)/bin go test -race -trimpath -vet=all -timeout 20m $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver,$(MODULES)))
+
+.PHONY: test-sanity
+test-sanity: setup-test build ## csi-sanity on the example driver, with its counts, and kubelet's calls for pods; without the race detector, whose build takes longer than the tests
+	go vet -trimpath ./csisanity/... ./examples/csi-driver/...
+	CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -vet=off -count=1 -timeout 20m -v ./examples/csi-driver >bin/csi-sanity.log 2>&1 || { cat bin/csi-sanity.log; exit 1; }
+	@grep -aE -A 30 "csi-sanity, (disks|shares)" bin/csi-sanity.log | grep -aE "csi-sanity,|skipped:"
 
 .PHONY: test-long
 test-long: setup-test build ## what `make test` samples, in full: disturbed calls, interrupted sequences, every step of a crash, 200 kills, races, loads; of the sweep every fifth point; kernel faults and open questions in whole drivers' sequences stay sampled
