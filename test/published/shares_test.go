@@ -93,7 +93,7 @@ func TestSharesLife(t *testing.T) {
 		check(t, "staging the first", one.Stage(ctx, `//fs.emulated/share`, targetOf("a"), credentials))
 		check(t, "staging the second", other.Stage(ctx, `\\FS.emulated\Share\dir`, targetOf("b"), credentials))
 	}
-	n.WriteFile(targetOf("a")+`\data`, "precious")
+	check(t, "staging another share", one.Stage(ctx, `\\fs.emulated\other`, targetOf("c"), credentials))
 	status, err := n.shares().Status(ctx, targetOf("b"))
 	if err != nil || status.Remote != `\\FS.emulated\Share\dir` || len(status.Users) != 2 {
 		t.Errorf("Status = %+v, %v, want two users", status, err)
@@ -113,6 +113,10 @@ func TestSharesLife(t *testing.T) {
 	if n.mapped(t, share) {
 		t.Error("the mapping stayed after the last volume")
 	}
+	if !n.mapped(t, `\\fs.emulated\other`) {
+		t.Error("the mapping of the other share went, too")
+	}
+	check(t, "unstaging the other share", other.Unstage(ctx, targetOf("c")))
 	if left, _ := filepath.Glob(filepath.Join(n.records, "*.json")); len(left) > 0 {
 		t.Errorf("records stayed: %q", left)
 	}

@@ -164,7 +164,11 @@ func TestStageRefuses(t *testing.T) {
 	n, m := start(t)
 	foreign := n.AttachDisk(csiproxytest.Disk{ImagePath: foreignImage(t), SerialNumber: "foreign"})
 	check(t, "staging one disk", m.MountDisk(t.Context(), 1, elsewhere))
-	digests := func() string { return n.DiskDigest(foreign) + " " + n.DiskDigest(2) }
+	unformatted := subject{Node: n, disk: n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "unformatted"})}
+	check(t, "partitioning", unformatted.partition(t))
+	digests := func() string {
+		return n.DiskDigest(foreign) + " " + n.DiskDigest(unformatted.disk) + " " + n.DiskDigest(2)
+	}
 	before := digests()
 	for name, c := range map[string]struct {
 		match   mounter.Match
@@ -175,6 +179,7 @@ func TestStageRefuses(t *testing.T) {
 		"foreign data":           {mounter.BySerialNumber("foreign"), staging, mounter.StageOptions{}, csiproxy.ErrNotBlank},
 		"foreign data read-only": {mounter.BySerialNumber("foreign"), staging, mounter.StageOptions{ReadOnly: true}, mounter.ErrNotFormatted},
 		"a raw disk read-only":   {mounter.BySerialNumber("vol0123456789abcdef2"), staging, mounter.StageOptions{ReadOnly: true}, mounter.ErrNotFormatted},
+		"no file system":         {mounter.BySerialNumber("unformatted"), staging, mounter.StageOptions{ReadOnly: true}, mounter.ErrNotFormatted},
 		"a target in use":        {mounter.BySerialNumber("vol0123456789abcdef2"), elsewhere, mounter.StageOptions{}, csiproxy.ErrOtherVolumeMounted},
 		"the system disk":        {mounter.BySerialNumber("EMU-DISK-0000"), staging, mounter.StageOptions{}, nil},
 		"two disks":              {mounter.BySerialNumber("vol0123456789abcdef"), staging, mounter.StageOptions{}, mounter.ErrAmbiguous},
