@@ -88,7 +88,7 @@ func TestSharesInterrupted(t *testing.T) {
 	ctx := t.Context()
 	const share = `\\fs.emulated\share`
 	for call := range 12 {
-		if !testnode.Sampled(call, 1, 3) {
+		if !testnode.Sampled(call, 1, 4) {
 			continue
 		}
 		fail := n.FailRPC

@@ -31,7 +31,7 @@ type shareVolume struct {
 // stays broken once its server is back.
 func TestSharesAtRandom(t *testing.T) {
 	t.Parallel()
-	steps, volumes := 30, 8
+	steps, volumes := 20, 6
 	if testnode.Long() {
 		steps, volumes = 3000, 200
 	}
@@ -150,11 +150,15 @@ func (w *shareWorld) checkMappings() {
 func TestSharesConcurrently(t *testing.T) {
 	t.Parallel()
 	n := startShares(t)
+	rounds := 2
+	if testnode.Long() {
+		rounds = 20
+	}
 	var all sync.WaitGroup
 	for i := range 4 {
 		shares, target := n.shares(), targetOf(fmt.Sprint("v", i))
 		all.Go(func() {
-			for range 5 {
+			for range rounds {
 				if err := shares.Stage(t.Context(), `\\fs.emulated\share`, target, credentials); err != nil {
 					t.Errorf("staging: %v", err)
 				}
