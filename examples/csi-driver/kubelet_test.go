@@ -210,4 +210,12 @@ func (k *kubelet) gone(pods ...string) {
 	}
 }
 
+// mappings returns the node's SMB global mappings.
+func (k *kubelet) mappings() []*admin.SMBMapping {
+	k.t.Helper()
+	answer, err := k.admin.Inspect(context.Background(), &admin.InspectRequest{})
+	k.must("looking at the node", err)
+	return answer.GetSmbMappings()
+}
+
 func parent(path string) string { return path[:strings.LastIndexByte(path, '\\')] }
