@@ -103,15 +103,20 @@ test-clients: setup-clients ## run the clients in other languages against an age
 check-page: setup-page build ## use the emulated node's web page in a headless browser (SCREENSHOT=file.png: and draw it)
 	CSI_PROXY_BIN=$(CURDIR)/bin CSI_PROXY_BROWSER=chromium CSI_PROXY_SCREENSHOT=$(abspath $(SCREENSHOT)) go test -trimpath -count=1 ./test/page
 
+.PHONY: check-docs
+check-docs: setup-docs ## type what the documents show, in a clone of this repository, and compile their Go code outside of it
+	CSI_PROXY_DOCS=1 go test -trimpath -count=1 -v -run TestGuide ./test
+
 .PHONY: check-deploy
-check-deploy: ## decode the manifests as an API server does, lint and render the Helm chart, read the image's Dockerfile
+check-deploy: ## decode and validate the manifests as an API server does, lint and render the Helm chart, read the images' Dockerfiles
 	@linter=$(call tool,golangci-lint); cd test/deploy && export GOWORK=off && \
 		go vet ./... && $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -count=1 -timeout 20m ./...
-	@bash -n deploy/image/build.sh
+	@for script in deploy/*/build.sh .github/actions/*/*.sh; do bash -n $$script; done
 
 .PHONY: chart-files
-chart-files: ## copy the alert rules and the dashboard into the chart
+chart-files: ## copy the alert rules and the dashboard into the chart, and the values' texts into its README
 	cp deploy/monitoring/csi-proxy-alerts.yaml deploy/monitoring/csi-proxy-dashboard.json charts/csi-proxy/files/
+	$(call tool,helm-docs) --chart-search-root=charts/csi-proxy --sort-values-order=file --log-level=warning
 
 .PHONY: test-wine
 test-wine: ## run the Windows kernel's tests under Wine (root; the first time makes a Wine, about a minute)
@@ -152,7 +157,7 @@ check-release: check-licenses ## vet, lint and test the release program, and che
 fuzz: ## fuzz every parser, FUZZTIME (5s) each
 	hack/fuzz.sh
 
-.PHONY: setup-run setup-test setup-abi setup-clients setup-page
+.PHONY: setup-run setup-test setup-abi setup-clients setup-page setup-docs
 setup-run:
 	@hack/setup.sh run
 setup-test:
@@ -163,3 +168,5 @@ setup-clients:
 	@hack/setup.sh clients
 setup-page:
 	@hack/setup.sh page
+setup-docs:
+	@hack/setup.sh docs

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr/funcr"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -80,7 +81,7 @@ func TestFailedTestShowsTheJournal(t *testing.T) {
 		t.Fatalf("got failed %v and %s", failed, log)
 	}
 	for _, want := range []string{
-		"Disk 0", "CreateSMBGlobalMapping", `"password":"[redacted]"`, `v1.Disk/GetDiskState {"disk_number":99} NotFound`,
+		"Disk 0", "OpenDevice", `"password":"[redacted]"`, `v1.Disk/GetDiskState {"disk_number":99} NotFound`, `"call failed"`,
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log has no %q:\n%s", want, log)
@@ -88,6 +89,57 @@ func TestFailedTestShowsTheJournal(t *testing.T) {
 	}
 	if strings.Contains(log, password) {
 		t.Errorf("the log has the password:\n%s", log)
+	}
+	if calls, storage := strings.Index(log, "GetDiskState {"), strings.Index(log, "Disk 0"); calls > storage {
+		t.Errorf("the API calls do not come first:\n%s", log)
+	}
+	_, dir, _ := strings.Cut(strings.TrimSpace(log), "The whole journal, tree and log are in ")
+	defer func() { _ = os.RemoveAll(dir) }()
+	journal, err := os.ReadFile(filepath.Join(dir, "journal.txt"))
+	if err != nil || !strings.Contains(string(journal), "CreateSMBGlobalMapping") || strings.Contains(string(journal), password) {
+		t.Errorf("the whole journal: %v\n%s", err, journal)
+	}
+}
+
+// However much a test did, what it prints can be read.
+func TestReportIsShort(t *testing.T) {
+	log, _ := run(t, func(tb testing.TB) {
+		n := csiproxytest.Start(tb, csiproxytest.Options{})
+		for range 120 {
+			_, _ = n.Disk.GetDiskState(t.Context(), &diskv1.GetDiskStateRequest{DiskNumber: 1})
+			_, _ = n.Disk.GetDiskState(t.Context(), &diskv1.GetDiskStateRequest{DiskNumber: 99})
+		}
+		for range 20 {
+			n.AttachDisk(csiproxytest.Disk{SizeBytes: 64 << 20, Formatted: true})
+		}
+		tb.Errorf("the driver's own assertion")
+	})
+	lines := strings.Split(log, "\n")
+	if len(lines) > 200 {
+		t.Errorf("the report has %d lines", len(lines))
+	}
+	if last := lines[len(lines)-2]; !strings.HasPrefix(last, "The whole journal, tree and log are in ") {
+		t.Errorf("got the last line %q", last)
+	} else {
+		_ = os.RemoveAll(strings.TrimPrefix(last, "The whole journal, tree and log are in "))
+	}
+	for _, want := range []string{"API calls, without the first ", "\n… and ", "The agent's log, without the first "} {
+		if !strings.Contains(log, want) {
+			t.Errorf("there is no %q in\n%s", want, log)
+		}
+	}
+}
+
+// The agent's log goes where a test wants it.
+func TestGivenLogger(t *testing.T) {
+	var lines strings.Builder
+	log, _ := run(t, func(tb testing.TB) {
+		logger := funcr.New(func(_, args string) { lines.WriteString(args) }, funcr.Options{Verbosity: 2})
+		n := csiproxytest.Start(tb, csiproxytest.Options{Logger: logger})
+		_, _ = n.Disk.Rescan(t.Context(), &diskv1.RescanRequest{})
+	})
+	if log != "" || !strings.Contains(lines.String(), "/v1.Disk/Rescan") {
+		t.Errorf("the test got %q, the logger %q", log, lines.String())
 	}
 }
 

@@ -87,6 +87,13 @@ func (n *Node) Hang(calls Calls) (reached <-chan struct{}, release func()) {
 	return reached, release
 }
 
+// HangAfter makes calls take effect and then wait as with Hang.
+func (n *Node) HangAfter(calls Calls) (reached <-chan struct{}, release func()) {
+	n.t.Helper()
+	release, reached = n.disturb(calls, faults.Fault{Hang: true, After: true})
+	return reached, release
+}
+
 func (n *Node) disturb(calls Calls, fault faults.Fault) (end func(), reached <-chan struct{}) {
 	n.t.Helper()
 	fault.Function, fault.Object, fault.Method = calls.Function, calls.Object, calls.Method

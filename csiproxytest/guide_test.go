@@ -89,7 +89,7 @@ func (p *nodePlugin) Unstage(ctx context.Context, staging string) error {
 const staging = csiproxytest.KubeletDir + `\plugins\kubernetes.io\csi\my.driver\globalmount`
 
 // newPlugin returns a plugin with clients of the versions that it is written for.
-func newPlugin(t *testing.T, node *csiproxytest.Node) *nodePlugin {
+func newPlugin(t testing.TB, node *csiproxytest.Node) *nodePlugin {
 	t.Helper()
 	return &nodePlugin{
 		disk:       csiproxytest.Client(t, node, disk.NewClientWithPipePath),

@@ -4,19 +4,15 @@ package csiproxytest
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	"k8s.io/klog/v2"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	adminserver "github.com/kubernetes-csi/csi-proxy/internal/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
-	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
-
-// reportLimit is how long the report of a failed test may take: the node may hang, perhaps because the test asked for it.
-const reportLimit = 10 * time.Second
 
 // Journal returns the agent's last calls, some thousand entries: the API calls and, before each of them, the kernel calls
 // that were made for it and have its request id. Secrets are masked. Calls that have not ended come last.
@@ -60,35 +56,28 @@ func (n *Node) Newest() uint64 {
 }
 
 // JournalText returns the journal as lines for people.
-func (n *Node) JournalText() string {
+func (n *Node) JournalText() string { return journalText(n.Journal()) }
+
+func journalText(entries []*admin.JournalEntry) string {
 	var text strings.Builder
-	for _, e := range n.Journal() {
+	for _, e := range entries {
 		text.WriteString(journal.Line(e) + "\n")
 	}
 	return text.String()
 }
 
+// context returns the context of this package's own questions, whose log lines go where the agent's go.
+func (n *Node) context() context.Context {
+	if n.logger.GetSink() == nil {
+		return context.Background()
+	}
+	return klog.NewContext(context.Background(), n.logger)
+}
+
 // Tree returns the node's storage: disks with their partitions, volumes and mount points.
 func (n *Node) Tree() *admin.GetTreeResponse {
 	n.t.Helper()
-	tree, err := adminserver.Tree(context.Background(), n.agent)
+	tree, err := adminserver.Tree(n.context(), n.agent)
 	n.must("reading the tree", err)
 	return tree
-}
-
-// report returns what helps to understand a failed test.
-func (n *Node) report() string {
-	text := n.JournalText() // first: the tree adds to it
-	n.agent.Faults().Release()
-	ctx, cancel := context.WithTimeout(context.Background(), reportLimit)
-	defer cancel()
-	var drawing strings.Builder
-	tree, err := adminserver.Tree(ctx, n.agent)
-	if err == nil {
-		err = treeview.Write(&drawing, treeview.FromAdmin(tree))
-	}
-	if err != nil {
-		fmt.Fprintf(&drawing, "no tree: %v\n", err)
-	}
-	return drawing.String() + "\n" + text
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
@@ -47,6 +50,8 @@ type Options struct {
 	// PlainPipes, on Windows, serves at the pipes that clients open by default, as Setenv needs: a machine can have one such
 	// node at a time, and none beside an agent. Otherwise a node's pipes have names of their own. Elsewhere it does nothing.
 	PlainPipes bool
+	// Logger gets the agent's log. The zero value: the log is kept, and shown if the test fails.
+	Logger klog.Logger
 }
 
 // A Node is a running agent on an emulated Windows node: by default one with a system disk (0), a blank online disk (1)
@@ -61,9 +66,12 @@ type Node struct {
 	System     *system.Client
 	Volume     *volume.Client
 
-	t     testing.TB
-	agent *agent.Agent
-	plain bool // Options.PlainPipes
+	t        testing.TB
+	agent    *agent.Agent
+	plain    bool      // Options.PlainPipes
+	log      *logLines // the agent's log; nil: somebody else has it
+	logger   klog.Logger
+	reported bool // a part of the test has shown the node already
 }
 
 // Start starts a node for a test, and stops it when the test and its subtests end. Nodes are independent of each other: a
@@ -87,16 +95,22 @@ func start(t testing.TB, o Options, edit func(*emulated.Scenario)) *Node {
 		}
 	}
 	edit(&scenario)
+	var log *logLines
+	if o.Logger.GetSink() == nil {
+		log = &logLines{}
+		o.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(logVerbosity)))
+	}
 	a, err := agent.Start(context.Background(), agent.Config{
 		StateDir: o.StateDir, Emulated: emulated.Options{Scenario: &scenario, NoSync: true}, // no test cuts the host's power
 		PipePrefix:  pipePrefix(o),
 		WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
+		Logger: o.Logger,
 	})
 	if err != nil {
 		t.Fatalf("starting the node: %v", err)
 	}
 	n := Over(t, a)
-	n.plain = o.PlainPipes
+	n.plain, n.log, n.logger = o.PlainPipes, log, o.Logger
 	if o.WindowsTiming {
 		n.SetSwitch("timing", string(emulated.TimingWindows))
 	}
@@ -115,7 +129,7 @@ func tempDir(t testing.TB) string {
 }
 
 func (n *Node) stop() {
-	if n.t.Failed() {
+	if n.t.Failed() && !n.reported {
 		n.t.Logf("the node of the failed test:\n%s", n.report())
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)

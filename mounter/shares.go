@@ -44,12 +44,12 @@ func (s *Shares) Stage(ctx context.Context, remote, target string, credentials C
 	if use.share() == "" {
 		return fmt.Errorf("%w: remote path %q does not begin with a server and a share", fs.ErrInvalid, remote)
 	}
-	there, err := s.records.read(use.Target)
+	there, err := s.records.read(ctx, use.Target)
 	if err == nil && !strings.EqualFold(there.Remote, use.Remote) {
 		if err := s.unstage(ctx, there, true); err != nil {
 			return err
 		}
-		there, err = s.records.read(use.Target)
+		there, err = s.records.read(ctx, use.Target)
 	}
 	switch {
 	case err == nil && !strings.EqualFold(there.Remote, use.Remote):
@@ -59,7 +59,7 @@ func (s *Shares) Stage(ctx context.Context, remote, target string, credentials C
 	}
 	return s.records.locked(ctx, use.share(), func() error {
 		// First the record: between the mapping and a later record, a crash would leave a mapping that nobody knows of.
-		if err := s.records.write(use); err != nil {
+		if err := s.records.write(ctx, use); err != nil {
 			return err
 		}
 		return s.mounter.MountShare(ctx, use.Remote, use.Target, credentials)
@@ -70,7 +70,7 @@ func (s *Shares) Stage(ctx context.Context, remote, target string, credentials C
 // before a pod starts: a driver calls it when it publishes. Without credentials it is an error only if they are needed:
 // csiproxy.ErrCredentials. A target that is not staged is ErrNotStaged.
 func (s *Shares) Ensure(ctx context.Context, target string, credentials Credentials) error {
-	there, err := s.records.read(windowsPath(target))
+	there, err := s.records.read(ctx, windowsPath(target))
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (s *Shares) Ensure(ctx context.Context, target string, credentials Credenti
 // repeated after a failure or a crash anywhere; a target that is not staged is Mounter.Unmount. It needs no server.
 func (s *Shares) Unstage(ctx context.Context, target string) error {
 	target = windowsPath(target)
-	there, err := s.records.read(target)
+	there, err := s.records.read(ctx, target)
 	if errors.Is(err, ErrNotStaged) {
 		return s.mounter.unmount(ctx, target)
 	}
@@ -114,14 +114,14 @@ func (s *Shares) unstage(ctx context.Context, u use, ifGone bool) error {
 				return err
 			}
 		}
-		return s.records.remove(u.Target)
+		return s.records.remove(ctx, u.Target)
 	})
 }
 
 // Clean unstages the targets whose links are not there any more, as after a crash in Stage of a volume that kubelet never
 // asked for again. A driver calls it when it starts.
 func (s *Shares) Clean(ctx context.Context) error {
-	all, err := s.records.all()
+	all, err := s.records.all(ctx)
 	for _, u := range all {
 		err = errors.Join(err, s.unstage(ctx, u, true))
 	}
@@ -137,7 +137,7 @@ type ShareStatus struct {
 
 // Status returns the status of the share that is staged at target. A target that is not staged is ErrNotStaged.
 func (s *Shares) Status(ctx context.Context, target string) (ShareStatus, error) {
-	there, err := s.records.read(windowsPath(target))
+	there, err := s.records.read(ctx, windowsPath(target))
 	if err != nil {
 		return ShareStatus{}, err
 	}
@@ -155,7 +155,7 @@ func (s *Shares) Status(ctx context.Context, target string) (ShareStatus, error)
 // users returns the targets that use a share, but for one of them: those with a record whose link is there, and links to
 // the share in kubelet's directory.
 func (s *Shares) users(ctx context.Context, share, but string) ([]string, error) {
-	all, err := s.records.all()
+	all, err := s.records.all(ctx)
 	if err != nil {
 		return nil, err
 	}

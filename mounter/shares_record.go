@@ -43,8 +43,11 @@ func (r records) path(of, suffix string) string {
 	return filepath.Join(r.dir, hex.EncodeToString(sum[:12])+suffix)
 }
 
-func (r records) read(target string) (use, error) {
-	u, err := load(r.path(target, suffix))
+func (r records) read(ctx context.Context, target string) (u use, err error) {
+	err = r.alone(ctx, func() error {
+		u, err = load(r.path(target, suffix))
+		return err
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return u, fmt.Errorf("%w: %s", ErrNotStaged, target)
 	}
@@ -66,7 +69,7 @@ func load(file string) (u use, err error) {
 }
 
 // write makes the record of a use, through a file of another name, which is flushed before it gets its own.
-func (r records) write(u use) error {
+func (r records) write(ctx context.Context, u use) error {
 	text, err := json.Marshal(u)
 	if err != nil {
 		return err
@@ -80,41 +83,43 @@ func (r records) write(u use) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), r.path(u.Target, suffix))
+	return r.alone(ctx, func() error { return os.Rename(f.Name(), r.path(u.Target, suffix)) })
 }
 
-func (r records) remove(target string) error {
-	err := os.Remove(r.path(target, suffix))
+func (r records) remove(ctx context.Context, target string) error {
+	err := r.alone(ctx, func() error { return os.Remove(r.path(target, suffix)) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-func (r records) all() ([]use, error) {
-	files, err := filepath.Glob(filepath.Join(r.dir, "*"+suffix))
-	if err != nil {
-		return nil, err
-	}
-	var all []use
-	for _, file := range files {
-		u, err := load(file)
-		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
-			continue
-		}
+func (r records) all(ctx context.Context) (all []use, err error) {
+	err = r.alone(ctx, func() error {
+		files, err := filepath.Glob(filepath.Join(r.dir, "*"+suffix))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, u)
-	}
-	return all, nil
+		for _, file := range files {
+			u, err := load(file)
+			if err != nil {
+				return err
+			}
+			all = append(all, u)
+		}
+		return nil
+	})
+	return all, err
 }
 
-// lockedPause is the pause between two tries to get a lock that another call or another driver has.
-const lockedPause = 20 * time.Millisecond
+// alone reads or writes records while nobody else does: Windows neither removes nor replaces a file that is open.
+func (r records) alone(ctx context.Context, do func() error) error { return r.locked(ctx, "", do) }
 
-// locked does something while no other process does something about the same share. The lock is the system's, which takes
-// it back from a process that ends.
+// lockedPause is the pause between two tries to get a lock that another call or another driver has.
+const lockedPause = 10 * time.Millisecond
+
+// locked does something while nobody else does something about the same share, in this process or another. The lock is the
+// system's, which takes it back from a process that ends.
 func (r records) locked(ctx context.Context, share string, do func() error) error {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return err
@@ -134,7 +139,7 @@ func (r records) locked(ctx context.Context, share string, do func() error) erro
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return fmt.Errorf("waiting for another call about %s: %w", share, ctx.Err())
+			return fmt.Errorf("waiting for another call that uses the records of shares in %s: %w", r.dir, ctx.Err())
 		}
 	}
 }

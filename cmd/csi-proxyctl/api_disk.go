@@ -17,23 +17,23 @@ import (
 
 func diskGroup(a *connection) *cobra.Command {
 	return group("disk", "Find disks, bring them online, partition them",
-		a.storage(&cobra.Command{Use: "list", Short: "List the disks with their serial numbers and page 83 identifiers"}, "listing the disks", listDisks),
+		a.storage(&cobra.Command{Use: "list", Short: "List the disks with their serial numbers and page 83 identifiers"}, "listing the disks", a.listDisks),
 		a.storage(&cobra.Command{Use: "locations", Short: "List the disks with the SCSI addresses at which they are attached"}, "listing the disks", listLocations),
 		oneDisk(a, "stats", "Print how large a disk is", "asking for the size of the disk",
 			func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {
 				r, err := client.Disk.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: disk})
 				total := r.GetTotalBytes()
-				return answer{map[string]int64{"totalBytes": total}, []string{fmt.Sprintf("%d (%s)", total, treeview.Size(total))}}, err
+				return answer{value: map[string]int64{"totalBytes": total}, rows: []string{fmt.Sprintf("%d (%s)", total, treeview.Size(total))}}, err
 			}),
 		oneDisk(a, "state", "Print whether a disk is online", "asking for the state of the disk",
 			func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {
 				r, err := client.Disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: disk})
-				return answer{map[string]bool{"online": r.GetIsOnline()}, []string{onlineText(r.GetIsOnline())}}, err
+				return answer{value: map[string]bool{"online": r.GetIsOnline()}, rows: []string{onlineText(r.GetIsOnline())}}, err
 			}),
-		oneDisk(a, "online", "Bring a disk online and make it writable", "bringing the disk online",
+		change(oneDisk(a, "online", "Bring a disk online and make it writable", "bringing the disk online",
 			func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {
 				return done(client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: disk, IsOnline: true}))
-			}),
+			})),
 		diskDeed(a, "offline DISK", "Take a disk offline", deed{
 			what: "take disk %d offline", doing: "taking the disk offline", effect: "Its volumes disappear until it is online again, even if files on them are open.",
 		}, func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {
@@ -45,10 +45,10 @@ func diskGroup(a *connection) *cobra.Command {
 		}, func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {
 			return done(client.Disk.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: disk}))
 		}),
-		a.storage(&cobra.Command{Use: "rescan", Short: "Have Windows look for disks that came, went or grew"}, "looking for disks",
+		change(a.storage(&cobra.Command{Use: "rescan", Short: "Have Windows look for disks that came, went or grew"}, "looking for disks",
 			func(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
 				return done(client.Disk.Rescan(ctx, &diskapi.RescanRequest{}))
-			}),
+			})),
 	)
 }
 
@@ -80,7 +80,7 @@ type diskRow struct {
 	Page83       string `json:"page83"`
 }
 
-func listDisks(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
+func (a *connection) listDisks(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
 	r, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
 	list, rows := []diskRow{}, []string{"DISK\tSERIAL\tPAGE 83"}
 	for _, n := range slices.Sorted(maps.Keys(r.GetDiskIDs())) {
@@ -88,7 +88,30 @@ func listDisks(ctx context.Context, client *csiproxy.Client, _ []string) (answer
 		list = append(list, diskRow{n, id.GetSerialNumber(), id.GetPage83()})
 		rows = append(rows, fmt.Sprintf("%d\t%s\t%s", n, orDash(id.GetSerialNumber()), orDash(id.GetPage83())))
 	}
-	return answer{map[string]any{"disks": list}, rows}, err
+	found := answer{value: map[string]any{"disks": list}, rows: rows}
+	if err == nil && a.output.form == outputWide {
+		found.wide = wideDisks(ctx, client, list)
+	}
+	return found, err
+}
+
+// wideDisks returns the rows of the disks with their sizes, states and addresses. Facts that the agent cannot give are left out.
+func wideDisks(ctx context.Context, client *csiproxy.Client, list []diskRow) []string {
+	rows := []string{"DISK\tSIZE\tSTATE\tADAPTER\tBUS\tTARGET\tLUN\tSERIAL\tPAGE 83"}
+	locations, _ := client.Disk.ListDiskLocations(ctx, &diskapi.ListDiskLocationsRequest{})
+	for _, d := range list {
+		size, state := "-", "-"
+		if r, err := client.Disk.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: d.DiskNumber}); err == nil {
+			size = treeview.Size(r.GetTotalBytes())
+		}
+		if r, err := client.Disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: d.DiskNumber}); err == nil {
+			state = onlineText(r.GetIsOnline())
+		}
+		at := locations.GetDiskLocations()[d.DiskNumber]
+		rows = append(rows, fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", d.DiskNumber, size, state,
+			orDash(at.GetAdapter()), orDash(at.GetBus()), orDash(at.GetTarget()), orDash(at.GetLUNID()), orDash(d.SerialNumber), orDash(d.Page83)))
+	}
+	return rows
 }
 
 // locationRow is a disk with the place where it is attached.
@@ -108,7 +131,7 @@ func listLocations(ctx context.Context, client *csiproxy.Client, _ []string) (an
 		list = append(list, locationRow{n, at.GetAdapter(), at.GetBus(), at.GetTarget(), at.GetLUNID()})
 		rows = append(rows, fmt.Sprintf("%d\t%s\t%s\t%s\t%s", n, orDash(at.GetAdapter()), orDash(at.GetBus()), orDash(at.GetTarget()), orDash(at.GetLUNID())))
 	}
-	return answer{map[string]any{"disks": list}, rows}, err
+	return answer{value: map[string]any{"disks": list}, rows: rows}, err
 }
 
 func onlineText(online bool) string {

@@ -24,14 +24,14 @@ func fsGroup(a *connection) *cobra.Command {
 				r, err := client.Filesystem.IsSymlink(ctx, &filesystemapi.IsSymlinkRequest{Path: args[0]})
 				return yesNo("isLink", r.GetIsSymlink(), err)
 			}),
-		a.storage(&cobra.Command{Use: "mkdir PATH", Short: "Make a directory, with its parents"}, "making the directory",
+		change(a.storage(&cobra.Command{Use: "mkdir PATH", Short: "Make a directory, with its parents"}, "making the directory",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				return done(client.Filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: args[0]}))
-			}),
-		a.storage(&cobra.Command{Use: "link SOURCE PATH", Short: "Make a directory link at a path that leads to a source"}, "making the link",
+			})),
+		change(a.storage(&cobra.Command{Use: "link SOURCE PATH", Short: "Make a directory link at a path that leads to a source"}, "making the link",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				return done(client.Filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: args[0], TargetPath: args[1]}))
-			}),
+			})),
 		rmdirCommand(a),
 		a.deed(&cobra.Command{Use: "rmdir-contents PATH", Short: "Remove everything in a directory but keep the directory"}, func(args []string) deed {
 			return pathDeed(args[0], deed{

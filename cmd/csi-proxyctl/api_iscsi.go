@@ -9,22 +9,24 @@ import (
 
 	"github.com/spf13/cobra"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
 func iscsiGroup(a *connection) *cobra.Command {
 	c := group("iscsi", "Register iSCSI portals, log in to targets, find their disks",
 		group("portal", "Register portals and ask them for targets",
-			a.storage(&cobra.Command{Use: "add PORTAL", Short: "Register a portal; it survives reboots", Example: "  csi-proxyctl iscsi portal add 192.0.2.10"}, "registering the portal",
+			change(a.storage(&cobra.Command{Use: "add PORTAL", Short: "Register a portal; it survives reboots", Example: "  csi-proxyctl iscsi portal add 192.0.2.10"}, "registering the portal",
 				func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 					return done(client.ISCSI.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portalOf(args)}))
-				}),
-			a.storage(&cobra.Command{
+				})),
+			change(a.storage(&cobra.Command{
 				Use: "remove PORTAL", Short: "Forget a portal; targets that are connected stay connected", Example: "  csi-proxyctl iscsi portal remove 192.0.2.10",
 			}, "forgetting the portal", func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				return done(client.ISCSI.RemoveTargetPortal(ctx, &iscsiapi.RemoveTargetPortalRequest{TargetPortal: portalOf(args)}))
-			}),
+			})),
 			a.storage(&cobra.Command{Use: "list", Short: "List the registered portals"}, "listing the portals", listPortals),
 			a.storage(&cobra.Command{Use: "discover PORTAL", Short: "Ask a registered portal for its targets"}, "asking the portal for its targets",
 				func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
@@ -38,6 +40,7 @@ func iscsiGroup(a *connection) *cobra.Command {
 				r, err := client.ISCSI.GetTargetDisks(ctx, &iscsiapi.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
 				return plainList("disks", r.GetDiskIDs(), err)
 			}),
+		a.admin(&cobra.Command{Use: "sessions", Short: "List the sessions with targets, also those that others made"}, listSessions),
 		mutualSecretCommand(a))
 	c.Long = c.Short + `.
 
@@ -59,7 +62,7 @@ func listPortals(ctx context.Context, client *csiproxy.Client, _ []string) (answ
 		list = append(list, portalRow{p.GetTargetAddress(), p.GetTargetPort()})
 		rows = append(rows, fmt.Sprintf("%s\t%d", p.GetTargetAddress(), p.GetTargetPort()))
 	}
-	return answer{map[string]any{"portals": list}, rows}, err
+	return answer{value: map[string]any{"portals": list}, rows: rows}, err
 }
 
 // authTypes are the kinds of authentication of a login.
@@ -77,7 +80,6 @@ With --auth chap or mutual-chap the secret of the user is read from a file, or f
 is already connected stays connected, whatever the credentials.`,
 		Example: "  csi-proxyctl iscsi login 192.0.2.10 iqn.2026-01.example:data --auth chap --user csi-user --password-file -",
 	}
-	a.takeArguments(c)
 	request := &iscsiapi.ConnectTargetRequest{}
 	auth := c.Flags().String("auth", "none", "`how` the node and the target authenticate themselves: none, chap or mutual-chap")
 	c.Flags().StringVar(&request.ChapUsername, "user", "", "CHAP user `name` (default: the node's initiator name)")
@@ -102,7 +104,27 @@ is already connected stays connected, whatever the credentials.`,
 			return done(client.ISCSI.ConnectTarget(ctx, request))
 		})
 	}
-	return c
+	return change(c)
+}
+
+// sessionRow is a login to a target.
+type sessionRow struct {
+	Target    string `json:"target"`
+	Connected bool   `json:"connected"`
+}
+
+// listSessions lists the sessions, which only the admin endpoint knows.
+func listSessions(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
+	r, err := client.Inspect(ctx, &admin.InspectRequest{})
+	if err := partOf(r, "iSCSI sessions", err); err != nil {
+		return answer{}, err
+	}
+	list, rows := []sessionRow{}, []string{"TARGET\tCONNECTED"}
+	for _, s := range r.GetIscsiSessions() {
+		list = append(list, sessionRow{s.GetTarget(), s.GetConnected()})
+		rows = append(rows, s.GetTarget()+"\t"+map[bool]string{true: "yes", false: "no"}[s.GetConnected()])
+	}
+	return answer{value: map[string]any{"sessions": list}, rows: rows}, nil
 }
 
 func logoutDeed(args []string) deed {
@@ -126,7 +148,6 @@ func mutualSecretCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
 		Use:                   "mutual-secret --password-file FILE",
 		Short:                 "Set the secret with which targets authenticate themselves to this node; all targets share it",
-		Args:                  cobra.NoArgs,
 		DisableFlagsInUseLine: true,
 	}
 	secret := passwordFlag(c, "`file` with the secret, 12 to 16 bytes; -: standard input")
@@ -140,5 +161,5 @@ func mutualSecretCommand(a *connection) *cobra.Command {
 			return done(client.ISCSI.SetMutualChapSecret(ctx, &iscsiapi.SetMutualChapSecretRequest{MutualChapSecret: text}))
 		})
 	}
-	return c
+	return change(c)
 }

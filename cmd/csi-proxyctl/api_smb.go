@@ -4,15 +4,21 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
 func smbGroup(a *connection) *cobra.Command {
 	return group("smb", "Map SMB shares for the whole node",
+		a.admin(&cobra.Command{Use: "list", Short: "List the shares that are mapped, also those that others mapped, and whether they work"}, listMappings),
 		mapCommand(a),
 		a.deed(&cobra.Command{Use: "unmap SHARE", Short: "Remove the mapping of a share; links to it stay"}, func(args []string) deed {
 			return deed{
@@ -34,7 +40,6 @@ func mapCommand(a *connection) *cobra.Command {
 A mapping that works is left as it is, whatever the credentials. The password is read from a file, or from standard
 input with -, so that it is not in the list of processes. One line end after it is not part of it.`,
 		Example:               `  csi-proxyctl smb map '\\fs.example\share' 'C:\var\lib\kubelet\plugins\smb\share' --user 'EXAMPLE\csi' --password-file -`,
-		Args:                  cobra.RangeArgs(1, 2),
 		DisableFlagsInUseLine: true,
 	}
 	request := &smbapi.NewSmbGlobalMappingRequest{}
@@ -53,5 +58,38 @@ input with -, so that it is not in the list of processes. One line end after it 
 			return done(client.SMB.NewSmbGlobalMapping(ctx, request))
 		})
 	}
-	return c
+	return change(c)
+}
+
+// mappingRow is a mapped share.
+type mappingRow struct {
+	Share  string `json:"share"`
+	Status string `json:"status"`
+}
+
+// listMappings lists the mapped shares, which only the admin endpoint knows. No file server is asked.
+func listMappings(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
+	r, err := client.Inspect(ctx, &admin.InspectRequest{})
+	if err := partOf(r, "SMB mappings", err); err != nil {
+		return answer{}, err
+	}
+	list, rows := []mappingRow{}, []string{"SHARE\tSTATUS"}
+	for _, m := range r.GetSmbMappings() {
+		list = append(list, mappingRow{m.GetRemotePath(), m.GetStatus()})
+		rows = append(rows, m.GetRemotePath()+"\t"+m.GetStatus())
+	}
+	return answer{value: map[string]any{"mappings": list}, rows: rows}, nil
+}
+
+// partOf returns an error if an inspection lacks a part: a list without it would look as if there were nothing.
+func partOf(r *admin.InspectResponse, what string, err error) error {
+	if err != nil {
+		return err
+	}
+	for _, missing := range r.GetMissing() {
+		if strings.HasPrefix(missing, what+":") {
+			return status.Error(codes.Unavailable, missing)
+		}
+	}
+	return nil
 }

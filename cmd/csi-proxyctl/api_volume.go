@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
@@ -21,8 +23,8 @@ func volumeGroup(a *connection) *cobra.Command {
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				r, err := client.Volume.GetVolumeStats(ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: args[0]})
 				return answer{
-					map[string]int64{"totalBytes": r.GetTotalBytes(), "usedBytes": r.GetUsedBytes()},
-					[]string{"\tBYTES\t", sizeRow("total", r.GetTotalBytes()), sizeRow("used", r.GetUsedBytes())},
+					value: map[string]int64{"totalBytes": r.GetTotalBytes(), "usedBytes": r.GetUsedBytes()},
+					rows:  []string{"\tBYTES\t", sizeRow("total", r.GetTotalBytes()), sizeRow("used", r.GetUsedBytes())},
 				}, err
 			}),
 		a.storage(&cobra.Command{Use: "formatted VOLUME", Short: "Print whether Windows knows a file system on a volume"}, "looking at the volume",
@@ -33,7 +35,7 @@ func volumeGroup(a *connection) *cobra.Command {
 		a.storage(&cobra.Command{Use: "disk VOLUME", Short: "Print the number of the disk that a volume is on"}, "looking for the disk",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				r, err := client.Volume.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: args[0]})
-				return answer{map[string]uint32{"diskNumber": r.GetDiskNumber()}, []string{fmt.Sprint(r.GetDiskNumber())}}, err
+				return answer{value: map[string]uint32{"diskNumber": r.GetDiskNumber()}, rows: []string{fmt.Sprint(r.GetDiskNumber())}}, err
 			}),
 		a.storage(&cobra.Command{
 			Use: "id PATH", Short: "Print the id of the volume that is mounted at a path",
@@ -48,16 +50,16 @@ func volumeGroup(a *connection) *cobra.Command {
 				return volumeID(r.GetVolumeId(), err)
 			}),
 		a.deed(&cobra.Command{Use: "format VOLUME", Short: "Put an NTFS file system on a blank volume"}, formatDeed),
-		a.storage(&cobra.Command{Use: "mount VOLUME PATH", Short: "Mount a volume at a directory, which is made when it is missing"}, "mounting the volume",
+		change(a.storage(&cobra.Command{Use: "mount VOLUME PATH", Short: "Mount a volume at a directory, which is made when it is missing"}, "mounting the volume",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				return done(client.Volume.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: args[0], TargetPath: args[1]}))
-			}),
+			})),
 		a.deed(&cobra.Command{Use: "unmount VOLUME PATH", Short: "Unmount a volume from a directory, which stays"}, unmountDeed),
 		resizeCommand(a),
-		a.storage(&cobra.Command{Use: "flush VOLUME", Short: "Write Windows' cache of a volume to its disk"}, "writing the volume's cache out",
+		change(a.storage(&cobra.Command{Use: "flush VOLUME", Short: "Write Windows' cache of a volume to its disk"}, "writing the volume's cache out",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				return done(client.Volume.WriteVolumeCache(ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: args[0]}))
-			}),
+			})),
 	)
 	c.Long = c.Short + `.
 
@@ -67,12 +69,56 @@ working directory of the agent, such as kubelet's.`
 }
 
 func listVolumesCommand(a *connection) *cobra.Command {
-	c := &cobra.Command{Use: "list DISK", Short: "List the ids of the volumes on a disk"}
-	partition := c.Flags().Uint32("partition", 0, "only the volume of the partition with this `number`")
+	c := &cobra.Command{
+		Use: "list [DISK]", Short: "List the ids of the volumes on a disk, or on all disks",
+		Example: "  csi-proxyctl volume list\n  csi-proxyctl volume list 1 -o wide",
+	}
+	partition := c.Flags().Uint32("partition", 0, "only the volume of the partition with this `number` of the disk")
+	c.Args = func(c *cobra.Command, args []string) error {
+		if *partition != 0 && len(args) == 0 {
+			return fmt.Errorf("--partition needs DISK: %s", meanings["DISK"])
+		}
+		return checkArguments(c, args)
+	}
 	return a.storage(c, "listing the volumes", func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-		r, err := client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: diskOf(args), PartitionNumber: *partition})
-		return plainList("volumes", r.GetVolumeIds(), err)
+		if len(args) == 1 {
+			r, err := client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: diskOf(args), PartitionNumber: *partition})
+			return a.volumes(ctx, client, r.GetVolumeIds(), err)
+		}
+		numbers, err := diskNumbers(ctx, client)
+		var ids []string
+		for _, number := range numbers {
+			r, err := client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
+			if code := status.Code(err); code != codes.OK && code != codes.FailedPrecondition && code != codes.NotFound { // offline, blank, or just gone
+				return answer{}, err
+			}
+			ids = append(ids, r.GetVolumeIds()...)
+		}
+		return a.volumes(ctx, client, ids, err)
 	})
+}
+
+// volumes returns a list of volumes, with more about each if the user wants a wide one.
+func (a *connection) volumes(ctx context.Context, client *csiproxy.Client, ids []string, err error) (answer, error) {
+	found, err := plainList("volumes", ids, err)
+	if err != nil || a.output.form != outputWide {
+		return found, err
+	}
+	found.wide = []string{"VOLUME\tDISK\tFORMATTED\tSIZE\tUSED"}
+	for _, id := range ids {
+		disk, formatted, size, used := "-", "-", "-", "-"
+		if r, err := client.Volume.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: id}); err == nil {
+			disk = fmt.Sprint(r.GetDiskNumber())
+		}
+		if r, err := client.Volume.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: id}); err == nil {
+			formatted = map[bool]string{true: "yes", false: "no"}[r.GetFormatted()]
+		}
+		if r, err := client.Volume.GetVolumeStats(ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: id}); err == nil && formatted == "yes" {
+			size, used = treeview.Size(r.GetTotalBytes()), treeview.Size(r.GetUsedBytes())
+		}
+		found.wide = append(found.wide, strings.Join([]string{id, disk, formatted, size, used}, "\t"))
+	}
+	return found, nil
 }
 
 func resizeCommand(a *connection) *cobra.Command {
@@ -82,9 +128,9 @@ func resizeCommand(a *connection) *cobra.Command {
 	}
 	var to size
 	c.Flags().Var(&to, "size", "of the partition; `bytes`, or with a unit: 20Gi (default: as large as the disk allows)")
-	return a.storage(c, "growing the volume", func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
+	return change(a.storage(c, "growing the volume", func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 		return done(client.Volume.ResizeVolume(ctx, &volumeapi.ResizeVolumeRequest{VolumeId: args[0], SizeBytes: int64(to)}))
-	})
+	}))
 }
 
 func formatDeed(args []string) deed {
@@ -114,7 +160,7 @@ func unmountDeed(args []string) deed {
 }
 
 func volumeID(id string, err error) (answer, error) {
-	return answer{map[string]string{"volumeId": id}, []string{id}}, err
+	return answer{value: map[string]string{"volumeId": id}, rows: []string{id}}, err
 }
 
 func sizeRow(name string, bytes int64) string {

@@ -31,7 +31,6 @@ func apisCommand(a *connection) *cobra.Command {
 		Long: `List the API groups and versions that the agent serves.
 
 An agent with an admin endpoint lists them itself. Without one, the command tries every endpoint.`,
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			list := []apiRow{}
 			err := a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
@@ -49,11 +48,12 @@ An agent with an admin endpoint lists them itself. Without one, the command trie
 			if err != nil {
 				return err
 			}
-			rows := []string{"GROUP\tVERSION\tENDPOINT"}
+			rows, names := []string{"GROUP\tVERSION\tENDPOINT"}, []string{}
 			for _, api := range list {
 				rows = append(rows, api.Group+"\t"+api.Version+"\t"+api.Endpoint)
+				names = append(names, api.Group+"/"+api.Version)
 			}
-			return a.print(c, map[string][]apiRow{"apis": list}, rows...)
+			return a.printAnswer(c, answer{value: map[string][]apiRow{"apis": list}, rows: rows, names: names})
 		},
 	}
 }

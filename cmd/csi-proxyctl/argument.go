@@ -3,65 +3,173 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// placeholders returns the arguments that a command's use names, in capitals: for "mount VOLUME PATH", VOLUME and PATH.
-func placeholders(use string) (names []string) {
+// An argument is one that a command's use names, in capitals: for "volume list [DISK]", DISK, which is optional.
+type argument struct {
+	name     string
+	optional bool
+}
+
+// arguments returns the arguments that a command's use names.
+func arguments(use string) (list []argument) {
 	for _, word := range strings.Fields(use)[1:] {
-		if !unicode.IsUpper(rune(word[0])) {
+		name := strings.Trim(word, "[]")
+		if name == "" || !unicode.IsUpper(rune(name[0])) {
 			break // a flag
 		}
-		names = append(names, word)
+		list = append(list, argument{name, name != word})
 	}
-	return names
+	return list
 }
 
-// takeArguments makes a storage command check its arguments before anything is called, and complete them, by their names
-// in its use. A command that has its own check keeps it.
-func (a *connection) takeArguments(c *cobra.Command) {
-	names := placeholders(c.Use)
-	if c.Args == nil {
-		c.Args = func(c *cobra.Command, args []string) error {
-			if err := cobra.ExactArgs(len(names))(c, args); err != nil || len(args) == 0 {
-				return err
-			}
-			var err error
-			switch names[0] {
-			case "DISK":
-				_, err = parseDisk(args[0])
-			case "PORTAL":
-				_, err = parsePortal(args[0])
-			}
-			return err
+// meanings say what to write for an argument, and the command that lists what there is.
+var meanings = map[string]string{
+	"DISK":     "the number or serial number of a disk; csi-proxyctl disk list lists them",
+	"VOLUME":   "the id of a volume; csi-proxyctl volume list lists them",
+	"PATH":     `a Windows path below a working directory of the agent, such as 'C:\var\lib\kubelet\pods'`,
+	"SOURCE":   "the path or share that the link leads to",
+	"WINPATH":  `a path of the node, such as 'C:\var\lib\kubelet'`,
+	"SHARE":    `a share, such as '\\server\share'; csi-proxyctl smb list lists those that are mapped`,
+	"PORTAL":   "the address of an iSCSI portal, such as 192.0.2.10 or 192.0.2.10:3260; csi-proxyctl iscsi portal list lists them",
+	"TARGET":   "an iSCSI qualified name; csi-proxyctl iscsi portal discover PORTAL lists those of a portal, csi-proxyctl iscsi sessions those that are connected",
+	"SERVICE":  "the name of a Windows service, such as MSiSCSI",
+	"SWITCH":   "the name of a switch; csi-proxyctl node switch list lists them",
+	"ANSWER":   "one of the answers that csi-proxyctl node switch list shows",
+	"SERVER":   "the name of a file server; csi-proxyctl node smb list lists them",
+	"USER":     "the name of an account of the file servers",
+	"ID":       "the id of a fault; csi-proxyctl node fault list lists them",
+	"DIR":      "a directory of this host",
+	"FILE":     "a file of this host",
+	"AUDITLOG": "a file that csi-proxy -audit-log wrote",
+	"TIME":     "a time, such as 2026-01-31T12:00:00Z",
+	"DURATION": "a duration, such as 90s",
+	"OBJECT":   "what to wait for: ready, disk, volume or mapping",
+	"NAME":     "the name of the object",
+}
+
+// checkArguments checks a command's arguments by its use, before anything is called. Its errors name what is missing.
+func checkArguments(c *cobra.Command, args []string) error {
+	want := arguments(c.Use)
+	if len(args) > len(want) {
+		takes := "no arguments"
+		if len(want) > 0 {
+			takes = "only " + named(want)
+		}
+		return fmt.Errorf("%s takes %s; %q is one too many", c.CommandPath(), takes, args[len(want)])
+	}
+	var missing []argument
+	for _, w := range want[len(args):] {
+		if !w.optional {
+			missing = append(missing, w)
 		}
 	}
-	a.completeArguments(c, names)
-}
-
-// parseDisk reads the number of a disk.
-func parseDisk(text string) (uint32, error) {
-	n, err := strconv.ParseUint(text, 10, 32)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a disk number such as 1; csi-proxyctl disk list lists the disks", text)
+	if len(missing) > 0 {
+		text := c.CommandPath() + " needs " + named(missing)
+		for _, m := range missing {
+			if means := meanings[m.name]; means != "" {
+				text += "\n  " + m.name + ": " + means
+			}
+		}
+		return errors.New(text)
 	}
-	return uint32(n), nil
+	for i, text := range args {
+		if want[i].name == "PORTAL" {
+			if _, err := parsePortal(text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
-// diskOf returns the number of a disk in the first argument, which has been checked.
+// named joins the names of arguments.
+func named(list []argument) string {
+	names := make([]string, len(list))
+	for i, a := range list {
+		names[i] = a.name
+	}
+	return strings.Join(names, " and ")
+}
+
+// isNumber reports whether a text is the number of a disk.
+func isNumber(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 32)
+	return err == nil
+}
+
+// resolved returns a command's arguments with the numbers of the disks that they name by serial number.
+func (a *connection) resolved(c *cobra.Command, args []string) ([]string, error) {
+	args = slices.Clone(args)
+	for i, want := range arguments(c.Use) {
+		if i >= len(args) || want.name != "DISK" || isNumber(args[i]) {
+			continue
+		}
+		err := a.api(c, "", func(ctx context.Context, client *csiproxy.Client) error {
+			number, err := diskBySerial(ctx, client, args[i])
+			args[i] = strconv.FormatUint(uint64(number), 10)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return args, nil
+}
+
+// diskBySerial returns the number of the disk with a serial number.
+func diskBySerial(ctx context.Context, client *csiproxy.Client, serial string) (uint32, error) {
+	r, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
+	if err != nil {
+		return 0, err
+	}
+	var found []uint32
+	var serials []string
+	for _, number := range slices.Sorted(maps.Keys(r.GetDiskIDs())) {
+		of := r.GetDiskIDs()[number].GetSerialNumber()
+		if of == serial {
+			found = append(found, number)
+		}
+		if of != "" {
+			serials = append(serials, of)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		text := fmt.Sprintf("no disk has the number or serial number %q", serial)
+		return 0, &adminclient.Error{Text: text + didYouMean(serial, serials), Err: status.Error(codes.NotFound, text)}
+	default:
+		text := fmt.Sprintf("the disks %v have the serial number %q; give a number", found, serial)
+		return 0, &adminclient.Error{Text: text, Err: status.Error(codes.FailedPrecondition, text)}
+	}
+}
+
+// diskOf returns the number of a disk in the first argument, which has been resolved.
 func diskOf(args []string) uint32 {
-	number, _ := parseDisk(args[0])
-	return number
+	number, _ := strconv.ParseUint(args[0], 10, 32)
+	return uint32(number)
 }
 
 // parsePortal reads a host, or a host and a port. An IPv6 address with a port is in brackets.

@@ -24,7 +24,6 @@ The file has a line for each API call, with its request and its outcome. Placeho
 differs from run to run. Lines that begin with # are remarks. With --update the file is written.`,
 		Example: `  csi-proxyctl journal assert --update stage.want
   csi-proxyctl journal assert stage.want`,
-		Args: cobra.ExactArgs(1),
 	}
 	r := &admin.ListJournalRequest{}
 	flags := c.Flags()
@@ -39,10 +38,18 @@ differs from run to run. Lines that begin with # are remarks. With --update the 
 				return err
 			}
 			difference, err := transcript.Compare(args[0], transcript.Text(entries, *kernel), *update)
-			if err != nil || difference == "" {
+			if err != nil || difference == "" && a.output.forPeople() {
 				return err
 			}
-			if _, err := fmt.Fprint(c.OutOrStdout(), difference); err != nil {
+			if difference == "" {
+				return a.printAnswer(c, answer{value: map[string]string{"difference": ""}, names: []string{}})
+			}
+			if !a.output.forPeople() {
+				err = a.printAnswer(c, answer{value: map[string]string{"difference": difference}, names: []string{args[0]}})
+			} else {
+				_, err = fmt.Fprint(c.OutOrStdout(), difference)
+			}
+			if err != nil {
 				return err
 			}
 			return errFound

@@ -56,7 +56,6 @@ func stopClock(stopped bool) func([]string) (*admin.SetClockRequest, error) {
 }
 
 func clockChange(a *connection, c *cobra.Command, request func(args []string) (*admin.SetClockRequest, error)) *cobra.Command {
-	c.Args = cobra.ExactArgs(len(placeholders(c.Use)))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		r, err := request(args)
 		if err != nil {
@@ -66,5 +65,5 @@ func clockChange(a *connection, c *cobra.Command, request func(args []string) (*
 			return done(client.SetClock(ctx, r))
 		})
 	}
-	return c
+	return change(c)
 }

@@ -15,11 +15,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
-// An answer is the result of a command: a value for JSON and YAML, and the rows of its table, whose cells are separated
-// by tabs. The first row holds the column heads; a single row is a value without a head. The zero answer prints nothing.
+// An answer is the result of a command: a value for JSON, YAML and JSONPath, and the rows of its table, whose cells are separated
+// by tabs. A first row with tabs holds the column heads. The zero answer is that of a command that only changes something.
 type answer struct {
 	value any
 	rows  []string
+	wide  []string // of -o wide; nil: rows
+	names []string // of -o name; nil: the first cell of each row
 }
 
 // done returns the empty answer of a call whose response holds nothing.
@@ -27,31 +29,44 @@ func done[R any](_ R, err error) (answer, error) { return answer{}, err }
 
 // shown returns a response of the admin endpoint as an answer.
 func shown(m proto.Message, err error, rows ...string) (answer, error) {
-	return answer{message{m}, rows}, err
+	return answer{value: message{m}, rows: rows}, err
 }
 
 // yesNo returns an answer that is true or false, under its name in JSON.
 func yesNo(name string, so bool, err error) (answer, error) {
-	return answer{map[string]bool{name: so}, []string{strconv.FormatBool(so)}}, err
+	return answer{value: map[string]bool{name: so}, rows: []string{strconv.FormatBool(so)}}, err
 }
 
 // plainList returns a list of texts as an answer, under its name in JSON.
 func plainList(name string, list []string, err error) (answer, error) {
-	return answer{map[string][]string{name: append([]string{}, list...)}, list}, err
+	return answer{value: map[string][]string{name: append([]string{}, list...)}, rows: list, names: append([]string{}, list...)}, err
 }
+
+// A storageCall calls the storage API for a command.
+type storageCall func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error)
+
+// An adminCall calls the admin endpoint for a command.
+type adminCall func(ctx context.Context, client *adminclient.Client, args []string) (answer, error)
 
 // storage makes a command that calls the storage API, with the arguments that its use names. The user sees doing if the call
 // takes long.
-func (a *connection) storage(c *cobra.Command, doing string, call func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error)) *cobra.Command {
-	a.takeArguments(c)
+func (a *connection) storage(c *cobra.Command, doing string, call storageCall) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
+		args, err := a.resolved(c, args)
+		if err != nil {
+			return err
+		}
 		return a.runStorage(c, doing, func(ctx context.Context, client *csiproxy.Client) (answer, error) { return call(ctx, client, args) })
 	}
 	return c
 }
 
-// runStorage calls the storage API and prints the answer.
+// runStorage calls the storage API and prints the answer. A command that changes something only says what it would do if it
+// is told to.
 func (a *connection) runStorage(c *cobra.Command, doing string, call func(context.Context, *csiproxy.Client) (answer, error)) error {
+	if dryRun(c) {
+		return a.onlySay(c)
+	}
 	var found answer
 	err := a.api(c, doing, func(ctx context.Context, client *csiproxy.Client) (err error) {
 		found, err = call(ctx, client)
@@ -60,22 +75,26 @@ func (a *connection) runStorage(c *cobra.Command, doing string, call func(contex
 	if err != nil {
 		return err
 	}
-	return a.print(c, found.value, found.rows...)
+	return a.printAnswer(c, found)
 }
 
-// admin makes a command that calls the admin endpoint, with as many arguments as its use names.
-func (a *connection) admin(c *cobra.Command, call func(ctx context.Context, client *adminclient.Client, args []string) (answer, error)) *cobra.Command {
-	if c.Args == nil {
-		c.Args = cobra.ExactArgs(len(placeholders(c.Use)))
-	}
+// admin makes a command that calls the admin endpoint, with the arguments that its use names.
+func (a *connection) admin(c *cobra.Command, call adminCall) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
+		args, err := a.resolved(c, args)
+		if err != nil {
+			return err
+		}
 		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) { return call(ctx, client, args) })
 	}
 	return c
 }
 
-// runAdmin calls the admin endpoint and prints the answer.
+// runAdmin calls the admin endpoint and prints the answer, as runStorage does.
 func (a *connection) runAdmin(c *cobra.Command, call func(context.Context, *adminclient.Client) (answer, error)) error {
+	if dryRun(c) {
+		return a.onlySay(c)
+	}
 	var found answer
 	err := a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) (err error) {
 		found, err = call(ctx, client)
@@ -84,25 +103,19 @@ func (a *connection) runAdmin(c *cobra.Command, call func(context.Context, *admi
 	if err != nil {
 		return err
 	}
-	return a.print(c, found.value, found.rows...)
+	return a.printAnswer(c, found)
 }
 
 // group makes a command that groups others.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: needCommand}
+	c := &cobra.Command{Use: use, Short: short, RunE: needCommand}
 	c.AddCommand(commands...)
 	return c
 }
 
 // needCommand is run by a command that only groups others.
 func needCommand(c *cobra.Command, _ []string) error {
-	names := make([]string, 0, len(c.Commands()))
-	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "help" && sub.Name() != "completion" {
-			names = append(names, sub.Name())
-		}
-	}
-	return fmt.Errorf("%s needs a command: %s", c.CommandPath(), strings.Join(names, ", "))
+	return fmt.Errorf("%s needs a command: %s", c.CommandPath(), strings.Join(subcommandNames(c), ", "))
 }
 
 // required marks flags of the command as required; it panics if the command lacks one of them.

@@ -25,11 +25,14 @@ type deed struct {
 
 // deed makes a command that asks before it acts, and has --dry-run and --yes.
 func (a *connection) deed(c *cobra.Command, plan func(args []string) deed) *cobra.Command {
-	a.takeArguments(c)
-	dryRun := c.Flags().Bool("dry-run", false, "only print what would be done, and to what")
+	dryRun := c.Flags().Bool(dryRunFlag, false, dryRunUsage)
 	yes := c.Flags().BoolP("yes", "y", false, "do it without asking")
-	c.MarkFlagsMutuallyExclusive("dry-run", "yes")
+	c.MarkFlagsMutuallyExclusive(dryRunFlag, "yes")
 	c.RunE = func(c *cobra.Command, args []string) error {
+		args, err := a.resolved(c, args)
+		if err != nil {
+			return err
+		}
 		d := plan(args)
 		if !*yes {
 			found, err := a.lookAt(c, d)
@@ -65,11 +68,14 @@ func (a *connection) lookAt(c *cobra.Command, d deed) (found []string, err error
 // printPlan prints what would be done.
 func (a *connection) printPlan(c *cobra.Command, d deed, found []string) error {
 	rows := append([]string{"Would " + d.what + "."}, found...)
+	if d.effect != "" {
+		rows = append(rows, d.effect)
+	}
 	return a.print(c, struct {
 		WouldDo string   `json:"wouldDo"`
 		Found   []string `json:"found"`
 		Effect  string   `json:"effect"`
-	}{d.what, found, d.effect}, append(rows, d.effect)...)
+	}{d.what, found, d.effect}, rows...)
 }
 
 // confirm asks the user. Without a terminal nobody can answer, and nothing is done.

@@ -21,6 +21,11 @@ type connection struct {
 	socketDir string
 	timeout   time.Duration
 	output    output
+
+	running *cobra.Command // the command, once its line is understood
+	args    []string       // its arguments
+
+	answered int // how many endpoints the last look of a wait found
 }
 
 // limited returns a command's context, limited to the time that the command may take.

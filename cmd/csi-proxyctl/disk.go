@@ -17,26 +17,42 @@ import (
 func diskCommand(a *connection) *cobra.Command {
 	return group("disk", "Attach, detach and change disks",
 		attachCommand(a),
-		namedDisk(a, "detach", "Pull a disk out, even if it is in use; prints where its image is, whose directory is its bundle",
+		namedDisk(a, "detach DISK", "Pull a disk out, even if it is in use; prints where its image is, whose directory is its bundle",
 			func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
 				r, err := client.DetachDisk(ctx, &admin.DetachDiskRequest{DiskNumber: disk})
 				return shown(r, err, r.GetImagePath())
 			}),
 		growCommand(a),
-		namedDisk(a, "offline", "Take a disk offline", setState(false)),
-		namedDisk(a, "online", "Bring a disk online", setState(true)),
-		namedDisk(a, "read-only", "Make a disk read-only", setReadOnly(true)),
-		namedDisk(a, "writable", "Make a disk writable", setReadOnly(false)))
+		namedDisk(a, "offline DISK", "Take a disk offline", setState(false)),
+		namedDisk(a, "online DISK", "Bring a disk online", setState(true)),
+		namedDisk(a, "read-only DISK", "Make a disk read-only", setReadOnly(true)),
+		namedDisk(a, "writable DISK", "Make a disk writable", setReadOnly(false)))
 }
 
-// namedDisk makes a command for the disk that --disk names.
+// namedDisk makes a command for one disk. --disk is how the disk was once named.
 func namedDisk(a *connection, use, short string, call func(context.Context, *adminclient.Client, uint32) (answer, error)) *cobra.Command {
-	c := &cobra.Command{Use: use + " --disk N", Short: short, DisableFlagsInUseLine: true}
-	disk := c.Flags().Uint32("disk", 0, "disk `number`")
-	required(c, "disk")
-	return a.admin(c, func(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
-		return call(ctx, client, *disk)
-	})
+	c := &cobra.Command{Use: use, Short: short}
+	once := c.Flags().String("disk", "", "disk `number`")
+	_ = c.Flags().MarkHidden("disk") // the flag is there
+	c.Args = func(c *cobra.Command, args []string) error {
+		if *once != "" && len(args) == 0 {
+			return nil
+		}
+		return checkArguments(c, args)
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			args = []string{*once}
+		}
+		args, err := a.resolved(c, args)
+		if err != nil {
+			return err
+		}
+		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) {
+			return call(ctx, client, diskOf(args))
+		})
+	}
+	return change(c)
 }
 
 func setState(online bool) func(context.Context, *adminclient.Client, uint32) (answer, error) {
@@ -53,10 +69,10 @@ func setReadOnly(readOnly bool) func(context.Context, *adminclient.Client, uint3
 
 func growCommand(a *connection) *cobra.Command {
 	var to size
-	c := namedDisk(a, "grow", "Make a disk larger", func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
+	c := namedDisk(a, "grow DISK --size BYTES", "Make a disk larger", func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
 		return done(client.GrowDisk(ctx, &admin.GrowDiskRequest{DiskNumber: disk, SizeBytes: int64(to)}))
 	})
-	c.Use = "grow --disk N --size BYTES"
+	c.DisableFlagsInUseLine = true
 	c.Flags().Var(&to, "size", "the new total; `bytes`, or with a unit: 20Gi")
 	required(c, "size")
 	return c
@@ -71,7 +87,6 @@ func attachCommand(a *connection) *cobra.Command {
 		Example: `  csi-proxyctl node disk attach --size 20Gi --serial vol0123456789abcdef3 --lun 3
   csi-proxyctl node disk attach --size 20Gi --bundle /cloud/vol-1
   csi-proxyctl node disk attach --bundle /cloud/vol-1`,
-		Args: cobra.NoArgs,
 	}
 	var total size
 	c.Flags().Var(&total, "size", "`bytes`, or with a unit: 20Gi")
@@ -91,6 +106,7 @@ func attachCommand(a *connection) *cobra.Command {
 	c.Flags().StringVar(&t10, "t10", "", "page 83 identifier: T10 vendor id, ASCII `text` such as \"Google  persistent-disk-0\"")
 	c.MarkFlagsMutuallyExclusive("naa", "page83")
 	c.Flags().StringVar(&r.BusType, "bus-type", "", "`type`: Scsi, Sas, Nvme, iScsi, Virtual and others (default: Scsi, or the bundle's)")
+	complete(c, "bus-type", "Scsi", "Sas", "Nvme", "iScsi", "Virtual")
 	c.Flags().Uint32Var(&r.Adapter, "adapter", 0, "SCSI adapter `number`")
 	c.Flags().Uint32Var(&r.Bus, "bus", 0, "SCSI bus `number`")
 	c.Flags().Uint32Var(&r.Target, "target", 0, "SCSI target `number`")
@@ -118,7 +134,7 @@ func attachCommand(a *connection) *cobra.Command {
 			return shown(answered, err, fmt.Sprint(answered.GetDiskNumber()))
 		})
 	}
-	return c
+	return change(c)
 }
 
 // absolute returns the absolute form of a path for the agent, which has its own current directory. An empty path stays empty.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,7 +15,7 @@ import (
 )
 
 func doctorCommand(a *connection) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what is wrong with this node, and what to do",
 		Long: `Say what is wrong with this node, and what to do.
@@ -22,47 +23,65 @@ func doctorCommand(a *connection) *cobra.Command {
 It looks at the agent's endpoints and their versions, services, the agent's privileges, disks, volumes, mount points and
 links, SMB mappings, iSCSI sessions, and operations that hang, and changes nothing. If the agent has no admin endpoint, it uses what the storage
 API shows, and lists what is missing. The exit code is 0 if nothing is worse than a note, else 1.`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := adminclient.CheckPlace(a.socketDir); err != nil {
-				return err
-			}
-			ctx, cancel := a.limited(c.Context())
-			defer cancel()
-			stop := showProgress(c.ErrOrStderr(), "examining the node")
-			facts, missing := a.facts(ctx)
-			stop()
-			findings := doctor.Examine(facts)
-			if err := a.printFindings(c, findings, missing); err != nil {
-				return err
-			}
-			if doctor.Bad(findings) {
-				return failure{errFound}
-			}
-			return nil
-		},
 	}
+	file := c.Flags().String("bundle", "", "write what an issue needs to this zip `file`")
+	logs := c.Flags().StringArray("log", nil, "`file` with the agent's log, or its directory, for --bundle; may be repeated (default on Windows: "+defaultLogs+")")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if len(*logs) > 0 && *file == "" {
+			return errors.New("--log needs --bundle FILE")
+		}
+		if err := adminclient.CheckPlace(a.socketDir); err != nil {
+			return err
+		}
+		ctx, cancel := a.limited(c.Context())
+		defer cancel()
+		stop := showProgress(c.ErrOrStderr(), "examining the node")
+		facts, missing := a.facts(ctx)
+		stop()
+		findings := doctor.Examine(facts)
+		if err := a.printFindings(c, findings, missing); err != nil {
+			return err
+		}
+		if *file != "" {
+			n, err := a.writeBundle(c.Context(), *file, *logs, facts, findings, missing)
+			if err != nil {
+				return failure{err}
+			}
+			_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s has %d files, without what looks like a secret; look through it before you publish it\n", *file, n)
+		}
+		if doctor.Bad(findings) {
+			return failure{errFound}
+		}
+		return nil
+	}
+	return c
 }
 
 func (a *connection) printFindings(c *cobra.Command, findings []doctor.Finding, missing []string) error {
-	if a.output == outputTable {
-		_, err := io.WriteString(c.OutOrStdout(), findingsText(findings, missing))
+	if a.output.forPeople() {
+		_, err := io.WriteString(c.OutOrStdout(), findingsText(c.OutOrStdout(), findings, missing))
 		return err
 	}
-	return a.print(c, struct {
+	names := []string{}
+	for _, f := range findings {
+		names = append(names, f.Check)
+	}
+	return a.printAnswer(c, answer{value: struct {
 		Findings []doctor.Finding `json:"findings"`
 		Missing  []string         `json:"missing"`
-	}{append([]doctor.Finding{}, findings...), append([]string{}, missing...)})
+	}{append([]doctor.Finding{}, findings...), append([]string{}, missing...)}, names: names})
 }
 
-// findingsText writes the findings for people.
-func findingsText(findings []doctor.Finding, missing []string) string {
+// findingsText writes the findings for people, in colours if what they are written to shows any.
+func findingsText(to io.Writer, findings []doctor.Finding, missing []string) string {
 	var text strings.Builder
 	line := func(format string, args ...any) { text.WriteString(printable(fmt.Sprintf(format, args...)) + "\n") }
 	counts := map[doctor.Severity]int{}
 	for _, f := range findings {
 		counts[f.Severity]++
-		line("%-8s %s", strings.ToUpper(string(f.Severity)), f.What)
+		colours := map[doctor.Severity]colour{doctor.Problem: red, doctor.Warning: yellow, doctor.Note: cyan}
+		text.WriteString(paint(to, colours[f.Severity], fmt.Sprintf("%-8s", strings.ToUpper(string(f.Severity)))))
+		line(" %s", f.What)
 		for _, e := range f.Evidence {
 			line("         %s", e)
 		}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -43,9 +44,10 @@ func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 	for _, e := range x.facts.Endpoints {
 		answers[e.Group] = answers[e.Group] || e.State == doctor.Answers
 	}
-	var missing [3][]string // in a fixed order
+	var missing [4][]string // in a fixed order
 	var parts sync.WaitGroup
 	parts.Go(func() { missing[0] = x.inspect(ctx) })
+	parts.Go(func() { missing[3] = x.automount(ctx) })
 	if answers["disk"] {
 		parts.Go(func() { missing[1] = x.tree(ctx) })
 	} else {
@@ -85,6 +87,32 @@ func (x *examination) inspect(ctx context.Context) (missing []string) {
 	return r.GetMissing()
 }
 
+// automount finds out whether Windows mounts new volumes: from an emulated node's switches, or from this machine's registry.
+func (x *examination) automount(ctx context.Context) (missing []string) {
+	ctx, cancel := context.WithTimeout(ctx, factsTime)
+	defer cancel()
+	off, emulated := false, false
+	_ = x.a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
+		list, err := client.ListSwitches(ctx, &admin.ListSwitchesRequest{})
+		for _, s := range list.GetSwitches() {
+			if s.GetName() == "automountOff" {
+				off, emulated = s.GetValue() == "true", true
+			}
+		}
+		return err
+	})
+	if !emulated {
+		var err error
+		if off, err = automountOff(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			missing = []string{"automount: " + err.Error()}
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.facts.AutomountOff = off
+	return missing
+}
+
 // tree reads disks and volumes.
 func (x *examination) tree(ctx context.Context) (missing []string) {
 	ctx, cancel := context.WithTimeout(ctx, factsTime)
@@ -106,7 +134,7 @@ func (x *examination) services(ctx context.Context) (missing []string) {
 	client := x.a.client()
 	defer func() { _ = client.Close() }()
 	var found []doctor.Service
-	for _, name := range []string{"LanmanWorkstation", "MSiSCSI", "csiproxy"} {
+	for _, name := range storageServices() {
 		s, err := getService(ctx, client, name)
 		switch {
 		case err == nil:

@@ -34,7 +34,6 @@ or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of which each call 
   csi-proxyctl node fault add --function FormatVolume --delay 1s-5s
   csi-proxyctl node fault add --method volume/MountVolume --status UNAVAILABLE --message "try later" --times 2
   csi-proxyctl node fault add --method disk/v1/PartitionDisk --cut --after-effect --times 1`,
-		Args:                  cobra.NoArgs,
 		DisableFlagsInUseLine: true,
 	}
 	flags := c.Flags()
@@ -77,10 +76,13 @@ or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of which each call 
 		}
 		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) {
 			r, err := client.AddFault(ctx, &admin.AddFaultRequest{Fault: f})
-			return shown(r, err, strconv.FormatUint(r.GetId(), 10))
+			return shown(r, callsMeant(err, f), strconv.FormatUint(r.GetId(), 10))
 		})
 	}
-	return c
+	completeCalls(c)
+	complete(c, "fail", "ERROR_ACCESS_DENIED", "ERROR_BUSY", "ERROR_DEVICE_NOT_CONNECTED", "ERROR_IO_DEVICE", "ERROR_NOT_READY", "ERROR_WRITE_PROTECT")
+	complete(c, "status", "ABORTED", "CANCELED", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INTERNAL", "NOT_FOUND", "RESOURCE_EXHAUSTED", "UNAVAILABLE")
+	return change(c)
 }
 
 func listFaults(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
@@ -98,16 +100,15 @@ func listFaults(ctx context.Context, client *adminclient.Client, _ []string) (an
 
 func removeFaultCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "remove (ID | --all)",
+		Use:   "remove [ID] [--all]",
 		Short: "End a fault and let the calls that it holds go on",
-		Args:  cobra.MaximumNArgs(1),
 
 		DisableFlagsInUseLine: true,
 	}
 	all := c.Flags().Bool("all", false, "end all faults")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *all == (len(args) == 1) {
-			return errors.New("remove needs one id, or --all")
+			return errors.New(c.CommandPath() + " needs ID or --all; csi-proxyctl node fault list lists the faults")
 		}
 		var id uint64
 		if !*all {
@@ -120,5 +121,5 @@ func removeFaultCommand(a *connection) *cobra.Command {
 			return done(client.RemoveFault(ctx, &admin.RemoveFaultRequest{Id: id}))
 		})
 	}
-	return c
+	return change(c)
 }

@@ -26,7 +26,6 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 		Example: `  csi-proxyctl journal --method volume/MountVolume
   csi-proxyctl journal --failed --since 5m
   csi-proxyctl journal --follow -o json`,
-		Args: cobra.NoArgs,
 	}
 	r := &admin.ListJournalRequest{}
 	flags := c.Flags()
@@ -46,6 +45,7 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 			}
 			r.Since = timestamppb.New(at)
 		}
+		warnOfCalls(c, r.GetFunction(), r.GetMethod())
 		if r.GetWait() {
 			a.timeout = 0 // until interrupted
 		}
@@ -56,21 +56,26 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 			return nil // interrupted, as it is meant to be
 		})
 	}
+	completeCalls(c)
 	c.AddCommand(assertCommand(a))
 	return c
 }
 
 // printEntry prints an entry: as a line, as a line of JSON, or as a YAML document.
 func (a *connection) printEntry(c *cobra.Command, e *admin.JournalEntry) error {
-	if a.output == outputTable {
+	if a.output.forPeople() {
 		_, err := fmt.Fprintln(c.OutOrStdout(), journal.Line(e))
+		return err
+	}
+	if a.output.form == outputName { // what --after takes
+		_, err := fmt.Fprintln(c.OutOrStdout(), e.GetSequence())
 		return err
 	}
 	text, err := a.encode(message{e}, "")
 	if err != nil {
 		return err
 	}
-	if a.output == outputYAML {
+	if a.output.form == outputYAML {
 		text = append([]byte("---\n"), text...)
 	}
 	_, err = c.OutOrStdout().Write(text)

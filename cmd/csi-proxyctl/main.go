@@ -14,6 +14,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
 )
 
 func main() {
@@ -25,17 +27,19 @@ func main() {
 
 // run is main with its surroundings as arguments; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := rootCommand()
+	root, a := commands()
 	root.SetArgs(doubleDashes(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
 	code := exitCode(err)
-	if err != nil && err.Error() != "" {
-		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %v\n", err)
-	}
-	if code == exitUsage {
-		_, _ = fmt.Fprintf(stderr, "Run %s --help.\n", command.CommandPath())
+	switch {
+	case err == nil || err.Error() == "":
+	case code == exitUsage:
+		text := strings.TrimPrefix(usageText(command, err), root.Name()+" ")
+		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\nRun %s --help.\n", text, command.CommandPath())
+	default:
+		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\n", a.text(ctx, err))
 	}
 	return code
 }
@@ -48,7 +52,7 @@ func doubleDashes(args []string) []string {
 		if arg == "--" || strings.HasPrefix(arg, cobra.ShellCompRequestCmd) {
 			return append(out, args[i:]...)
 		}
-		shortOutput := strings.HasPrefix(arg, "-o") && new(output).Set(arg[len("-o"):]) == nil // -ojson
+		shortOutput := strings.HasPrefix(arg, "-o") && !strings.HasPrefix("-output", strings.SplitN(arg, "=", 2)[0]) && new(output).Set(strings.TrimPrefix(arg[len("-o"):], "=")) == nil // -ojson, -o=json
 		if len(arg) > 2 && !shortOutput && arg[0] == '-' && unicode.IsLetter(rune(arg[1])) && unicode.IsLetter(rune(arg[2])) {
 			arg = "-" + arg
 		}
@@ -57,7 +61,14 @@ func doubleDashes(args []string) []string {
 	return out
 }
 
+// rootCommand returns the program's command.
 func rootCommand() *cobra.Command {
+	root, _ := commands()
+	return root
+}
+
+// commands returns the program's command and what all commands share.
+func commands() (*cobra.Command, *connection) {
 	root := &cobra.Command{
 		Use:   "csi-proxyctl",
 		Short: "Call a CSI Proxy agent, look at its node, and find out what is wrong with it",
@@ -71,22 +82,25 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 ` + exitCodesText),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
 		RunE:          needCommand,
 	}
-	a := &connection{output: outputTable}
+	a := &connection{output: output{form: outputTable}}
+	root.Version = buildversion.String()
+	root.SetVersionTemplate("csi-proxyctl {{.Version}}\n")
+	root.SetFlagErrorFunc(unknownFlag)
+	root.PersistentPreRun = func(c *cobra.Command, args []string) { a.running, a.args = c, args }
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.socketDir, "socket-dir", "", "`directory` of the agent's sockets (default $CSI_PROXY_SOCKET_DIR)")
-	flags.VarP(&a.output, "output", "o", "`format`: table, json or yaml")
+	flags.VarP(&a.output, "output", "o", "`format`: table, wide, name, json, yaml or jsonpath=TEMPLATE")
 	flags.DurationVar(&a.timeout, "timeout", 2*time.Minute, "`duration` that the command may take; a change that has begun goes on in the agent")
-	complete(root, "output", outputTable, outputJSON, outputYAML)
+	complete(root, "output", outputTable, outputWide, outputName, outputJSON, outputYAML, outputJSONPath+"=")
 	root.AddGroup(
 		&cobra.Group{ID: "look", Title: "Look at an agent and its node:"},
 		&cobra.Group{ID: "api", Title: "Call the storage API:"},
 		&cobra.Group{ID: "emulated", Title: "Play an emulated node's hardware:"},
 	)
 	for group, commands := range map[string][]*cobra.Command{
-		"look":     {apisCommand(a), treeCommand(a), doctorCommand(a), journalCommand(a), policyCommand(a)},
+		"look":     {apisCommand(a), treeCommand(a), doctorCommand(a), eventsCommand(a), waitCommand(a), journalCommand(a), policyCommand(a), versionCommand(a)},
 		"api":      {diskGroup(a), volumeGroup(a), fsGroup(a), smbGroup(a), iscsiGroup(a), systemGroup(a)},
 		"emulated": {nodeCommand(a)},
 	} {
@@ -95,5 +109,22 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 			root.AddCommand(c)
 		}
 	}
-	return root
+	a.complete(root)
+	return root, a
+}
+
+// complete gives all commands below one what every command has: the check of its arguments, and their completion.
+func (a *connection) complete(c *cobra.Command) {
+	if c.Args == nil {
+		c.Args = checkArguments
+		if c.HasSubCommands() && c.RunE != nil && len(arguments(c.Use)) == 0 {
+			c.Args = subcommands
+		}
+	}
+	if c.ValidArgsFunction == nil && !c.HasSubCommands() {
+		a.completeArguments(c)
+	}
+	for _, sub := range c.Commands() {
+		a.complete(sub)
+	}
 }

@@ -18,6 +18,15 @@ import (
 // ProtoJSON, with numbers as numbers and values of enums as words.
 type message struct{ proto.Message }
 
+// messages prints messages so.
+func messages[M proto.Message](list []M) []message {
+	out := make([]message, len(list))
+	for i, m := range list {
+		out[i] = message{m}
+	}
+	return out
+}
+
 // MarshalJSON implements json.Marshaler.
 func (m message) MarshalJSON() ([]byte, error) { return messageJSON(m.ProtoReflect()) }
 

@@ -28,12 +28,12 @@ func nodeCommand(a *connection) *cobra.Command {
 				r, err := client.Readlink(ctx, &admin.ReadlinkRequest{WindowsPath: args[0]})
 				return shown(r, err, r.GetTarget())
 			}),
-		a.admin(&cobra.Command{Use: "reboot", Short: "Reboot the node; returns when the agent serves it again"},
+		change(a.admin(&cobra.Command{Use: "reboot", Short: "Reboot the node; returns when the agent serves it again"},
 			func(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
 				return done(client.Reboot(ctx, &admin.RebootRequest{}))
-			}),
+			})),
 		saveCommand(a),
-		a.admin(&cobra.Command{
+		change(a.admin(&cobra.Command{
 			Use:   "restore DIR",
 			Short: "Make the node what was saved in a directory",
 			Long: "Make the node what was saved in a directory, which stays as it is. Calls are cut off as by a reboot, and all that the node had " +
@@ -45,7 +45,7 @@ func nodeCommand(a *connection) *cobra.Command {
 				return answer{}, err
 			}
 			return done(client.RestoreNode(ctx, &admin.RestoreNodeRequest{Directory: dir}))
-		}),
+		})),
 	)
 }
 
@@ -59,11 +59,11 @@ func saveCommand(a *connection) *cobra.Command {
   csi-proxyctl node save --clone /tmp/twin && csi-proxy -host=emulated -state-dir=/tmp/twin`,
 	}
 	clone := c.Flags().Bool("clone", false, "the copy is another machine, with a serial number of its own")
-	return a.admin(c, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
+	return change(a.admin(c, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 		dir, err := absolute(args[0])
 		if err != nil {
 			return answer{}, err
 		}
 		return done(client.SaveNode(ctx, &admin.SaveNodeRequest{Directory: dir, Clone: *clone}))
-	})
+	}))
 }

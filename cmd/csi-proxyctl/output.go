@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"unicode"
@@ -17,40 +18,114 @@ import (
 )
 
 // output is the form in which a command prints its answer.
-type output string
-
-const (
-	outputTable = "table"
-	outputJSON  = "json"
-	outputYAML  = "yaml"
-)
-
-func (o *output) String() string { return string(*o) }
-func (o *output) Type() string   { return "format" }
-
-func (o *output) Set(text string) error {
-	switch text {
-	case outputTable, outputJSON, outputYAML:
-		*o = output(text)
-		return nil
-	}
-	return fmt.Errorf("the output %q is unknown; use table, json or yaml", text)
+type output struct {
+	form string
+	path *jsonpathTemplate // for outputJSONPath
 }
 
-// print prints a command's answer, unless it is empty: the rows as a table, or the value as JSON or YAML.
-func (a *connection) print(c *cobra.Command, value any, rows ...string) error {
-	if value == nil {
+const (
+	outputTable    = "table"
+	outputWide     = "wide"
+	outputName     = "name"
+	outputJSON     = "json"
+	outputYAML     = "yaml"
+	outputJSONPath = "jsonpath"
+)
+
+func (o *output) String() string { return o.form }
+func (o *output) Type() string   { return "format" }
+
+func (o *output) Set(text string) (err error) {
+	switch form, template, given := strings.Cut(text, "="); {
+	case form == outputJSONPath && given:
+		*o = output{form: outputJSONPath}
+		o.path, err = parseTemplate(template)
+		return err
+	case text == outputJSONPath:
+		return errors.New("jsonpath needs a template: -o jsonpath='{.disks[*].serialNumber}'")
+	case slices.Contains([]string{outputTable, outputWide, outputName, outputJSON, outputYAML}, text):
+		*o = output{form: text}
 		return nil
 	}
-	if a.output == outputTable {
-		return printTable(c.OutOrStdout(), rows)
+	return fmt.Errorf("the output %q is unknown; use table, wide, name, json, yaml or jsonpath=TEMPLATE", text)
+}
+
+// forPeople reports whether the output is a table.
+func (o *output) forPeople() bool { return o.form == outputTable || o.form == outputWide }
+
+// print prints a command's answer: the rows as a table, or the value in another form.
+func (a *connection) print(c *cobra.Command, value any, rows ...string) error {
+	return a.printAnswer(c, answer{value: value, rows: rows})
+}
+
+// printAnswer prints the answer of a command. A change, which has none, is silent in a table; programs get what was changed.
+func (a *connection) printAnswer(c *cobra.Command, found answer) error {
+	if found.value == nil {
+		if a.output.forPeople() {
+			return nil
+		}
+		found = changed(c)
 	}
+	switch a.output.form {
+	case outputWide:
+		if found.wide != nil {
+			return printTable(c.OutOrStdout(), found.wide)
+		}
+		return printTable(c.OutOrStdout(), found.rows)
+	case outputTable:
+		return printTable(c.OutOrStdout(), found.rows)
+	case outputName:
+		return printNames(c, found)
+	}
+	return a.printValue(c, found.value)
+}
+
+// printValue prints a value in a form for programs.
+func (a *connection) printValue(c *cobra.Command, value any) error {
 	text, err := a.encode(value, "  ")
 	if err != nil {
-		return err
+		return failure{err}
 	}
 	_, err = c.OutOrStdout().Write(text)
 	return err
+}
+
+// changed returns the answer of a change for programs: the command, and the arguments that it was given.
+func changed(c *cobra.Command) answer {
+	value := map[string]any{"done": strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")}
+	found := answer{value: value, names: []string{}}
+	for i, want := range arguments(c.Use) {
+		if i < c.Flags().NArg() {
+			value[strings.ToLower(want.name)] = c.Flags().Arg(i)
+		}
+	}
+	if c.Flags().NArg() > 0 {
+		found.names = c.Flags().Args()[:1]
+	}
+	return found
+}
+
+// printNames prints the names of an answer's objects, one a line, as other commands take them.
+func printNames(c *cobra.Command, found answer) error {
+	names := found.names
+	if names == nil {
+		rows := found.rows
+		if len(rows) > 0 && strings.Contains(rows[0], "\t") {
+			rows = rows[1:]
+		} else if len(rows) == 0 {
+			return failure{fmt.Errorf("%s has no names to print; use -o json, yaml or jsonpath", c.CommandPath())}
+		}
+		for _, row := range rows {
+			name, _, _ := strings.Cut(row, "\t")
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if _, err := fmt.Fprintln(c.OutOrStdout(), printable(name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // encode returns a value as JSON, or as YAML with the fields in the same order.
@@ -61,7 +136,9 @@ func (a *connection) encode(value any, indent string) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	switch {
-	case a.output == outputYAML:
+	case a.output.form == outputJSONPath:
+		return a.output.path.expand(text)
+	case a.output.form == outputYAML:
 		return toYAML(text)
 	case indent == "":
 		err = json.Compact(&out, text)

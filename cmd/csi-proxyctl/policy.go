@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
 func policyCommand(a *connection) *cobra.Command {
-	return group("policy", "Check and write the file of csi-proxy -policy", policyTest(a), policySuggest())
+	return group("policy", "Check and write the file of csi-proxy -policy", policyTest(a), policySuggest(a))
 }
 
 // question is a call that a policy is asked about: the caller, the method, and what the request names.
@@ -37,7 +38,6 @@ to the one of --method and to what its request names. A call that is refused end
 		Example: `  csi-proxyctl policy test policy.yaml
   csi-proxyctl policy test policy.yaml --client sid=S-1-5-18 --client elevated=true
   csi-proxyctl policy test policy.yaml --client uid=1000 --method volume/v1/MountVolume --path 'C:\var\lib\kubelet\pods\a\mount'`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.testPolicy(c, args[0], q) },
 	}
 	flags := c.Flags()
@@ -139,7 +139,7 @@ func (a *connection) ask(c *cobra.Command, p *policy.Policy, peer transport.Peer
 	return a.print(c, map[string]any{"allowed": true, "rule": r.Name(), "line": r.Line()}, fmt.Sprintf("allowed by the rule %q, line %d", r.Name(), r.Line()))
 }
 
-func policySuggest() *cobra.Command {
+func policySuggest(a *connection) *cobra.Command {
 	return &cobra.Command{
 		Use:   "suggest AUDITLOG",
 		Short: "Write a policy that allows what an audit log shows, and no more",
@@ -149,7 +149,6 @@ Each caller in the log gets a rule with the methods that it called, the director
 that it named. Calls that were refused are left out. Let the log run until every driver has made, mounted, grown and removed a
 volume, read the result, and give the rules names.`,
 		Example: `  csi-proxyctl policy suggest audit.jsonl >policy.yaml`,
-		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			file, err := os.Open(args[0])
 			if err != nil {
@@ -169,6 +168,13 @@ volume, read the result, and give the rules names.`,
 			text, err := s.Text()
 			if err != nil {
 				return failure{err}
+			}
+			if a.output.form == outputJSON || a.output.form == outputJSONPath {
+				var value any
+				if err := yaml.Unmarshal(text, &value); err != nil {
+					return failure{err}
+				}
+				return a.printValue(c, value)
 			}
 			_, err = c.OutOrStdout().Write(text)
 			return err

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,33 +14,43 @@ import (
 
 func smbCommand(a *connection) *cobra.Command {
 	return group("smb", "Change file servers, their shares and accounts, and drop sessions",
+		a.admin(&cobra.Command{Use: "list", Short: "List the file servers with their shares"}, listServers),
 		setPasswordCommand(a),
 		smbServerCommand(a, "stop", "Stop a file server; files that are open there are lost", false),
 		smbServerCommand(a, "start", "Start a file server again", true),
-		a.admin(&cobra.Command{
+		change(a.admin(&cobra.Command{
 			Use: "drop SERVER", Short: "Let a file server close the node's sessions; files that are open there are lost", Example: "  csi-proxyctl node smb drop fs.emulated",
 		}, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 			return done(client.DropSMBSessions(ctx, &admin.DropSMBSessionsRequest{Server: args[0]}))
-		}),
+		})),
 		addShareCommand(a),
-		a.admin(&cobra.Command{
+		change(a.admin(&cobra.Command{
 			Use: "remove-share SERVER SHARE", Short: "Remove a share; its files are kept", Example: "  csi-proxyctl node smb remove-share fs.emulated share",
 		}, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 			return done(client.RemoveSMBShare(ctx, &admin.RemoveSMBShareRequest{Server: args[0], Share: args[1]}))
-		}),
+		})),
 		addUserCommand(a),
-		a.admin(&cobra.Command{
+		change(a.admin(&cobra.Command{
 			Use: "remove-user USER", Short: "Remove an account; its sessions are refused at once", Example: "  csi-proxyctl node smb remove-user csi",
 		}, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 			return done(client.RemoveSMBUser(ctx, &admin.RemoveSMBUserRequest{User: args[0]}))
-		}))
+		})))
+}
+
+func listServers(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
+	r, err := client.ListNetwork(ctx, &admin.ListNetworkRequest{})
+	rows := []string{"SERVER\tSTATE\tSHARES"}
+	for _, s := range r.GetServers() {
+		rows = append(rows, s.GetName()+"\t"+map[bool]string{true: "stopped", false: "running"}[s.GetStopped()]+"\t"+orDash(strings.Join(s.GetShares(), ", ")))
+	}
+	return answer{value: map[string]any{"servers": messages(r.GetServers())}, rows: rows}, err
 }
 
 func smbServerCommand(a *connection, name, short string, running bool) *cobra.Command {
-	return a.admin(&cobra.Command{Use: name + " SERVER", Short: short, Example: "  csi-proxyctl node smb " + name + " fs.emulated"},
+	return change(a.admin(&cobra.Command{Use: name + " SERVER", Short: short, Example: "  csi-proxyctl node smb " + name + " fs.emulated"},
 		func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 			return done(client.SetSMBServerState(ctx, &admin.SetSMBServerStateRequest{Server: args[0], Running: running}))
-		})
+		}))
 }
 
 func addShareCommand(a *connection) *cobra.Command {
@@ -48,9 +59,9 @@ func addShareCommand(a *connection) *cobra.Command {
 		Example: "  csi-proxyctl node smb add-share fs.emulated backup --user csi",
 	}
 	users := c.Flags().StringArray("user", nil, "`account` that may use it; may be repeated (default: all)")
-	return a.admin(c, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
+	return change(a.admin(c, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 		return done(client.AddSMBShare(ctx, &admin.AddSMBShareRequest{Server: args[0], Share: args[1], Users: *users}))
-	})
+	}))
 }
 
 func setPasswordCommand(a *connection) *cobra.Command {
@@ -86,7 +97,6 @@ func addUserCommand(a *connection) *cobra.Command {
 func withPassword(a *connection, c *cobra.Command, usage string, call func(context.Context, *adminclient.Client, string) (answer, error)) *cobra.Command {
 	read := passwordFlag(c, usage)
 	required(c, "user", "password-file")
-	c.Args = cobra.NoArgs
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		password, err := read()
 		if err != nil {
@@ -96,5 +106,5 @@ func withPassword(a *connection, c *cobra.Command, usage string, call func(conte
 			return call(ctx, client, password)
 		})
 	}
-	return c
+	return change(c)
 }

@@ -53,17 +53,18 @@ func parseWord(text, what, prefix string, values map[string]int32) (int32, error
 
 func setServiceCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "set NAME [flags]",
+		Use:   "set SERVICE [flags]",
 		Short: "Change a service at once, whatever depends on it",
 		Example: `  csi-proxyctl node service set MSiSCSI --state stopped
   csi-proxyctl node service set Spooler --pending-time 1m`,
-		Args:                  cobra.ExactArgs(1),
 		DisableFlagsInUseLine: true,
 	}
 	state := c.Flags().String("state", "", "running, stopped, paused, start-pending, stop-pending, pause-pending or continue-pending")
 	start := c.Flags().String("start", "", "when it starts: boot, system, automatic, manual or disabled")
 	queries := c.Flags().Uint32("pending-queries", 0, "how `many` queries find it pending when it starts or stops")
 	pending := c.Flags().Duration("pending-time", 0, "how `long` it stays pending at least, by the node's clock")
+	complete(c, "state", "running", "stopped", "paused", "start-pending", "stop-pending", "pause-pending", "continue-pending")
+	complete(c, "start", "boot", "system", "automatic", "manual", "disabled")
 	c.MarkFlagsOneRequired("state", "start", "pending-queries", "pending-time")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		r := &admin.SetServiceRequest{Name: args[0]}
@@ -91,16 +92,16 @@ func setServiceCommand(a *connection) *cobra.Command {
 			return done(client.SetService(ctx, r))
 		})
 	}
-	return c
+	return change(c)
 }
 
 func switchCommand(a *connection) *cobra.Command {
 	return group("switch", "List and set the answers to questions that the documentation of Windows leaves open",
 		a.admin(&cobra.Command{Use: "list", Short: "List the switches with the node's answers"}, listSwitches),
-		a.admin(&cobra.Command{Use: "set NAME ANSWER", Short: "Change the answer to a question, for all later calls", Example: "  csi-proxyctl node switch set msr delayed"},
+		change(a.admin(&cobra.Command{Use: "set SWITCH ANSWER", Short: "Change the answer to a question, for all later calls", Example: "  csi-proxyctl node switch set msr delayed"},
 			func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 				return done(client.SetSwitch(ctx, &admin.SetSwitchRequest{Name: args[0], Value: args[1]}))
-			}))
+			})))
 }
 
 func listSwitches(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {

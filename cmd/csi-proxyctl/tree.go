@@ -19,7 +19,6 @@ func treeCommand(a *connection) *cobra.Command {
 		Long: `Draw the node's disks, partitions, volumes and mount points.
 
 If the agent has no admin endpoint, the tree shows what the storage API shows, and a list below names what is missing.`,
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			stop := showProgress(c.ErrOrStderr(), "asking for disks and volumes")
 			tree, why, err := a.tree(c.Context())
@@ -35,7 +34,7 @@ If the agent has no admin endpoint, the tree shows what the storage API shows, a
 			if why != nil {
 				tree.Missing = append(tree.Missing, noAdmin(why))
 			}
-			if a.output == outputTable {
+			if a.output.forPeople() {
 				return treeview.Write(c.OutOrStdout(), tree)
 			}
 			return a.print(c, tree)

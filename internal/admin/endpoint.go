@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
@@ -65,7 +66,7 @@ func Endpoint(a Agent, e Emulation) server.Endpoint {
 }
 
 func listAPIs(serving *server.Server) *api.ListAPIsResponse {
-	response := &api.ListAPIsResponse{}
+	response := &api.ListAPIsResponse{AgentVersion: buildversion.String()}
 	if serving == nil {
 		return response
 	}

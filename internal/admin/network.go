@@ -14,6 +14,16 @@ import (
 // networkMethods returns the methods that control the file servers and the iSCSI storage of an emulated node.
 func networkMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
+		server.Unary("ListNetwork", server.LimitRead, func(context.Context, *api.ListNetworkRequest) (*api.ListNetworkResponse, error) {
+			response := &api.ListNetworkResponse{}
+			for _, s := range n.FileServers() {
+				response.Servers = append(response.Servers, &api.FileServer{Name: s.Name, Shares: s.Shares, Stopped: s.Stopped})
+			}
+			for _, p := range n.ISCSIPortals() {
+				response.Portals = append(response.Portals, &api.ISCSIPortal{Address: p.Address, Port: uint32(p.Port), Connected: p.Connected, Targets: p.Targets})
+			}
+			return response, nil
+		}),
 		server.Unary("SetSMBPassword", server.LimitWrite, func(_ context.Context, r *api.SetSMBPasswordRequest) (*api.SetSMBPasswordResponse, error) {
 			return &api.SetSMBPasswordResponse{}, controlError(n.SetSMBPassword(r.GetUser(), r.GetPassword()))
 		}),

@@ -27,7 +27,7 @@ func disks(f Facts) []Finding {
 func disk(d treeview.Disk) []Finding {
 	var findings []Finding
 	found := func(severity Severity, check, what string, do ...string) {
-		findings = append(findings, Finding{severity, check, fmt.Sprintf("disk %d is %s", d.Number, what), []string{describe(d)}, append([]string{}, do...)})
+		findings = append(findings, Finding{severity, check, fmt.Sprintf("disk %d is %s", d.Number, what), append([]string{describe(d)}, mountedAt(d)...), append([]string{}, do...)})
 	}
 	bring := fmt.Sprintf("csi-proxyctl disk online %d", d.Number)
 	switch {
@@ -37,7 +37,7 @@ func disk(d treeview.Disk) []Finding {
 	case !*d.Online:
 		found(Warning, "disk-offline", "offline: its volumes cannot be found or mounted", bring)
 	case d.ReadOnly != nil && *d.ReadOnly:
-		found(Warning, "disk-read-only", "read-only", bring, "if it stays so, see how the storage system exports it")
+		found(Warning, "disk-read-only", "read-only: what pods write to it fails", bring, "if it stays so, see how the storage system exports it")
 	}
 	return append(findings, grown(d)...)
 }
@@ -67,6 +67,18 @@ func grown(d treeview.Disk) []Finding {
 		Evidence: []string{fmt.Sprintf("disk %d has %s, its partitions end at %s", d.Number, treeview.Size(d.SizeBytes), treeview.Size(end))},
 		Do:       []string{"csi-proxyctl volume resize " + quote(volume.ID)},
 	}}
+}
+
+// mountedAt returns where the volumes of a disk are mounted.
+func mountedAt(d treeview.Disk) (lines []string) {
+	for _, p := range d.Partitions {
+		if p.Volume != nil {
+			for _, path := range p.Volume.MountPoints {
+				lines = append(lines, "mounted at "+path)
+			}
+		}
+	}
+	return lines
 }
 
 // describe names a disk in the terms by which people recognise it.

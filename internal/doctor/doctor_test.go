@@ -3,7 +3,9 @@
 package doctor_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +41,11 @@ func verdicts(f doctor.Facts) []verdict {
 	return all
 }
 
+// staged returns the path at which kubelet has a driver stage a volume.
+func staged(driver string) string {
+	return `C:\var\lib\kubelet\plugins\kubernetes.io\csi\` + driver + `\5f1c\globalmount\`
+}
+
 // mounted returns a healthy disk with one mounted volume.
 func mounted() treeview.Disk {
 	yes, no := true, false
@@ -47,7 +54,7 @@ func mounted() treeview.Disk {
 		Partitions: []treeview.Partition{
 			{Number: 1, OffsetBytes: 1 << 20, SizeBytes: 16 << 20, Kind: "Microsoft Reserved"},
 			{Number: 2, OffsetBytes: 17 << 20, SizeBytes: 10*gib - 18<<20, Kind: "basic data", Volume: &treeview.Volume{
-				ID: id, FileSystem: "NTFS", Formatted: true, TotalBytes: 10*gib - 19<<20, MountPoints: []string{`C:\mnt\`},
+				ID: id, FileSystem: "NTFS", Formatted: true, TotalBytes: 10*gib - 19<<20, MountPoints: []string{staged("ebs.csi.aws.com")},
 			}},
 		},
 	}
@@ -77,6 +84,14 @@ func TestDisksAndVolumes(t *testing.T) {
 		}, nil},
 		"small file system": {func(d *treeview.Disk) { d.Partitions[1].Volume.TotalBytes = 5 * gib }, []verdict{{doctor.Warning, "file-system-smaller", "csi-proxyctl volume resize '" + id + "'"}}},
 		"no file system":    {func(d *treeview.Disk) { *d.Partitions[1].Volume = treeview.Volume{ID: id, MountPoints: []string{}} }, nil},
+		"of two drivers": {func(d *treeview.Disk) {
+			d.Partitions[1].Volume.MountPoints = []string{staged("ebs.csi.aws.com"), staged("disk.csi.azure.com")}
+		}, []verdict{{doctor.Warning, "disk-of-two-drivers", "find out which of them the disk belongs to: one of them has taken another's, or did not unstage it"}, {doctor.Note, "several-drivers", ""}}},
+		"of no driver": {func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = []string{`D:\`} }, []verdict{{doctor.Note, "disk-not-of-kubernetes", ""}}},
+		"of no driver, but a pod's": {func(d *treeview.Disk) {
+			d.Partitions[1].Volume.MountPoints = []string{`C:\var\lib\kubelet\pods\u\mount\`}
+		}, nil},
+		"of no driver, and Windows'": {func(d *treeview.Disk) { d.System, d.Partitions[1].Volume.MountPoints = &yes, []string{`C:\`} }, nil},
 		"partition size not known": {func(d *treeview.Disk) {
 			d.Partitions = d.Partitions[1:]
 			d.Partitions[0].SizeBytes, d.Partitions[0].OffsetBytes = 0, 0
@@ -88,6 +103,74 @@ func TestDisksAndVolumes(t *testing.T) {
 		if diff := cmp.Diff(got, test.want, cmp.AllowUnexported(verdict{})); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", name, diff)
 		}
+	}
+}
+
+func TestSeveralDrivers(t *testing.T) {
+	a, b := mounted(), mounted()
+	b.Number = 4
+	b.Partitions[1].Volume.MountPoints = []string{staged("smb.example.com")}
+	findings := doctor.Examine(doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{a, b}}})
+	if want := []string{"ebs.csi.aws.com: disk 3", "smb.example.com: disk 4"}; len(findings) != 1 || !slices.Equal(findings[0].Evidence, want) {
+		t.Errorf("got %+v, want one finding with %q", findings, want)
+	}
+}
+
+func TestAutomount(t *testing.T) {
+	got := verdicts(doctor.Facts{AutomountOff: true})
+	if diff := cmp.Diff(got, []verdict{{doctor.Warning, "automount-off", "mountvol /E"}}, cmp.AllowUnexported(verdict{})); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+}
+
+func TestManyMappings(t *testing.T) {
+	for count, want := range map[int]doctor.Severity{499: "", 500: doctor.Warning, 699: doctor.Warning, 700: doctor.Problem} {
+		r := &admin.InspectResponse{}
+		for i := range count {
+			r.SmbMappings = append(r.SmbMappings, &admin.SMBMapping{RemotePath: fmt.Sprintf(`\\FS%d\s%d`, i%2, i), Status: "OK"})
+		}
+		var got doctor.Severity
+		for _, f := range doctor.Examine(doctor.Facts{Inspected: r}) {
+			if got = f.Severity; f.Check != "many-smb-mappings" || len(f.Evidence) != 3 || !strings.HasPrefix(f.Evidence[1], "fs0: ") {
+				t.Errorf("%d mappings: got %+v", count, f)
+			}
+		}
+		if got != want {
+			t.Errorf("%d mappings: got %q, want %q", count, got, want)
+		}
+	}
+}
+
+// Each line has one secret, hush-…, in a form in which logs and command lines have them.
+func TestWithoutSecrets(t *testing.T) {
+	lines := []string{
+		`I1122 call request={"user":"csi","password":"hush-1","path":"C:\\kept"} err=null`,
+		`"request":"{\"chap_secret\":\"hush-2\",\"iqn\":\"kept\"}"`,
+		`DefaultEndpointsProtocol=https;AccountName=kept;AccountKey=hush-3==;EndpointSuffix=kept`,
+		`csi-proxyctl smb map --user kept --password hush-4 --password-file kept`,
+		`New-SmbGlobalMapping -Credential kept -Password 'hush-5 with spaces' -RemotePath kept`,
+		`ConvertTo-SecureString "hush-6" -AsPlainText`,
+		`Authorization: Bearer hush-7.hush.hush kept`,
+		`GET https://kept.blob.core.windows.net/c?sv=kept&sig=hush-8%3D&se=kept`,
+		`mount https://kept:hush-9@kept/share`,
+		"kept\n-----BEGIN RSA PRIVATE KEY-----\nhush-10\n-----END RSA PRIVATE KEY-----\nkept",
+		`secretToken: hush-11`,
+		`PASSWORD=hush-12 kept`,
+		`password="hush-13 \"quoted\" hush" kept`,
+		`key ` + strings.Repeat("hush", 21) + `ab== kept`,
+	}
+	for _, line := range lines {
+		got := doctor.WithoutSecrets(line)
+		if strings.Contains(got, "hush") || !strings.Contains(got, "[removed]") {
+			t.Errorf("%s\nbecomes\n%s", line, got)
+		}
+		if strings.Count(got, "kept") != strings.Count(line, "kept") && !strings.Contains(line, "-Credential") {
+			t.Errorf("%s\nloses more than the secret:\n%s", line, got)
+		}
+	}
+	const plain = `I1122 15:04:05 call.go:88] "call" method="/v1.Disk/ListDiskIDs" duration="1ms" passwordless path="C:\\var\\lib"`
+	if got := doctor.WithoutSecrets(plain); got != plain {
+		t.Errorf("got %s", got)
 	}
 }
 

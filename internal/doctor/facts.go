@@ -14,6 +14,8 @@ type Facts struct {
 	Services  []Service
 	Tree      *treeview.Tree
 	Inspected *admin.InspectResponse // what only the admin endpoint knows
+	// AutomountOff reports whether Windows leaves volumes offline that it has not mounted before (mountvol /N).
+	AutomountOff bool
 	// Unanswered names what was asked for and did not come in time: "disks and volumes".
 	Unanswered []string
 }

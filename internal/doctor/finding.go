@@ -33,7 +33,7 @@ type Finding struct {
 // Examine judges the facts. The worst findings come first, and those of one severity in a fixed order.
 func Examine(f Facts) []Finding {
 	findings := slices.Concat(
-		endpoints(f), unanswered(f), versionsServed(f), services(f), privileges(f), operations(f), dangling(f), mappings(f), sessions(f), disks(f), volumes(f),
+		endpoints(f), unanswered(f), versionsServed(f), services(f), privileges(f), operations(f), dangling(f), mappings(f), mappingsLimit(f), sessions(f), disks(f), volumes(f), owners(f), automount(f),
 	)
 	order := []Severity{Problem, Warning, Note}
 	slices.SortStableFunc(findings, func(a, b Finding) int {

@@ -4,6 +4,8 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
@@ -55,6 +57,44 @@ func mappings(f Facts) []Finding {
 		})
 	}
 	return findings
+}
+
+// Nodes stopped mapping shares at about 701 mappings; before that, listing them had become slow.
+// https://github.com/kubernetes-sigs/azurefile-csi-driver/issues/1925, https://github.com/kubernetes-csi/csi-driver-smb/issues/1039
+const (
+	mappingsMost = 700
+	mappingsMany = 500
+)
+
+// mappingsLimit judges how many mappings there are.
+func mappingsLimit(f Facts) []Finding {
+	all := f.Inspected.GetSmbMappings()
+	if len(all) < mappingsMany {
+		return nil
+	}
+	servers, stale := map[string]int{}, 0
+	for _, m := range all {
+		servers[strings.ToLower(server(m.GetRemotePath()))]++
+		if m.GetStatus() != "OK" {
+			stale++
+		}
+	}
+	finding := Finding{
+		Severity: Warning, Check: "many-smb-mappings",
+		What:     fmt.Sprintf("%d shares are mapped: Windows has stopped mapping more at about %d, with \"not enough memory resources\"", len(all), mappingsMost),
+		Evidence: []string{fmt.Sprintf("%d mappings, of which %d are not connected", len(all), stale)},
+		Do: []string{
+			"csi-proxyctl smb list, and for each share that no pod uses: csi-proxyctl smb unmap SHARE",
+			"let the driver remove mappings: --remove-smb-mapping-during-unmount of csi-driver-smb, --remove-smb-mount-on-windows of the driver for Azure Files",
+		},
+	}
+	if len(all) >= mappingsMost {
+		finding.Severity = Problem
+	}
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		finding.Evidence = append(finding.Evidence, fmt.Sprintf("%s: %d", name, servers[name]))
+	}
+	return []Finding{finding}
 }
 
 // sessions judges iSCSI sessions.

@@ -37,7 +37,7 @@ type Fault struct {
 	Hang   bool        // the call waits until the fault is removed
 	Crash  bool        // the process dies
 
-	After bool // Error, Status, Cut and Crash: the call takes effect first
+	After bool // Error, Status, Cut, Hang and Crash: the call takes effect first
 }
 
 // An APIError is the gRPC status of an API call that fails. The zero value is none.
@@ -104,8 +104,8 @@ func (f Fault) problem() string {
 		return fmt.Sprintf("there is no gRPC error code %d", f.Status.Code)
 	case f.Skip < 0 || f.Times < 0:
 		return "its counts must not be negative"
-	case f.After && f.Error == 0 && f.Status == (APIError{}) && !f.Cut && !f.Crash:
-		return "only failures, cuts and crashes can come after the call"
+	case f.After && (f.Panic || f.Delay != Delay{}):
+		return "a delay and a panic cannot come after the call"
 	}
 	return f.Delay.problem()
 }

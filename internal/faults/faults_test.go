@@ -95,7 +95,7 @@ func TestImpossibleFaults(t *testing.T) {
 		"negative delay":   {Function: "Flush", Delay: faults.Delay{Min: -1, Max: 1}},
 		"delay backwards":  {Function: "Flush", Delay: faults.Delay{Min: 2, Max: 1}},
 		"endless delay":    {Function: "Flush", Delay: faults.Delay{Max: 2 * time.Hour}},
-		"hang after":       {Function: "Flush", Hang: true, After: true},
+		"delay after":      {Function: "Flush", Delay: faults.Delay{Min: 1, Max: 2}, After: true},
 	} {
 		if _, _, err := s.Add(f); !errors.Is(err, faults.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)

@@ -132,8 +132,15 @@ func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) er
 	case f.Panic:
 		panic(fmt.Sprintf("injected into %s", call.Function)) //nolint:forbidigo // the fault asks for it
 	case a.holds():
+		var err error
+		if f.After {
+			err = do()
+		}
 		if s.hold(context.Background(), a) == aborted {
 			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_OPERATION_ABORTED}
+		}
+		if f.After {
+			return err
 		}
 		return do()
 	}
@@ -157,11 +164,17 @@ func (s *Set) Around(ctx context.Context, path string, do func() error) (cut boo
 	}
 	f := a.fault
 	if a.holds() {
+		if f.After {
+			err = do()
+		}
 		switch s.hold(ctx, a) {
 		case aborted:
 			return false, status.Error(codes.Unavailable, "the call hung until the agent or its node stopped")
 		case gaveUp:
 			return false, status.FromContextError(ctx.Err()).Err()
+		}
+		if f.After {
+			return false, err
 		}
 		return false, do()
 	}

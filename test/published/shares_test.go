@@ -3,6 +3,7 @@
 package published
 
 import (
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,6 +42,7 @@ func startShares(t *testing.T) shareNode {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	a, err := agent.Start(t.Context(), agent.Config{
 		StateDir: dir, Emulated: emulated.Options{NoSync: true}, WorkingDirs: []string{csiproxytest.KubeletDir},
+		PipePrefix: "shares-" + crand.Text() + "-", // on Windows, as these tests run in parallel
 	})
 	check(t, "starting the node", err)
 	return shareNode{csiproxytest.Over(t, a), a.Emulated, t.TempDir()}
@@ -401,5 +404,33 @@ func (w *shareWorld) checkMappings() {
 		if v.staged != nil && *v.staged && w.needed[v.share] && !w.n.mapped(w.t, v.share) {
 			w.t.Fatalf("%s is not mapped, and %s uses it", v.share, v.name)
 		}
+	}
+}
+
+// TestSharesConcurrently: several drivers stage and unstage volumes in one share at the same time. While a volume is staged,
+// its share is mapped.
+func TestSharesConcurrently(t *testing.T) {
+	t.Parallel()
+	n := startShares(t)
+	var all sync.WaitGroup
+	for i := range 4 {
+		shares, target := n.shares(), targetOf(fmt.Sprint("v", i))
+		all.Go(func() {
+			for range 5 {
+				if err := shares.Stage(t.Context(), `\\fs.emulated\share`, target, credentials); err != nil {
+					t.Errorf("staging: %v", err)
+				}
+				if status, err := shares.Status(t.Context(), target); err != nil || status.Condition.Abnormal {
+					t.Errorf("while it is staged: %+v, %v", status, err)
+				}
+				if err := shares.Unstage(t.Context(), target); err != nil {
+					t.Errorf("unstaging: %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n.mapped(t, `\\fs.emulated\share`) {
+		t.Error("the mapping stayed")
 	}
 }

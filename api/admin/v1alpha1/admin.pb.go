@@ -127,7 +127,9 @@ func (*ListAPIsRequest) Descriptor() ([]byte, []int) {
 type ListAPIsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One entry for each API group and version.
-	Apis          []*API `protobuf:"bytes,1,rep,name=apis,proto3" json:"apis,omitempty"`
+	Apis []*API `protobuf:"bytes,1,rep,name=apis,proto3" json:"apis,omitempty"`
+	// The version of the agent: a release, or what its build information has.
+	AgentVersion  string `protobuf:"bytes,2,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -167,6 +169,13 @@ func (x *ListAPIsResponse) GetApis() []*API {
 		return x.Apis
 	}
 	return nil
+}
+
+func (x *ListAPIsResponse) GetAgentVersion() string {
+	if x != nil {
+		return x.AgentVersion
+	}
+	return ""
 }
 
 // API is one group and version of the storage API.
@@ -1590,9 +1599,10 @@ var File_admin_v1alpha1_admin_proto protoreflect.FileDescriptor
 const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\n" +
 	"\x1aadmin/v1alpha1/admin.proto\x12\x17csiproxy.admin.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x11\n" +
-	"\x0fListAPIsRequest\"D\n" +
+	"\x0fListAPIsRequest\"i\n" +
 	"\x10ListAPIsResponse\x120\n" +
-	"\x04apis\x18\x01 \x03(\v2\x1c.csiproxy.admin.v1alpha1.APIR\x04apis\"Q\n" +
+	"\x04apis\x18\x01 \x03(\v2\x1c.csiproxy.admin.v1alpha1.APIR\x04apis\x12#\n" +
+	"\ragent_version\x18\x02 \x01(\tR\fagentVersion\"Q\n" +
 	"\x03API\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1a\n" +

@@ -2068,6 +2068,235 @@ func (*DropISCSISessionResponse) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{38}
 }
 
+// ListNetworkRequest is empty.
+type ListNetworkRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNetworkRequest) Reset() {
+	*x = ListNetworkRequest{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNetworkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNetworkRequest) ProtoMessage() {}
+
+func (x *ListNetworkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNetworkRequest.ProtoReflect.Descriptor instead.
+func (*ListNetworkRequest) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{39}
+}
+
+// ListNetworkResponse is what the node can reach.
+type ListNetworkResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The file servers, in the order of the scenario.
+	Servers []*FileServer `protobuf:"bytes,1,rep,name=servers,proto3" json:"servers,omitempty"`
+	// The addresses at which storage systems answer.
+	Portals       []*ISCSIPortal `protobuf:"bytes,2,rep,name=portals,proto3" json:"portals,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNetworkResponse) Reset() {
+	*x = ListNetworkResponse{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNetworkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNetworkResponse) ProtoMessage() {}
+
+func (x *ListNetworkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNetworkResponse.ProtoReflect.Descriptor instead.
+func (*ListNetworkResponse) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ListNetworkResponse) GetServers() []*FileServer {
+	if x != nil {
+		return x.Servers
+	}
+	return nil
+}
+
+func (x *ListNetworkResponse) GetPortals() []*ISCSIPortal {
+	if x != nil {
+		return x.Portals
+	}
+	return nil
+}
+
+// FileServer is one file server.
+type FileServer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name: "fs.emulated".
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The names of its shares.
+	Shares []string `protobuf:"bytes,2,rep,name=shares,proto3" json:"shares,omitempty"`
+	// Whether it is stopped.
+	Stopped       bool `protobuf:"varint,3,opt,name=stopped,proto3" json:"stopped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServer) Reset() {
+	*x = FileServer{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServer) ProtoMessage() {}
+
+func (x *FileServer) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServer.ProtoReflect.Descriptor instead.
+func (*FileServer) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *FileServer) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *FileServer) GetShares() []string {
+	if x != nil {
+		return x.Shares
+	}
+	return nil
+}
+
+func (x *FileServer) GetStopped() bool {
+	if x != nil {
+		return x.Stopped
+	}
+	return false
+}
+
+// ISCSIPortal is one address of a storage system.
+type ISCSIPortal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The address: "192.0.2.10".
+	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// The port.
+	Port uint32 `protobuf:"varint,2,opt,name=port,proto3" json:"port,omitempty"`
+	// Whether the node reaches it.
+	Connected bool `protobuf:"varint,3,opt,name=connected,proto3" json:"connected,omitempty"`
+	// The names of its targets.
+	Targets       []string `protobuf:"bytes,4,rep,name=targets,proto3" json:"targets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ISCSIPortal) Reset() {
+	*x = ISCSIPortal{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ISCSIPortal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ISCSIPortal) ProtoMessage() {}
+
+func (x *ISCSIPortal) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ISCSIPortal.ProtoReflect.Descriptor instead.
+func (*ISCSIPortal) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *ISCSIPortal) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *ISCSIPortal) GetPort() uint32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+func (x *ISCSIPortal) GetConnected() bool {
+	if x != nil {
+		return x.Connected
+	}
+	return false
+}
+
+func (x *ISCSIPortal) GetTargets() []string {
+	if x != nil {
+		return x.Targets
+	}
+	return nil
+}
+
 // ListServicesRequest is empty.
 type ListServicesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2077,7 +2306,7 @@ type ListServicesRequest struct {
 
 func (x *ListServicesRequest) Reset() {
 	*x = ListServicesRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2089,7 +2318,7 @@ func (x *ListServicesRequest) String() string {
 func (*ListServicesRequest) ProtoMessage() {}
 
 func (x *ListServicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2102,7 +2331,7 @@ func (x *ListServicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServicesRequest.ProtoReflect.Descriptor instead.
 func (*ListServicesRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{39}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{43}
 }
 
 // ListServicesResponse lists services.
@@ -2116,7 +2345,7 @@ type ListServicesResponse struct {
 
 func (x *ListServicesResponse) Reset() {
 	*x = ListServicesResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2128,7 +2357,7 @@ func (x *ListServicesResponse) String() string {
 func (*ListServicesResponse) ProtoMessage() {}
 
 func (x *ListServicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2141,7 +2370,7 @@ func (x *ListServicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServicesResponse.ProtoReflect.Descriptor instead.
 func (*ListServicesResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{40}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListServicesResponse) GetServices() []*NodeService {
@@ -2170,7 +2399,7 @@ type NodeService struct {
 
 func (x *NodeService) Reset() {
 	*x = NodeService{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2182,7 +2411,7 @@ func (x *NodeService) String() string {
 func (*NodeService) ProtoMessage() {}
 
 func (x *NodeService) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2195,7 +2424,7 @@ func (x *NodeService) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeService.ProtoReflect.Descriptor instead.
 func (*NodeService) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{41}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *NodeService) GetName() string {
@@ -2252,7 +2481,7 @@ type SetServiceRequest struct {
 
 func (x *SetServiceRequest) Reset() {
 	*x = SetServiceRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2264,7 +2493,7 @@ func (x *SetServiceRequest) String() string {
 func (*SetServiceRequest) ProtoMessage() {}
 
 func (x *SetServiceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2277,7 +2506,7 @@ func (x *SetServiceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServiceRequest.ProtoReflect.Descriptor instead.
 func (*SetServiceRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{42}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SetServiceRequest) GetName() string {
@@ -2324,7 +2553,7 @@ type SetServiceResponse struct {
 
 func (x *SetServiceResponse) Reset() {
 	*x = SetServiceResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2336,7 +2565,7 @@ func (x *SetServiceResponse) String() string {
 func (*SetServiceResponse) ProtoMessage() {}
 
 func (x *SetServiceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2349,7 +2578,7 @@ func (x *SetServiceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServiceResponse.ProtoReflect.Descriptor instead.
 func (*SetServiceResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{43}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{47}
 }
 
 // ListSwitchesRequest is empty.
@@ -2361,7 +2590,7 @@ type ListSwitchesRequest struct {
 
 func (x *ListSwitchesRequest) Reset() {
 	*x = ListSwitchesRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2373,7 +2602,7 @@ func (x *ListSwitchesRequest) String() string {
 func (*ListSwitchesRequest) ProtoMessage() {}
 
 func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2386,7 +2615,7 @@ func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesRequest.ProtoReflect.Descriptor instead.
 func (*ListSwitchesRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{44}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{48}
 }
 
 // ListSwitchesResponse lists switches.
@@ -2400,7 +2629,7 @@ type ListSwitchesResponse struct {
 
 func (x *ListSwitchesResponse) Reset() {
 	*x = ListSwitchesResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2412,7 +2641,7 @@ func (x *ListSwitchesResponse) String() string {
 func (*ListSwitchesResponse) ProtoMessage() {}
 
 func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2425,7 +2654,7 @@ func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesResponse.ProtoReflect.Descriptor instead.
 func (*ListSwitchesResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{45}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ListSwitchesResponse) GetSwitches() []*Switch {
@@ -2452,7 +2681,7 @@ type Switch struct {
 
 func (x *Switch) Reset() {
 	*x = Switch{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2464,7 +2693,7 @@ func (x *Switch) String() string {
 func (*Switch) ProtoMessage() {}
 
 func (x *Switch) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2477,7 +2706,7 @@ func (x *Switch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Switch.ProtoReflect.Descriptor instead.
 func (*Switch) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{46}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Switch) GetName() string {
@@ -2521,7 +2750,7 @@ type SetSwitchRequest struct {
 
 func (x *SetSwitchRequest) Reset() {
 	*x = SetSwitchRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2533,7 +2762,7 @@ func (x *SetSwitchRequest) String() string {
 func (*SetSwitchRequest) ProtoMessage() {}
 
 func (x *SetSwitchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2546,7 +2775,7 @@ func (x *SetSwitchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSwitchRequest.ProtoReflect.Descriptor instead.
 func (*SetSwitchRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{47}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SetSwitchRequest) GetName() string {
@@ -2572,7 +2801,7 @@ type SetSwitchResponse struct {
 
 func (x *SetSwitchResponse) Reset() {
 	*x = SetSwitchResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2584,7 +2813,7 @@ func (x *SetSwitchResponse) String() string {
 func (*SetSwitchResponse) ProtoMessage() {}
 
 func (x *SetSwitchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2597,7 +2826,7 @@ func (x *SetSwitchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSwitchResponse.ProtoReflect.Descriptor instead.
 func (*SetSwitchResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{48}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{52}
 }
 
 // GetClockRequest is empty.
@@ -2609,7 +2838,7 @@ type GetClockRequest struct {
 
 func (x *GetClockRequest) Reset() {
 	*x = GetClockRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2621,7 +2850,7 @@ func (x *GetClockRequest) String() string {
 func (*GetClockRequest) ProtoMessage() {}
 
 func (x *GetClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2634,7 +2863,7 @@ func (x *GetClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClockRequest.ProtoReflect.Descriptor instead.
 func (*GetClockRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{49}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{53}
 }
 
 // GetClockResponse is the clock's state.
@@ -2650,7 +2879,7 @@ type GetClockResponse struct {
 
 func (x *GetClockResponse) Reset() {
 	*x = GetClockResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2662,7 +2891,7 @@ func (x *GetClockResponse) String() string {
 func (*GetClockResponse) ProtoMessage() {}
 
 func (x *GetClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2675,7 +2904,7 @@ func (x *GetClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClockResponse.ProtoReflect.Descriptor instead.
 func (*GetClockResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{50}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GetClockResponse) GetNow() *timestamppb.Timestamp {
@@ -2707,7 +2936,7 @@ type SetClockRequest struct {
 
 func (x *SetClockRequest) Reset() {
 	*x = SetClockRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2719,7 +2948,7 @@ func (x *SetClockRequest) String() string {
 func (*SetClockRequest) ProtoMessage() {}
 
 func (x *SetClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2732,7 +2961,7 @@ func (x *SetClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClockRequest.ProtoReflect.Descriptor instead.
 func (*SetClockRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{51}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SetClockRequest) GetTo() *timestamppb.Timestamp {
@@ -2767,7 +2996,7 @@ type SetClockResponse struct {
 
 func (x *SetClockResponse) Reset() {
 	*x = SetClockResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2779,7 +3008,7 @@ func (x *SetClockResponse) String() string {
 func (*SetClockResponse) ProtoMessage() {}
 
 func (x *SetClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2792,7 +3021,7 @@ func (x *SetClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClockResponse.ProtoReflect.Descriptor instead.
 func (*SetClockResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{52}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *SetClockResponse) GetNow() *timestamppb.Timestamp {
@@ -2912,7 +3141,21 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\x1bSetISCSIPortalStateResponse\"1\n" +
 	"\x17DropISCSISessionRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\"\x1a\n" +
-	"\x18DropISCSISessionResponse\"\x15\n" +
+	"\x18DropISCSISessionResponse\"\x14\n" +
+	"\x12ListNetworkRequest\"\x94\x01\n" +
+	"\x13ListNetworkResponse\x12=\n" +
+	"\aservers\x18\x01 \x03(\v2#.csiproxy.admin.v1alpha1.FileServerR\aservers\x12>\n" +
+	"\aportals\x18\x02 \x03(\v2$.csiproxy.admin.v1alpha1.ISCSIPortalR\aportals\"R\n" +
+	"\n" +
+	"FileServer\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06shares\x18\x02 \x03(\tR\x06shares\x12\x18\n" +
+	"\astopped\x18\x03 \x01(\bR\astopped\"s\n" +
+	"\vISCSIPortal\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x12\n" +
+	"\x04port\x18\x02 \x01(\rR\x04port\x12\x1c\n" +
+	"\tconnected\x18\x03 \x01(\bR\tconnected\x12\x18\n" +
+	"\atargets\x18\x04 \x03(\tR\atargets\"\x15\n" +
 	"\x13ListServicesRequest\"X\n" +
 	"\x14ListServicesResponse\x12@\n" +
 	"\bservices\x18\x01 \x03(\v2$.csiproxy.admin.v1alpha1.NodeServiceR\bservices\"\x82\x02\n" +
@@ -2969,7 +3212,7 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\x14SERVICE_START_SYSTEM\x10\x02\x12\x1b\n" +
 	"\x17SERVICE_START_AUTOMATIC\x10\x03\x12\x18\n" +
 	"\x14SERVICE_START_MANUAL\x10\x04\x12\x1a\n" +
-	"\x16SERVICE_START_DISABLED\x10\x052\xb3\x17\n" +
+	"\x16SERVICE_START_DISABLED\x10\x052\x9d\x18\n" +
 	"\fEmulatedNode\x12e\n" +
 	"\n" +
 	"AttachDisk\x12*.csiproxy.admin.v1alpha1.AttachDiskRequest\x1a+.csiproxy.admin.v1alpha1.AttachDiskResponse\x12e\n" +
@@ -2989,7 +3232,8 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\rRemoveSMBUser\x12-.csiproxy.admin.v1alpha1.RemoveSMBUserRequest\x1a..csiproxy.admin.v1alpha1.RemoveSMBUserResponse\x12t\n" +
 	"\x0fDropSMBSessions\x12/.csiproxy.admin.v1alpha1.DropSMBSessionsRequest\x1a0.csiproxy.admin.v1alpha1.DropSMBSessionsResponse\x12\x80\x01\n" +
 	"\x13SetISCSIPortalState\x123.csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest\x1a4.csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse\x12w\n" +
-	"\x10DropISCSISession\x120.csiproxy.admin.v1alpha1.DropISCSISessionRequest\x1a1.csiproxy.admin.v1alpha1.DropISCSISessionResponse\x12k\n" +
+	"\x10DropISCSISession\x120.csiproxy.admin.v1alpha1.DropISCSISessionRequest\x1a1.csiproxy.admin.v1alpha1.DropISCSISessionResponse\x12h\n" +
+	"\vListNetwork\x12+.csiproxy.admin.v1alpha1.ListNetworkRequest\x1a,.csiproxy.admin.v1alpha1.ListNetworkResponse\x12k\n" +
 	"\fListServices\x12,.csiproxy.admin.v1alpha1.ListServicesRequest\x1a-.csiproxy.admin.v1alpha1.ListServicesResponse\x12e\n" +
 	"\n" +
 	"SetService\x12*.csiproxy.admin.v1alpha1.SetServiceRequest\x1a+.csiproxy.admin.v1alpha1.SetServiceResponse\x12k\n" +
@@ -3018,7 +3262,7 @@ func file_admin_v1alpha1_emulated_proto_rawDescGZIP() []byte {
 }
 
 var file_admin_v1alpha1_emulated_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_admin_v1alpha1_emulated_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_admin_v1alpha1_emulated_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
 var file_admin_v1alpha1_emulated_proto_goTypes = []any{
 	(ServiceState)(0),                   // 0: csiproxy.admin.v1alpha1.ServiceState
 	(ServiceStart)(0),                   // 1: csiproxy.admin.v1alpha1.ServiceStart
@@ -3061,104 +3305,112 @@ var file_admin_v1alpha1_emulated_proto_goTypes = []any{
 	(*SetISCSIPortalStateResponse)(nil), // 38: csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
 	(*DropISCSISessionRequest)(nil),     // 39: csiproxy.admin.v1alpha1.DropISCSISessionRequest
 	(*DropISCSISessionResponse)(nil),    // 40: csiproxy.admin.v1alpha1.DropISCSISessionResponse
-	(*ListServicesRequest)(nil),         // 41: csiproxy.admin.v1alpha1.ListServicesRequest
-	(*ListServicesResponse)(nil),        // 42: csiproxy.admin.v1alpha1.ListServicesResponse
-	(*NodeService)(nil),                 // 43: csiproxy.admin.v1alpha1.NodeService
-	(*SetServiceRequest)(nil),           // 44: csiproxy.admin.v1alpha1.SetServiceRequest
-	(*SetServiceResponse)(nil),          // 45: csiproxy.admin.v1alpha1.SetServiceResponse
-	(*ListSwitchesRequest)(nil),         // 46: csiproxy.admin.v1alpha1.ListSwitchesRequest
-	(*ListSwitchesResponse)(nil),        // 47: csiproxy.admin.v1alpha1.ListSwitchesResponse
-	(*Switch)(nil),                      // 48: csiproxy.admin.v1alpha1.Switch
-	(*SetSwitchRequest)(nil),            // 49: csiproxy.admin.v1alpha1.SetSwitchRequest
-	(*SetSwitchResponse)(nil),           // 50: csiproxy.admin.v1alpha1.SetSwitchResponse
-	(*GetClockRequest)(nil),             // 51: csiproxy.admin.v1alpha1.GetClockRequest
-	(*GetClockResponse)(nil),            // 52: csiproxy.admin.v1alpha1.GetClockResponse
-	(*SetClockRequest)(nil),             // 53: csiproxy.admin.v1alpha1.SetClockRequest
-	(*SetClockResponse)(nil),            // 54: csiproxy.admin.v1alpha1.SetClockResponse
-	(*durationpb.Duration)(nil),         // 55: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 56: google.protobuf.Timestamp
-	(*AddFaultRequest)(nil),             // 57: csiproxy.admin.v1alpha1.AddFaultRequest
-	(*ListFaultsRequest)(nil),           // 58: csiproxy.admin.v1alpha1.ListFaultsRequest
-	(*RemoveFaultRequest)(nil),          // 59: csiproxy.admin.v1alpha1.RemoveFaultRequest
-	(*AddFaultResponse)(nil),            // 60: csiproxy.admin.v1alpha1.AddFaultResponse
-	(*ListFaultsResponse)(nil),          // 61: csiproxy.admin.v1alpha1.ListFaultsResponse
-	(*RemoveFaultResponse)(nil),         // 62: csiproxy.admin.v1alpha1.RemoveFaultResponse
+	(*ListNetworkRequest)(nil),          // 41: csiproxy.admin.v1alpha1.ListNetworkRequest
+	(*ListNetworkResponse)(nil),         // 42: csiproxy.admin.v1alpha1.ListNetworkResponse
+	(*FileServer)(nil),                  // 43: csiproxy.admin.v1alpha1.FileServer
+	(*ISCSIPortal)(nil),                 // 44: csiproxy.admin.v1alpha1.ISCSIPortal
+	(*ListServicesRequest)(nil),         // 45: csiproxy.admin.v1alpha1.ListServicesRequest
+	(*ListServicesResponse)(nil),        // 46: csiproxy.admin.v1alpha1.ListServicesResponse
+	(*NodeService)(nil),                 // 47: csiproxy.admin.v1alpha1.NodeService
+	(*SetServiceRequest)(nil),           // 48: csiproxy.admin.v1alpha1.SetServiceRequest
+	(*SetServiceResponse)(nil),          // 49: csiproxy.admin.v1alpha1.SetServiceResponse
+	(*ListSwitchesRequest)(nil),         // 50: csiproxy.admin.v1alpha1.ListSwitchesRequest
+	(*ListSwitchesResponse)(nil),        // 51: csiproxy.admin.v1alpha1.ListSwitchesResponse
+	(*Switch)(nil),                      // 52: csiproxy.admin.v1alpha1.Switch
+	(*SetSwitchRequest)(nil),            // 53: csiproxy.admin.v1alpha1.SetSwitchRequest
+	(*SetSwitchResponse)(nil),           // 54: csiproxy.admin.v1alpha1.SetSwitchResponse
+	(*GetClockRequest)(nil),             // 55: csiproxy.admin.v1alpha1.GetClockRequest
+	(*GetClockResponse)(nil),            // 56: csiproxy.admin.v1alpha1.GetClockResponse
+	(*SetClockRequest)(nil),             // 57: csiproxy.admin.v1alpha1.SetClockRequest
+	(*SetClockResponse)(nil),            // 58: csiproxy.admin.v1alpha1.SetClockResponse
+	(*durationpb.Duration)(nil),         // 59: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 60: google.protobuf.Timestamp
+	(*AddFaultRequest)(nil),             // 61: csiproxy.admin.v1alpha1.AddFaultRequest
+	(*ListFaultsRequest)(nil),           // 62: csiproxy.admin.v1alpha1.ListFaultsRequest
+	(*RemoveFaultRequest)(nil),          // 63: csiproxy.admin.v1alpha1.RemoveFaultRequest
+	(*AddFaultResponse)(nil),            // 64: csiproxy.admin.v1alpha1.AddFaultResponse
+	(*ListFaultsResponse)(nil),          // 65: csiproxy.admin.v1alpha1.ListFaultsResponse
+	(*RemoveFaultResponse)(nil),         // 66: csiproxy.admin.v1alpha1.RemoveFaultResponse
 }
 var file_admin_v1alpha1_emulated_proto_depIdxs = []int32{
 	7,  // 0: csiproxy.admin.v1alpha1.AttachDiskRequest.identifiers:type_name -> csiproxy.admin.v1alpha1.Identifier
-	43, // 1: csiproxy.admin.v1alpha1.ListServicesResponse.services:type_name -> csiproxy.admin.v1alpha1.NodeService
-	0,  // 2: csiproxy.admin.v1alpha1.NodeService.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
-	1,  // 3: csiproxy.admin.v1alpha1.NodeService.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
-	55, // 4: csiproxy.admin.v1alpha1.NodeService.pending_time:type_name -> google.protobuf.Duration
-	0,  // 5: csiproxy.admin.v1alpha1.SetServiceRequest.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
-	1,  // 6: csiproxy.admin.v1alpha1.SetServiceRequest.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
-	55, // 7: csiproxy.admin.v1alpha1.SetServiceRequest.pending_time:type_name -> google.protobuf.Duration
-	48, // 8: csiproxy.admin.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.admin.v1alpha1.Switch
-	56, // 9: csiproxy.admin.v1alpha1.GetClockResponse.now:type_name -> google.protobuf.Timestamp
-	56, // 10: csiproxy.admin.v1alpha1.SetClockRequest.to:type_name -> google.protobuf.Timestamp
-	55, // 11: csiproxy.admin.v1alpha1.SetClockRequest.advance:type_name -> google.protobuf.Duration
-	56, // 12: csiproxy.admin.v1alpha1.SetClockResponse.now:type_name -> google.protobuf.Timestamp
-	6,  // 13: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.admin.v1alpha1.AttachDiskRequest
-	9,  // 14: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.admin.v1alpha1.DetachDiskRequest
-	11, // 15: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.admin.v1alpha1.GrowDiskRequest
-	13, // 16: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.admin.v1alpha1.SetDiskStateRequest
-	15, // 17: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:input_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
-	17, // 18: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.admin.v1alpha1.GetPathRequest
-	19, // 19: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.admin.v1alpha1.ReadlinkRequest
-	21, // 20: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.admin.v1alpha1.SetSMBPasswordRequest
-	23, // 21: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.admin.v1alpha1.SetSMBServerStateRequest
-	27, // 22: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.admin.v1alpha1.AddSMBShareRequest
-	29, // 23: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.admin.v1alpha1.RemoveSMBShareRequest
-	31, // 24: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.admin.v1alpha1.AddSMBUserRequest
-	33, // 25: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.admin.v1alpha1.RemoveSMBUserRequest
-	35, // 26: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.admin.v1alpha1.DropSMBSessionsRequest
-	37, // 27: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
-	39, // 28: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.admin.v1alpha1.DropISCSISessionRequest
-	41, // 29: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.admin.v1alpha1.ListServicesRequest
-	44, // 30: csiproxy.admin.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.admin.v1alpha1.SetServiceRequest
-	46, // 31: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.admin.v1alpha1.ListSwitchesRequest
-	49, // 32: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.admin.v1alpha1.SetSwitchRequest
-	51, // 33: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:input_type -> csiproxy.admin.v1alpha1.GetClockRequest
-	53, // 34: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:input_type -> csiproxy.admin.v1alpha1.SetClockRequest
-	57, // 35: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.admin.v1alpha1.AddFaultRequest
-	58, // 36: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.admin.v1alpha1.ListFaultsRequest
-	59, // 37: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.admin.v1alpha1.RemoveFaultRequest
-	25, // 38: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.admin.v1alpha1.RebootRequest
-	2,  // 39: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.admin.v1alpha1.SaveNodeRequest
-	4,  // 40: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.admin.v1alpha1.RestoreNodeRequest
-	8,  // 41: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.admin.v1alpha1.AttachDiskResponse
-	10, // 42: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.admin.v1alpha1.DetachDiskResponse
-	12, // 43: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.admin.v1alpha1.GrowDiskResponse
-	14, // 44: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.admin.v1alpha1.SetDiskStateResponse
-	16, // 45: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:output_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
-	18, // 46: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.admin.v1alpha1.GetPathResponse
-	20, // 47: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.admin.v1alpha1.ReadlinkResponse
-	22, // 48: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.admin.v1alpha1.SetSMBPasswordResponse
-	24, // 49: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.admin.v1alpha1.SetSMBServerStateResponse
-	28, // 50: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.admin.v1alpha1.AddSMBShareResponse
-	30, // 51: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.admin.v1alpha1.RemoveSMBShareResponse
-	32, // 52: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.admin.v1alpha1.AddSMBUserResponse
-	34, // 53: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.admin.v1alpha1.RemoveSMBUserResponse
-	36, // 54: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.admin.v1alpha1.DropSMBSessionsResponse
-	38, // 55: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
-	40, // 56: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.admin.v1alpha1.DropISCSISessionResponse
-	42, // 57: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.admin.v1alpha1.ListServicesResponse
-	45, // 58: csiproxy.admin.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.admin.v1alpha1.SetServiceResponse
-	47, // 59: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.admin.v1alpha1.ListSwitchesResponse
-	50, // 60: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.admin.v1alpha1.SetSwitchResponse
-	52, // 61: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:output_type -> csiproxy.admin.v1alpha1.GetClockResponse
-	54, // 62: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:output_type -> csiproxy.admin.v1alpha1.SetClockResponse
-	60, // 63: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.admin.v1alpha1.AddFaultResponse
-	61, // 64: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.admin.v1alpha1.ListFaultsResponse
-	62, // 65: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.admin.v1alpha1.RemoveFaultResponse
-	26, // 66: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.admin.v1alpha1.RebootResponse
-	3,  // 67: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:output_type -> csiproxy.admin.v1alpha1.SaveNodeResponse
-	5,  // 68: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:output_type -> csiproxy.admin.v1alpha1.RestoreNodeResponse
-	41, // [41:69] is the sub-list for method output_type
-	13, // [13:41] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	43, // 1: csiproxy.admin.v1alpha1.ListNetworkResponse.servers:type_name -> csiproxy.admin.v1alpha1.FileServer
+	44, // 2: csiproxy.admin.v1alpha1.ListNetworkResponse.portals:type_name -> csiproxy.admin.v1alpha1.ISCSIPortal
+	47, // 3: csiproxy.admin.v1alpha1.ListServicesResponse.services:type_name -> csiproxy.admin.v1alpha1.NodeService
+	0,  // 4: csiproxy.admin.v1alpha1.NodeService.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
+	1,  // 5: csiproxy.admin.v1alpha1.NodeService.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
+	59, // 6: csiproxy.admin.v1alpha1.NodeService.pending_time:type_name -> google.protobuf.Duration
+	0,  // 7: csiproxy.admin.v1alpha1.SetServiceRequest.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
+	1,  // 8: csiproxy.admin.v1alpha1.SetServiceRequest.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
+	59, // 9: csiproxy.admin.v1alpha1.SetServiceRequest.pending_time:type_name -> google.protobuf.Duration
+	52, // 10: csiproxy.admin.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.admin.v1alpha1.Switch
+	60, // 11: csiproxy.admin.v1alpha1.GetClockResponse.now:type_name -> google.protobuf.Timestamp
+	60, // 12: csiproxy.admin.v1alpha1.SetClockRequest.to:type_name -> google.protobuf.Timestamp
+	59, // 13: csiproxy.admin.v1alpha1.SetClockRequest.advance:type_name -> google.protobuf.Duration
+	60, // 14: csiproxy.admin.v1alpha1.SetClockResponse.now:type_name -> google.protobuf.Timestamp
+	6,  // 15: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.admin.v1alpha1.AttachDiskRequest
+	9,  // 16: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.admin.v1alpha1.DetachDiskRequest
+	11, // 17: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.admin.v1alpha1.GrowDiskRequest
+	13, // 18: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.admin.v1alpha1.SetDiskStateRequest
+	15, // 19: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:input_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
+	17, // 20: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.admin.v1alpha1.GetPathRequest
+	19, // 21: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.admin.v1alpha1.ReadlinkRequest
+	21, // 22: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.admin.v1alpha1.SetSMBPasswordRequest
+	23, // 23: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.admin.v1alpha1.SetSMBServerStateRequest
+	27, // 24: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.admin.v1alpha1.AddSMBShareRequest
+	29, // 25: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.admin.v1alpha1.RemoveSMBShareRequest
+	31, // 26: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.admin.v1alpha1.AddSMBUserRequest
+	33, // 27: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.admin.v1alpha1.RemoveSMBUserRequest
+	35, // 28: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.admin.v1alpha1.DropSMBSessionsRequest
+	37, // 29: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
+	39, // 30: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.admin.v1alpha1.DropISCSISessionRequest
+	41, // 31: csiproxy.admin.v1alpha1.EmulatedNode.ListNetwork:input_type -> csiproxy.admin.v1alpha1.ListNetworkRequest
+	45, // 32: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.admin.v1alpha1.ListServicesRequest
+	48, // 33: csiproxy.admin.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.admin.v1alpha1.SetServiceRequest
+	50, // 34: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.admin.v1alpha1.ListSwitchesRequest
+	53, // 35: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.admin.v1alpha1.SetSwitchRequest
+	55, // 36: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:input_type -> csiproxy.admin.v1alpha1.GetClockRequest
+	57, // 37: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:input_type -> csiproxy.admin.v1alpha1.SetClockRequest
+	61, // 38: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.admin.v1alpha1.AddFaultRequest
+	62, // 39: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.admin.v1alpha1.ListFaultsRequest
+	63, // 40: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.admin.v1alpha1.RemoveFaultRequest
+	25, // 41: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.admin.v1alpha1.RebootRequest
+	2,  // 42: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.admin.v1alpha1.SaveNodeRequest
+	4,  // 43: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.admin.v1alpha1.RestoreNodeRequest
+	8,  // 44: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.admin.v1alpha1.AttachDiskResponse
+	10, // 45: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.admin.v1alpha1.DetachDiskResponse
+	12, // 46: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.admin.v1alpha1.GrowDiskResponse
+	14, // 47: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.admin.v1alpha1.SetDiskStateResponse
+	16, // 48: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:output_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
+	18, // 49: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.admin.v1alpha1.GetPathResponse
+	20, // 50: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.admin.v1alpha1.ReadlinkResponse
+	22, // 51: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.admin.v1alpha1.SetSMBPasswordResponse
+	24, // 52: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.admin.v1alpha1.SetSMBServerStateResponse
+	28, // 53: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.admin.v1alpha1.AddSMBShareResponse
+	30, // 54: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.admin.v1alpha1.RemoveSMBShareResponse
+	32, // 55: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.admin.v1alpha1.AddSMBUserResponse
+	34, // 56: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.admin.v1alpha1.RemoveSMBUserResponse
+	36, // 57: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.admin.v1alpha1.DropSMBSessionsResponse
+	38, // 58: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
+	40, // 59: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.admin.v1alpha1.DropISCSISessionResponse
+	42, // 60: csiproxy.admin.v1alpha1.EmulatedNode.ListNetwork:output_type -> csiproxy.admin.v1alpha1.ListNetworkResponse
+	46, // 61: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.admin.v1alpha1.ListServicesResponse
+	49, // 62: csiproxy.admin.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.admin.v1alpha1.SetServiceResponse
+	51, // 63: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.admin.v1alpha1.ListSwitchesResponse
+	54, // 64: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.admin.v1alpha1.SetSwitchResponse
+	56, // 65: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:output_type -> csiproxy.admin.v1alpha1.GetClockResponse
+	58, // 66: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:output_type -> csiproxy.admin.v1alpha1.SetClockResponse
+	64, // 67: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.admin.v1alpha1.AddFaultResponse
+	65, // 68: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.admin.v1alpha1.ListFaultsResponse
+	66, // 69: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.admin.v1alpha1.RemoveFaultResponse
+	26, // 70: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.admin.v1alpha1.RebootResponse
+	3,  // 71: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:output_type -> csiproxy.admin.v1alpha1.SaveNodeResponse
+	5,  // 72: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:output_type -> csiproxy.admin.v1alpha1.RestoreNodeResponse
+	44, // [44:73] is the sub-list for method output_type
+	15, // [15:44] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_emulated_proto_init() }
@@ -3168,15 +3420,15 @@ func file_admin_v1alpha1_emulated_proto_init() {
 	}
 	file_admin_v1alpha1_fault_proto_init()
 	file_admin_v1alpha1_emulated_proto_msgTypes[4].OneofWrappers = []any{}
-	file_admin_v1alpha1_emulated_proto_msgTypes[42].OneofWrappers = []any{}
-	file_admin_v1alpha1_emulated_proto_msgTypes[51].OneofWrappers = []any{}
+	file_admin_v1alpha1_emulated_proto_msgTypes[46].OneofWrappers = []any{}
+	file_admin_v1alpha1_emulated_proto_msgTypes[55].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_emulated_proto_rawDesc), len(file_admin_v1alpha1_emulated_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   53,
+			NumMessages:   57,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

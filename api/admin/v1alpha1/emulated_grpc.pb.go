@@ -37,6 +37,7 @@ const (
 	EmulatedNode_DropSMBSessions_FullMethodName     = "/csiproxy.admin.v1alpha1.EmulatedNode/DropSMBSessions"
 	EmulatedNode_SetISCSIPortalState_FullMethodName = "/csiproxy.admin.v1alpha1.EmulatedNode/SetISCSIPortalState"
 	EmulatedNode_DropISCSISession_FullMethodName    = "/csiproxy.admin.v1alpha1.EmulatedNode/DropISCSISession"
+	EmulatedNode_ListNetwork_FullMethodName         = "/csiproxy.admin.v1alpha1.EmulatedNode/ListNetwork"
 	EmulatedNode_ListServices_FullMethodName        = "/csiproxy.admin.v1alpha1.EmulatedNode/ListServices"
 	EmulatedNode_SetService_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/SetService"
 	EmulatedNode_ListSwitches_FullMethodName        = "/csiproxy.admin.v1alpha1.EmulatedNode/ListSwitches"
@@ -106,6 +107,8 @@ type EmulatedNodeClient interface {
 	SetISCSIPortalState(ctx context.Context, in *SetISCSIPortalStateRequest, opts ...grpc.CallOption) (*SetISCSIPortalStateResponse, error)
 	// DropISCSISession ends the session with a target, even if its disks are in use. NOT_FOUND: there is no such session.
 	DropISCSISession(ctx context.Context, in *DropISCSISessionRequest, opts ...grpc.CallOption) (*DropISCSISessionResponse, error)
+	// ListNetwork lists the file servers and the iSCSI portals that the node can reach.
+	ListNetwork(ctx context.Context, in *ListNetworkRequest, opts ...grpc.CallOption) (*ListNetworkResponse, error)
 	// ListServices lists the services of the node.
 	ListServices(ctx context.Context, in *ListServicesRequest, opts ...grpc.CallOption) (*ListServicesResponse, error)
 	// SetService changes a service as somebody else on the node would; unset fields change nothing. Dependencies are
@@ -311,6 +314,16 @@ func (c *emulatedNodeClient) DropISCSISession(ctx context.Context, in *DropISCSI
 	return out, nil
 }
 
+func (c *emulatedNodeClient) ListNetwork(ctx context.Context, in *ListNetworkRequest, opts ...grpc.CallOption) (*ListNetworkResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListNetworkResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_ListNetwork_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *emulatedNodeClient) ListServices(ctx context.Context, in *ListServicesRequest, opts ...grpc.CallOption) (*ListServicesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListServicesResponse)
@@ -486,6 +499,8 @@ type EmulatedNodeServer interface {
 	SetISCSIPortalState(context.Context, *SetISCSIPortalStateRequest) (*SetISCSIPortalStateResponse, error)
 	// DropISCSISession ends the session with a target, even if its disks are in use. NOT_FOUND: there is no such session.
 	DropISCSISession(context.Context, *DropISCSISessionRequest) (*DropISCSISessionResponse, error)
+	// ListNetwork lists the file servers and the iSCSI portals that the node can reach.
+	ListNetwork(context.Context, *ListNetworkRequest) (*ListNetworkResponse, error)
 	// ListServices lists the services of the node.
 	ListServices(context.Context, *ListServicesRequest) (*ListServicesResponse, error)
 	// SetService changes a service as somebody else on the node would; unset fields change nothing. Dependencies are
@@ -577,6 +592,9 @@ func (UnimplementedEmulatedNodeServer) SetISCSIPortalState(context.Context, *Set
 }
 func (UnimplementedEmulatedNodeServer) DropISCSISession(context.Context, *DropISCSISessionRequest) (*DropISCSISessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DropISCSISession not implemented")
+}
+func (UnimplementedEmulatedNodeServer) ListNetwork(context.Context, *ListNetworkRequest) (*ListNetworkResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListNetwork not implemented")
 }
 func (UnimplementedEmulatedNodeServer) ListServices(context.Context, *ListServicesRequest) (*ListServicesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListServices not implemented")
@@ -922,6 +940,24 @@ func _EmulatedNode_DropISCSISession_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EmulatedNode_ListNetwork_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListNetworkRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EmulatedNodeServer).ListNetwork(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EmulatedNode_ListNetwork_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EmulatedNodeServer).ListNetwork(ctx, req.(*ListNetworkRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _EmulatedNode_ListServices_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListServicesRequest)
 	if err := dec(in); err != nil {
@@ -1208,6 +1244,10 @@ var EmulatedNode_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DropISCSISession",
 			Handler:    _EmulatedNode_DropISCSISession_Handler,
+		},
+		{
+			MethodName: "ListNetwork",
+			Handler:    _EmulatedNode_ListNetwork_Handler,
 		},
 		{
 			MethodName: "ListServices",

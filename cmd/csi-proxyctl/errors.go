@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/dial"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
+)
+
+// text returns an error as its user reads it: what is wrong, and the command to type next. It speaks of commands where the
+// agent, whose messages are for drivers, speaks of methods.
+func (a *connection) text(ctx context.Context, err error) string {
+	text := err.Error()
+	call, unsupported := (*csiproxy.Error)(nil), (*versions.UnsupportedError)(nil)
+	switch {
+	case errors.Is(err, csiproxy.ErrNoAgent):
+		return a.noAgent(err)
+	case errors.As(err, &unsupported) && errors.As(err, &call):
+		return fmt.Sprintf("this agent is too old for %s: it needs version %s of the %s API, and the agent's newest is %s; csi-proxyctl apis lists what it serves",
+			commandsFor(unsupported.What), unsupported.Version, unsupported.Group, call.Version)
+	case errors.As(err, &call):
+		text = strings.Replace(text, call.Error(), commandsFor(call.Message)+advice(call.Reason), 1)
+	}
+	if code := status.Code(err); code == codes.NotFound || code == codes.InvalidArgument {
+		text += a.meant(ctx)
+	}
+	return text
+}
+
+// noAgent returns the text for an agent that cannot be reached through the storage API.
+func (a *connection) noAgent(err error) string {
+	place := a.place()
+	if errors.Is(err, fs.ErrPermission) {
+		return "not allowed to use the agent's endpoints in " + place + "; run this as the user of the agent, on Windows as an administrator"
+	}
+	if at := (*dial.Error)(nil); errors.As(err, &at) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Sprintf("the agent cannot be reached at %s: %v; csi-proxyctl doctor looks at all its endpoints", at.Address, at.Err)
+	}
+	if call := (*csiproxy.Error)(nil); errors.As(err, &call) && a.serves() {
+		return fmt.Sprintf("the agent in %s does not serve the %s API: look at its -api flags; csi-proxyctl apis lists what it serves", place, call.Group)
+	}
+	if runtime.GOOS == "windows" {
+		return "no agent is running: nothing answers at " + place + "; start it with sc start csiproxy or its DaemonSet; in a container, check that its pipes are mounted"
+	}
+	return "no agent is running: nothing answers in " + place + "; start one with csi-proxy, or give the --socket-dir of the one that runs"
+}
+
+// place returns where the agent's endpoints are.
+func (a *connection) place() string {
+	if runtime.GOOS == "windows" {
+		return `\\.\pipe\csi-proxy-*`
+	}
+	return filepath.Dir(a.address("disk", "v1"))
+}
+
+// serves reports whether an agent serves any endpoint here.
+func (a *connection) serves() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	for _, e := range a.tryEndpoints(ctx) {
+		if e.State == "answers" {
+			return true
+		}
+	}
+	return false
+}
+
+// advice returns the end of a text: the command that helps after a failure with this reason.
+func advice(of string) string {
+	switch of {
+	case reason.DiskNotFound:
+		return "; csi-proxyctl disk list lists the disks"
+	case reason.VolumeNotFound:
+		return "; csi-proxyctl volume list lists the volumes"
+	case reason.DiskOffline:
+		return "; csi-proxyctl disk online DISK brings it online"
+	case reason.ServiceNotRunning:
+		return "; csi-proxyctl system service list shows which services run"
+	case reason.Policy:
+		return "; csi-proxyctl policy test FILE shows which rule refuses it"
+	case reason.NotAnswering:
+		return "; csi-proxyctl doctor shows what hangs"
+	}
+	return ""
+}
+
+// commandOf has the command for each method of the storage API.
+var commandOf = map[string]string{
+	"ListDiskIDs": "disk list", "ListDiskLocations": "disk locations", "GetDiskStats": "disk stats", "GetDiskState": "disk state",
+	"SetDiskState": "disk online", "PartitionDisk": "disk partition", "Rescan": "disk rescan",
+	"ListVolumesOnDisk": "volume list", "GetVolumeStats": "volume stats", "IsVolumeFormatted": "volume formatted",
+	"GetDiskNumberFromVolumeID": "volume disk", "GetVolumeIDFromTargetPath": "volume id", "GetClosestVolumeIDFromTargetPath": "volume closest",
+	"FormatVolume": "volume format", "MountVolume": "volume mount", "UnmountVolume": "volume unmount", "ResizeVolume": "volume resize",
+	"WriteVolumeCache": "volume flush",
+	"PathExists":       "fs exists", "IsSymlink": "fs is-link", "Mkdir": "fs mkdir", "CreateSymlink": "fs link", "Rmdir": "fs rmdir", "RmdirContents": "fs rmdir-contents",
+	"NewSmbGlobalMapping": "smb map", "RemoveSmbGlobalMapping": "smb unmap",
+	"AddTargetPortal": "iscsi portal add", "RemoveTargetPortal": "iscsi portal remove", "ListTargetPortals": "iscsi portal list",
+	"DiscoverTargetPortal": "iscsi portal discover", "ConnectTarget": "iscsi login", "DisconnectTarget": "iscsi logout", "GetTargetDisks": "iscsi disks",
+	"SetMutualChapSecret": "iscsi mutual-secret",
+	"GetBIOSSerialNumber": "system serial", "GetService": "system service get", "StartService": "system service start", "StopService": "system service stop",
+}
+
+var methodName = regexp.MustCompile(`\b[A-Z][A-Za-z]+\b`)
+
+// commandsFor replaces the methods that a text names by the commands that call them. Those with their group or version stay: they
+// are what a policy or a fault names.
+func commandsFor(text string) string {
+	var out strings.Builder
+	end := 0
+	for _, at := range methodName.FindAllStringIndex(text, -1) {
+		if command := commandOf[text[at[0]:at[1]]]; command != "" && (at[0] == 0 || !strings.ContainsRune(`/."`, rune(text[at[0]-1]))) {
+			out.WriteString(text[end:at[0]] + "csi-proxyctl " + command)
+			end = at[1]
+		}
+	}
+	return out.String() + text[end:]
+}
