@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
@@ -25,6 +26,7 @@ type driver struct {
 
 	mounter    *mounter.Mounter
 	shares     *mounter.Shares
+	iscsi      iscsiapi.IscsiClient
 	nodeID     string
 	sharesOnly bool
 }
@@ -32,7 +34,7 @@ type driver struct {
 // newDriver makes the plugin of a node, which records in stateDir what uses a share.
 func newDriver(client *csiproxy.Client, nodeID, stateDir string, sharesOnly bool) *driver {
 	m := mounter.New(client)
-	return &driver{mounter: m, shares: m.Shares(stateDir), nodeID: nodeID, sharesOnly: sharesOnly}
+	return &driver{mounter: m, shares: m.Shares(stateDir), iscsi: client.ISCSI, nodeID: nodeID, sharesOnly: sharesOnly}
 }
 
 func (d *driver) register(s *grpc.Server) {
@@ -77,7 +79,7 @@ func (d *driver) NodeGetCapabilities(context.Context, *csi.NodeGetCapabilitiesRe
 	return answer, nil
 }
 
-// NodeStageVolume mounts a disk or maps a share.
+// NodeStageVolume mounts a disk, of the machine or at an iSCSI target, or maps a share.
 func (d *driver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("staging path", r.GetStagingTargetPath()), usable(r.GetVolumeCapability())); err != nil {
 		return nil, err
@@ -89,6 +91,9 @@ func (d *driver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolumeRequ
 		return nil, status.Errorf(codes.InvalidArgument, "file system %q: disks of Windows nodes have NTFS", fsType)
 	}
 	match, err := matchOf(r.GetVolumeId(), r.GetPublishContext())
+	if v, ok := iscsiOf(r.GetVolumeId()); ok {
+		match, err = v.match(), d.connect(ctx, v, credentials(r.GetSecrets()))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +109,9 @@ func (d *driver) NodeUnstageVolume(ctx context.Context, r *csi.NodeUnstageVolume
 	}
 	if err := d.mounter.UnmountDevice(ctx, r.GetStagingTargetPath()); err != nil {
 		return nil, err
+	}
+	if v, ok := iscsiOf(r.GetVolumeId()); ok {
+		return &csi.NodeUnstageVolumeResponse{}, d.disconnect(ctx, v)
 	}
 	return &csi.NodeUnstageVolumeResponse{}, d.shares.Unstage(ctx, r.GetStagingTargetPath())
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command csi-driver is a complete node plugin of the Container Storage Interface for Windows nodes. Its volumes are disks,
-// which it finds by their serial number or their LUN, and SMB shares. The work is package mounter's.
+// of the machine or at iSCSI targets, and SMB shares. The work is package mounter's.
 //
 // In an ordinary container it calls the node's agent through its pipes; in a HostProcess container, with the option
 // -host-process, it works in its own process. Off Windows, CSI_PROXY_SOCKET_DIR names the directory of the sockets of an
