@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # The modules of this repository. Each builds and tests on its own, without the workspace.
-MODULES := . client mounter test/published v2
+MODULES := . client csisanity examples/csi-driver mounter test/published v2
 export GOTOOLCHAIN ?= local
 # The tools are modules of their own; -n builds one for this machine and prints its binary's name.
 tool = $(shell GOWORK=off go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
@@ -26,7 +26,13 @@ build: ## build the commands into bin/, for GOOS and GOARCH (VERSION=vX.Y.Z: the
 
 .PHONY: test
 test: setup-test build ## vet, and all tests with the race detector; the long ones are sampled
-	CSI_PROXY_BIN=$(CURDIR)/bin go test -race -trimpath -vet=all -timeout 20m $(MODULES:%=./%/...)
+	CSI_PROXY_BIN=$(CURDIR)/bin go test -race -trimpath -vet=all -timeout 20m $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver,$(MODULES)))
+
+.PHONY: test-sanity
+test-sanity: setup-test build ## csi-sanity on the example driver, with its counts, and kubelet's calls for pods; without the race detector, whose build takes longer than the tests
+	go vet -trimpath ./csisanity/... ./examples/csi-driver/...
+	CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -vet=off -count=1 -timeout 20m -v ./examples/csi-driver >bin/csi-sanity.log 2>&1 || { cat bin/csi-sanity.log; exit 1; }
+	@grep -aE -A 30 "csi-sanity, (disks|shares)" bin/csi-sanity.log | grep -aE "csi-sanity,|skipped:"
 
 .PHONY: test-long
 test-long: setup-test build ## what `make test` samples, in full: disturbed calls, interrupted sequences, every step of a crash, 200 kills, races, loads; of the sweep every fifth point; kernel faults and open questions in whole drivers' sequences stay sampled
@@ -98,15 +104,20 @@ test-clients: setup-clients ## run the clients in other languages against an age
 check-page: setup-page build ## use the emulated node's web page in a headless browser (SCREENSHOT=file.png: and draw it)
 	CSI_PROXY_BIN=$(CURDIR)/bin CSI_PROXY_BROWSER=chromium CSI_PROXY_SCREENSHOT=$(abspath $(SCREENSHOT)) go test -trimpath -count=1 ./test/page
 
+.PHONY: check-docs
+check-docs: setup-docs ## type what the documents show, in a clone of this repository, and compile their Go code outside of it
+	CSI_PROXY_DOCS=1 go test -trimpath -count=1 -v -run TestGuide ./test
+
 .PHONY: check-deploy
-check-deploy: ## decode the manifests as an API server does, lint and render the Helm chart, read the image's Dockerfile
+check-deploy: ## decode and validate the manifests as an API server does, lint and render the Helm chart, read the images' Dockerfiles
 	@linter=$(call tool,golangci-lint); cd test/deploy && export GOWORK=off && \
 		go vet ./... && $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -count=1 -timeout 20m ./...
-	@bash -n deploy/image/build.sh
+	@for script in deploy/*/build.sh .github/actions/*/*.sh; do bash -n $$script; done
 
 .PHONY: chart-files
-chart-files: ## copy the alert rules and the dashboard into the chart
+chart-files: ## copy the alert rules and the dashboard into the chart, and the values' texts into its README
 	cp deploy/monitoring/csi-proxy-alerts.yaml deploy/monitoring/csi-proxy-dashboard.json charts/csi-proxy/files/
+	$(call tool,helm-docs) --chart-search-root=charts/csi-proxy --sort-values-order=file --log-level=warning
 
 .PHONY: test-wine
 test-wine: ## run the Windows kernel's tests under Wine (root; the first time makes a Wine, about a minute)
@@ -147,7 +158,7 @@ check-release: check-licenses ## vet, lint and test the release program, and che
 fuzz: ## fuzz every parser, FUZZTIME (5s) each
 	hack/fuzz.sh
 
-.PHONY: setup-run setup-test setup-abi setup-clients setup-page
+.PHONY: setup-run setup-test setup-abi setup-clients setup-page setup-docs
 setup-run:
 	@hack/setup.sh run
 setup-test:
@@ -158,3 +169,5 @@ setup-clients:
 	@hack/setup.sh clients
 setup-page:
 	@hack/setup.sh page
+setup-docs:
+	@hack/setup.sh docs

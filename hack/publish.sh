@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # hack/publish.sh VERSION REPOSITORY publishes the result of `make release VERSION=VERSION`: the files of dist/ as a release on
-# GitHub, a draft until a person has looked at it, and the Windows image as REPOSITORY:VERSION. The release workflow runs it;
+# GitHub, a draft until a person has looked at it, the Windows image as REPOSITORY:VERSION, and the image of the agent on an
+# emulated node as REPOSITORY/emulated:VERSION. The release workflow runs it;
 # it needs gh, docker buildx, and GH_TOKEN with the rights for both. A second run replaces the draft; once the release is
 # published, it changes nothing.
 set -euo pipefail
@@ -34,7 +35,9 @@ fi
 registry=${repository%%/*}
 printf '%s' "$GH_TOKEN" | docker login --username "${GITHUB_ACTOR:-publish}" --password-stdin "$registry"
 trap 'docker logout "$registry" >/dev/null || true' EXIT
-VERSION=$version deploy/image/build.sh push "$(tr '[:upper:]' '[:lower:]' <<<"$repository")"
+repository=$(tr '[:upper:]' '[:lower:]' <<<"$repository")
+VERSION=$version deploy/image/build.sh push "$repository"
+VERSION=$version deploy/emulated/build.sh push "$repository/emulated"
 
 while read -r id draft; do
 	[[ $draft == true ]] || continue

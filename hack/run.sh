@@ -12,7 +12,29 @@ state=$(cd "$state" && pwd)
 log=$state/csi-proxy.log
 export CSI_PROXY_SOCKET_DIR=$state/run
 
-go build -trimpath -o bin/ ./cmd/csi-proxy ./cmd/csi-proxyctl ./examples/volume-lifecycle
+# The flags of hack/build.sh, so that `make build` finds everything compiled. csi-proxyctl, which a look at the lifecycle does not
+# need, comes later.
+build() {
+	GOWORK=off GOFLAGS='' CGO_ENABLED=0 go build -trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s -o bin/ "$@"
+}
+
+cat <<TEXT
+Compiling; the first time takes about a minute, later a second. Then:
+
+  1. csi-proxy, the agent, starts on a Windows node that is made of files, in
+     $state.
+  2. A program plays a CSI driver. It finds a new disk, partitions, formats and mounts it, links it into a pod's
+     directory and writes a file; the cloud makes the disk larger, and the volume grows; then everything is undone. Each
+     step shows the call that a driver makes, and three times you see the node's disks.
+  3. The agent goes on serving, for you to try.
+
+TEXT
+if [ -t 2 ]; then
+	# One line that changes: the package that is being compiled.
+	build -v ./cmd/csi-proxy ./examples/volume-lifecycle 2> >(awk '{ printf "\r\033[K%4d packages  %s", NR, $0; fflush() } END { printf "\r\033[K" }' >&2)
+else
+	build ./cmd/csi-proxy ./examples/volume-lifecycle
+fi
 
 # The agent gets a process group of its own, so that Ctrl-C reaches this script alone, which then stops the agent.
 set -m
@@ -46,6 +68,7 @@ if [ "${ONCE:-}" = 1 ] || ! [ -t 0 ]; then
 fi
 trap 'echo; finish' INT TERM
 
+build ./cmd/csi-proxyctl
 cat <<TEXT
 
 The agent goes on serving:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that a target needs and that are missing: setup.sh run|test|abi|clients|page.
+# Installs the Debian packages that a target needs and that are missing: setup.sh run|test|abi|fakes|clients|page|docs.
 # Without root or sudo it names the packages and exits with 1.
 set -euo pipefail
 
@@ -10,10 +10,12 @@ case "${1:-}" in
 run) ;;
 test) needed=([gcc]=gcc [sgdisk]=gdisk [file]=file [git]=git [mkntfs]=ntfs-3g) ;;
 abi) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64 [clang]=clang [objcopy]=binutils) ;;
+fakes) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64) ;;
 clients) needed=([protoc]=protobuf-compiler) ;;
 page) needed=([chromium]=chromium) ;;
+docs) needed=([git]=git [curl]=curl) ;;
 *)
-	echo "usage: $0 run|test|abi|clients|page" >&2
+	echo "usage: $0 run|test|abi|fakes|clients|page|docs" >&2
 	exit 2
 	;;
 esac

@@ -3,8 +3,8 @@
 #
 # hack/test-wine.sh runs the Go tests of packages under Wine: hack/test-wine.sh [PACKAGE…], by default the ones listed
 # below. Each package is cross-compiled and its tests run in its own folder, as go test does; the commands are in
-# Z:\binaries, which CSI_PROXY_BIN names. It makes the Wine tree when there is none, and needs root for that and for the
-# runs.
+# Z:\binaries, which CSI_PROXY_BIN names, and so are the DLLs of test/windows/fakes, which a test can put in the place of
+# what Wine lacks. It makes the Wine tree when there is none, and needs root for that and for the runs.
 # A package may take WINE_TEST_SECONDS (900). GO_TEST_FLAGS are passed to each test program: GO_TEST_FLAGS='-test.run=TestDelete -test.v'.
 # The tests' output is shown when they fail, or with V=1.
 set -euo pipefail
@@ -26,10 +26,12 @@ cd "$(dirname "$0")/.."
 
 seconds=${WINE_TEST_SECONDS:-900}
 hack/wine.sh setup
+hack/setup.sh fakes
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
 export GOOS=windows GOARCH=amd64 CGO_ENABLED=0
 hack/build.sh "$programs/commands"
+for build in test/windows/fakes/*/build.sh; do "$build" "$programs/commands"; done
 
 failed=0
 for import in $(go list "$@"); do

@@ -6,115 +6,101 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// fileSystem is the file system that the agent makes.
-const fileSystem = "ntfs"
-
-// FormatAndMount mounts a disk at target and formats it first if it is blank. It stands in for SafeFormatAndMount of
-// mount-utils, which works on Linux or through PowerShell. The source is the disk's number in decimal; the file system
-// is NTFS or empty. The options are ignored: see Mount for ro.
-func (m *Mounter) FormatAndMount(source, target, fstype string, options []string) error {
-	return m.FormatAndMountSensitiveWithFormatOptions(source, target, fstype, options, nil, nil)
+// A Device is a volume and the disk that it lies on.
+type Device struct {
+	Disk   uint32 // the disk's number, which changes when disks come and go
+	Volume string // \\?\Volume{GUID}\
 }
 
-// FormatAndMountSensitive is FormatAndMount: a disk needs no secrets.
-func (m *Mounter) FormatAndMountSensitive(source, target, fstype string, options, sensitiveOptions []string) error {
-	return m.FormatAndMountSensitiveWithFormatOptions(source, target, fstype, options, sensitiveOptions, nil)
-}
-
-// FormatAndMountSensitiveWithFormatOptions is FormatAndMount. It refuses format options, which the agent would ignore.
-func (m *Mounter) FormatAndMountSensitiveWithFormatOptions(source, target, fstype string, _, _, formatOptions []string) error {
-	if len(formatOptions) > 0 {
-		return fmt.Errorf("format options %q: volumes of Windows nodes have none", formatOptions)
-	}
-	if fstype != "" && !strings.EqualFold(fstype, fileSystem) {
-		return fmt.Errorf("file system %q: volumes of Windows nodes are formatted with NTFS", fstype)
-	}
-	disk, err := strconv.ParseUint(source, 10, 32)
-	if err != nil {
-		return fmt.Errorf("source %q is not the number of a disk", source)
-	}
-	return m.MountDisk(context.Background(), uint32(disk), target)
-}
-
-// MountDisk mounts the data volume of a disk at target: it partitions a blank disk, brings it online, formats a blank
-// volume with NTFS, makes the directory, mounts, and extends a volume that is smaller than its disk, such as one made
-// from a snapshot. Steps that were done before are skipped, so an interrupted call can be repeated. A disk or volume
-// that holds anything else is never overwritten: csiproxy.ErrNotBlank.
-func (m *Mounter) MountDisk(ctx context.Context, disk uint32, target string) error {
-	target = windowsPath(target)
-	there, mounted, err := m.diskAt(ctx, target)
-	if err != nil {
-		return fmt.Errorf("looking at %s: %w", target, err)
-	}
-	if mounted && there != disk {
-		return fmt.Errorf("%w: a volume of disk %d is mounted at %s, not one of disk %d", csiproxy.ErrOtherVolumeMounted, there, target, disk)
-	}
-	if _, err := m.client.Disk.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: disk}); err != nil {
-		return err
-	}
-	_, err = m.client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: disk, IsOnline: true})
-	if err != nil && !errors.Is(err, csiproxy.ErrUnsupported) { // old agents bring a disk online as they partition it
-		return err
-	}
-	volumes, err := m.client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: disk})
-	if err != nil {
-		return err
-	}
-	if len(volumes.GetVolumeIds()) == 0 {
-		return fmt.Errorf("%w: disk %d has none", csiproxy.ErrVolumeNotFound, disk)
-	}
-	volume := volumes.GetVolumeIds()[0]
-	if err := m.format(ctx, volume); err != nil {
-		return err
-	}
-	if err := m.makeDirectory(ctx, target); err != nil {
-		return err
-	}
-	if _, err := m.client.Volume.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: volume, TargetPath: target}); err != nil {
-		return err
-	}
-	return m.fill(ctx, volume)
-}
-
-// format formats a volume that has no file system.
-func (m *Mounter) format(ctx context.Context, volume string) error {
-	formatted, err := m.client.Volume.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: volume})
-	if err != nil || formatted.GetFormatted() {
-		return err
-	}
-	_, err = m.client.Volume.FormatVolume(ctx, &volumeapi.FormatVolumeRequest{VolumeId: volume})
-	return err
-}
-
-// fill grows a volume as far as its disk allows.
-func (m *Mounter) fill(ctx context.Context, volume string) error {
-	_, err := m.client.Volume.ResizeVolume(ctx, &volumeapi.ResizeVolumeRequest{VolumeId: volume})
-	return err
-}
-
-// Expand grows the volume that a path leads to as far as its disk allows, after the disk has grown, and returns the size
-// of its file system in bytes.
-func (m *Mounter) Expand(ctx context.Context, path string) (bytes int64, err error) {
-	if _, err := m.client.Disk.Rescan(ctx, &diskapi.RescanRequest{}); err != nil {
-		return 0, err
-	}
+// DeviceOf returns the device that is mounted at a path, or at the end of links. No volume there is csiproxy.ErrNotMounted;
+// one whose disk is gone or offline is csiproxy.ErrDiskNotFound, with the volume's id in the device.
+func (m *Mounter) DeviceOf(ctx context.Context, path string) (Device, error) {
 	volume, err := m.volumeAt(ctx, windowsPath(path))
 	if err != nil {
-		return 0, err
+		return Device{}, err
 	}
-	if err := m.fill(ctx, volume); err != nil {
-		return 0, err
+	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
+	if errors.Is(err, csiproxy.ErrVolumeNotFound) {
+		err = fmt.Errorf("%w: %w", csiproxy.ErrDiskNotFound, err)
 	}
-	usage, err := m.usage(ctx, volume)
-	return usage.Total, err
+	return Device{Disk: of.GetDiskNumber(), Volume: volume}, err
+}
+
+// A Size is the size of a volume, in bytes.
+type Size struct {
+	Disk       int64 // of the whole disk, as a cloud counts
+	FileSystem int64 // some MiB less than the disk, for the partition table and what is reserved
+}
+
+// SizeOf returns the size of the volume that a path leads to. The errors are those of DeviceOf.
+func (m *Mounter) SizeOf(ctx context.Context, path string) (Size, error) {
+	device, err := m.DeviceOf(ctx, path)
+	if err != nil {
+		return Size{}, err
+	}
+	return m.size(ctx, device)
+}
+
+func (m *Mounter) size(ctx context.Context, device Device) (Size, error) {
+	disk, err := m.client.Disk.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: device.Disk})
+	if err != nil {
+		return Size{}, err
+	}
+	usage, err := m.usage(ctx, device.Volume)
+	return Size{Disk: disk.GetTotalBytes(), FileSystem: usage.Total}, err
+}
+
+// overhead is more than what the partition table, the reserved partition and the alignment take of a disk.
+const overhead = 32 << 20
+
+// NeedResize reports whether the file system that a path leads to is so much smaller than its disk that it can grow, after
+// Windows has looked at the disks again. It says true as well of a disk with other partitions, where there is nothing to
+// gain: ExpandTo and StageDisk need no such question, because they change nothing then.
+func (m *Mounter) NeedResize(ctx context.Context, path string) (bool, error) {
+	if _, err := m.client.Disk.Rescan(ctx, &diskapi.RescanRequest{}); err != nil {
+		return false, err
+	}
+	size, err := m.SizeOf(ctx, path)
+	return err == nil && size.Disk-size.FileSystem > overhead, err
+}
+
+// ErrDiskTooSmall is in the error when a volume is to become larger than its disk is.
+var ErrDiskTooSmall = errors.New("the disk is too small")
+
+// ExpandTo grows the volume that a path leads to as far as its disk allows, after the cloud made the disk at least bytes
+// large, and returns the sizes, of which Disk is the capacity for NodeExpandVolume. As long as Windows does not see that
+// size it is ErrDiskTooSmall, and nothing changes. 0 bytes asks for no size. A volume that is large enough is success.
+func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (Size, error) {
+	if _, err := m.client.Disk.Rescan(ctx, &diskapi.RescanRequest{}); err != nil {
+		return Size{}, err
+	}
+	device, err := m.DeviceOf(ctx, path)
+	if err != nil {
+		return Size{}, err
+	}
+	size, err := m.size(ctx, device)
+	if err != nil {
+		return Size{}, err
+	}
+	if size.Disk < bytes {
+		return size, fmt.Errorf("%w: disk %d has %d bytes, and %d are asked for", ErrDiskTooSmall, device.Disk, size.Disk, bytes)
+	}
+	if err := m.fill(ctx, device.Volume); err != nil {
+		return size, err
+	}
+	return m.size(ctx, device)
+}
+
+// Expand is ExpandTo whatever the size of the disk. It returns the size of the file system in bytes.
+func (m *Mounter) Expand(ctx context.Context, path string) (bytes int64, err error) {
+	size, err := m.ExpandTo(ctx, path, 0)
+	return size.FileSystem, err
 }
 
 // Usage is the usage of a volume's file system, in bytes.

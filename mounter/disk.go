@@ -26,35 +26,28 @@ type Disk struct {
 	LUN          string
 }
 
-// A Match picks disks.
-type Match func(Disk) bool
-
-// ByLUN picks disks by their logical unit number, by which Azure attaches disks. Disks of different adapters can have
-// the same number.
-func ByLUN(lun uint32) Match {
-	text := strconv.FormatUint(uint64(lun), 10)
-	return func(d Disk) bool { return d.LUN == text }
-}
-
-// BySerialNumber picks disks whose serial number contains a text, in upper or lower case. The serial number of an EBS
-// volume, for example, contains the volume's id without its hyphen.
-func BySerialNumber(part string) Match {
-	part = strings.ToLower(part)
-	return func(d Disk) bool { return part != "" && strings.Contains(strings.ToLower(d.SerialNumber), part) }
-}
-
-// ByPage83 picks disks by the whole page 83h identifier.
-func ByPage83(id string) Match {
-	return func(d Disk) bool { return id != "" && d.Page83 == id }
+// String returns the disk with its marks, for errors.
+func (d Disk) String() string {
+	marks := []string{strconv.FormatUint(uint64(d.Number), 10)}
+	for _, mark := range []struct{ name, value string }{
+		{"serial number", d.SerialNumber}, {"page 83h", d.Page83}, {"adapter", d.Adapter}, {"target", d.Target}, {"LUN", d.LUN},
+	} {
+		if mark.value != "" {
+			marks = append(marks, mark.name+" "+mark.value)
+		}
+	}
+	return strings.Join(marks, " ")
 }
 
 // ErrAmbiguous is in the error when several disks match where only one is expected.
 var ErrAmbiguous = errors.New("several disks match")
 
-// The pauses between two looks at the disks of the node.
+// The pauses between two looks at the disks of the node, and how long to go on looking.
 const (
 	firstLook = 100 * time.Millisecond
 	lastLook  = 2 * time.Second
+	// longestWait is what a call of csiproxy.Client gets that comes without a deadline.
+	longestWait = 2 * time.Minute
 )
 
 // Disks lists the disks of the node by number.
@@ -69,7 +62,7 @@ func (m *Mounter) Disks(ctx context.Context) ([]Disk, error) {
 	}
 	found := map[uint32]Disk{}
 	for number, id := range ids.GetDiskIDs() {
-		found[number] = Disk{Number: number, SerialNumber: id.GetSerialNumber(), Page83: id.GetPage83()}
+		found[number] = Disk{Number: number, SerialNumber: strings.TrimSpace(id.GetSerialNumber()), Page83: id.GetPage83()}
 	}
 	for number, place := range places.GetDiskLocations() {
 		d := found[number]
@@ -85,33 +78,52 @@ func (m *Mounter) Disks(ctx context.Context) ([]Disk, error) {
 	return disks, nil
 }
 
-// FindDisk returns the one disk that matches. None is csiproxy.ErrDiskNotFound, several are ErrAmbiguous.
+// FindDisk returns the one disk that matches. None is csiproxy.ErrDiskNotFound, several are ErrAmbiguous; either error lists
+// the candidates with their marks. An argument of the match that makes no sense is fs.ErrInvalid.
 func (m *Mounter) FindDisk(ctx context.Context, match Match) (Disk, error) {
 	disks, err := m.Disks(ctx)
 	if err != nil {
 		return Disk{}, err
 	}
-	found := slices.DeleteFunc(slices.Clone(disks), func(d Disk) bool { return !match(d) })
-	switch len(found) {
-	case 0:
-		return Disk{}, fmt.Errorf("%w: none of the node's %d disks matches", csiproxy.ErrDiskNotFound, len(disks))
-	case 1:
-		return found[0], nil
+	found, err := match.pick(ctx, m, disks)
+	switch {
+	case err != nil:
+		return Disk{}, fmt.Errorf("looking for a disk with %s: %w", match, err)
+	case len(found) == 0:
+		return Disk{}, fmt.Errorf("%w: none with %s; the node has the disks %s", csiproxy.ErrDiskNotFound, match, list(disks))
+	case len(found) > 1:
+		return Disk{}, fmt.Errorf("%w: %s: the disks %s", ErrAmbiguous, match, list(found))
 	}
-	numbers := make([]string, len(found))
-	for i, d := range found {
-		numbers[i] = strconv.FormatUint(uint64(d.Number), 10)
+	return found[0], nil
+}
+
+func list(disks []Disk) string {
+	texts := make([]string, len(disks))
+	for i, d := range disks {
+		texts[i] = d.String()
 	}
-	return Disk{}, fmt.Errorf("%w: disks %s", ErrAmbiguous, strings.Join(numbers, ", "))
+	return strings.Join(texts, "; ")
 }
 
 // WaitForDisk waits until one disk matches and returns it. Meanwhile it makes Windows look for new devices. If the
-// context ends first, the error says so and is csiproxy.ErrDiskNotFound, too.
+// context ends first, the error says so, and is csiproxy.ErrDiskNotFound, too, after at least one look; a context without a
+// deadline gets one of two minutes. Several disks that match are ErrAmbiguous at once.
 func (m *Mounter) WaitForDisk(ctx context.Context, match Match) (Disk, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		limited, cancel := context.WithTimeout(ctx, longestWait)
+		defer cancel()
+		ctx = limited
+	}
+	var missing error
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
 		d, err := m.FindDisk(ctx, match)
-		if !errors.Is(err, csiproxy.ErrDiskNotFound) {
-			return d, err
+		switch {
+		case err == nil:
+			return d, nil
+		case errors.Is(err, csiproxy.ErrDiskNotFound):
+			missing = err
+		case ctx.Err() == nil || missing == nil:
+			return Disk{}, err
 		}
 		if _, err := m.client.Disk.Rescan(ctx, &diskapi.RescanRequest{}); err != nil && ctx.Err() == nil {
 			return Disk{}, err
@@ -121,7 +133,7 @@ func (m *Mounter) WaitForDisk(ctx context.Context, match Match) (Disk, error) {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return Disk{}, errors.Join(ctx.Err(), err)
+			return Disk{}, errors.Join(ctx.Err(), missing)
 		}
 	}
 }

@@ -4,6 +4,7 @@ go 1.25.0
 
 require (
 	github.com/kubernetes-csi/csi-proxy/client v0.0.0
+	google.golang.org/grpc v1.79.3
 	k8s.io/mount-utils v0.32.0
 )
 
@@ -16,7 +17,6 @@ require (
 	golang.org/x/sys v0.39.0 // indirect
 	golang.org/x/text v0.32.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20251202230838-ff82c1b0f217 // indirect
-	google.golang.org/grpc v1.79.3 // indirect
 	google.golang.org/protobuf v1.36.10 // indirect
 	k8s.io/klog/v2 v2.130.1 // indirect
 	k8s.io/utils v0.0.0-20241104100929-3ea5e8cea738 // indirect

@@ -16,7 +16,8 @@ import (
 
 // A Mounter mounts through one agent. It keeps no state and is safe for concurrent use.
 type Mounter struct {
-	client *csiproxy.Client
+	client  *csiproxy.Client
+	kubelet kubelet
 }
 
 var _ mount.Interface = (*Mounter)(nil)
@@ -106,20 +107,22 @@ func (m *Mounter) IsMountPoint(file string) (bool, error) {
 // CanSafelySkipMountPointCheck returns false: Unmount of a plain directory with content fails.
 func (m *Mounter) CanSafelySkipMountPointCheck() bool { return false }
 
-// GetMountRefs returns the path itself if it exists: the API does not report where else a volume is mounted.
-func (m *Mounter) GetMountRefs(path string) ([]string, error) {
-	exists, err := m.exists(context.Background(), windowsPath(path))
-	if err != nil || !exists {
-		return []string{}, err
-	}
-	return []string{path}, nil
-}
-
 // Remove removes a directory with its content, a link, or a mount point; the content of a mounted volume stays. A
 // missing path is success.
 func (m *Mounter) Remove(ctx context.Context, path string) error {
 	_, err := m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: windowsPath(path), Force: true})
 	return err
+}
+
+// PathExists reports whether there is anything at a path, without following it: a link or mount point exists even if it leads
+// nowhere.
+func (m *Mounter) PathExists(ctx context.Context, path string) (bool, error) {
+	return m.exists(ctx, windowsPath(path))
+}
+
+// Mkdir makes a directory and those above it. An existing one is success.
+func (m *Mounter) Mkdir(ctx context.Context, path string) error {
+	return m.makeDirectory(ctx, windowsPath(path))
 }
 
 func (m *Mounter) exists(ctx context.Context, path string) (bool, error) {

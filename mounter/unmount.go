@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
@@ -24,34 +25,45 @@ func (m *Mounter) Unmount(target string) error {
 // it can be detached without loss. A volume whose disk has already gone is unmounted as well.
 func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 	target = windowsPath(target)
-	disk, mounted, err := m.diskAt(ctx, target)
+	there, err := m.at(ctx, target)
 	if err != nil {
 		return fmt.Errorf("unmounting %s: %w", target, err)
 	}
-	if err := m.unmount(ctx, target); err != nil || !mounted {
+	if err := m.unmount(ctx, target); err != nil || there.volume == "" || there.gone {
 		return err
 	}
-	_, err = m.client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: disk, IsOnline: false})
+	_, err = m.client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: there.disk, IsOnline: false})
 	if errors.Is(err, csiproxy.ErrDiskNotFound) {
 		return nil
 	}
 	return err
 }
 
-// diskAt returns the disk of the volume that a path leads to. Mounted is false if there is no volume or its disk is gone.
-func (m *Mounter) diskAt(ctx context.Context, path string) (disk uint32, mounted bool, err error) {
+// A place is what is mounted at a path.
+type place struct {
+	volume string // "" if there is no volume, or no path
+	disk   uint32
+	gone   bool // the volume or its disk is not present
+}
+
+// at returns the volume that a path leads to.
+func (m *Mounter) at(ctx context.Context, path string) (place, error) {
 	volume, err := m.volumeAt(ctx, path)
-	if err == nil {
-		var of *volumeapi.GetDiskNumberFromVolumeIDResponse
-		of, err = m.client.Volume.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
-		disk = of.GetDiskNumber()
+	if isAny(err, csiproxy.ErrNotMounted, csiproxy.ErrLink, csiproxy.ErrVolumeNotFound) {
+		return place{}, nil
 	}
-	for _, none := range []error{csiproxy.ErrNotMounted, csiproxy.ErrLink, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound} {
-		if errors.Is(err, none) {
-			return 0, false, nil
-		}
+	if err != nil {
+		return place{}, err
 	}
-	return disk, err == nil, err
+	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
+	if isAny(err, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound) {
+		return place{volume: volume, gone: true}, nil
+	}
+	return place{volume: volume, disk: of.GetDiskNumber()}, err
+}
+
+func isAny(err error, kinds ...error) bool {
+	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
 }
 
 func (m *Mounter) unmount(ctx context.Context, target string) error {

@@ -5,200 +5,159 @@
 package test_test
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
-	"syscall"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-const guide = "../docs/emulated-node.md"
+// guidesVariable is set by make check-docs, which runs what the documents show.
+const guidesVariable = "CSI_PROXY_DOCS"
 
-// guideHome is the guide's working directory; the session really runs in a temporary one.
-const guideHome = "/home/me"
+// A block is a fenced block of a page.
+type block struct {
+	line     int    // of the fence
+	from, to int    // the text's bytes in the page
+	language string // behind the fence
+	text     string
+	notRun   string // why CI does not run it; empty: it does
+}
 
-// TestGuide runs the commands of the guide for driver authors: all blocks marked console are one session. The text after
-// a line "$ command" must be the command's output, but for times, ids and the like. With UPDATE_SCRIPTS=1 in the
-// environment, outputs that differ are replaced by the commands' real ones.
-func TestGuide(t *testing.T) {
-	text, err := os.ReadFile(guide)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newSession(t)
-	updated := consoleBlock.ReplaceAllStringFunc(string(text), func(block string) string {
-		return "```console\n" + s.play(strings.Split(strings.TrimSuffix(strings.TrimPrefix(block, "```console\n"), "\n```"), "\n")) + "```"
-	})
-	if s.commands < 10 {
-		t.Errorf("the guide has only %d commands", s.commands)
-	}
-	if os.Getenv("UPDATE_SCRIPTS") != "" {
-		if err := os.WriteFile(guide, []byte(updated), 0o644); err != nil {
+// A guide is a page with its blocks.
+type guide struct {
+	path   string // in the repository
+	text   []byte
+	blocks []block
+}
+
+// commands are the languages whose blocks somebody types or compiles; CI runs them all but those that are marked. The other
+// languages are for outputs and files.
+var commands = []string{"sh", "console", "go", "go.mod", "cmd", "powershell"}
+
+var (
+	fence = regexp.MustCompile("(?m)^```([a-z.]*)\n((?:[^`\n].*\n|`[^`].*\n|\n)*)```\n(?:\n\\*Not run in CI: ([^*\n]+)\\.\\*\n)?")
+	// typed matches lines that somebody types, in a block that does not say so.
+	typed = regexp.MustCompile(`(?m)^(\$ |(make|go|git|kubectl|helm|docker|npm|buf|sc\.exe|csi-proxy(ctl)?(\.exe)?) |replace github\.com)`)
+)
+
+// guides reads every page that a reader may follow. docs/apis is generated and has nothing to type.
+func guides(t *testing.T) []guide {
+	t.Helper()
+	var found []guide
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "charts/*/README.md", "deploy/*.md", "examples/*/*.md", ".github/*/*/*.md"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
 			t.Fatal(err)
 		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path, err := filepath.Rel(root, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := guide{path: path, text: text}
+			for _, at := range fence.FindAllSubmatchIndex(text, -1) {
+				b := block{line: 1 + bytes.Count(text[:at[0]], []byte("\n")), from: at[4], to: at[5], language: string(text[at[2]:at[3]]), text: string(text[at[4]:at[5]])}
+				if at[6] >= 0 {
+					b.notRun = string(text[at[6]:at[7]])
+				}
+				g.blocks = append(g.blocks, b)
+			}
+			found = append(found, g)
+		}
 	}
+	return found
 }
 
-var consoleBlock = regexp.MustCompile("(?s)```console\n.*?\n```")
-
-// TestGuideQuotes checks that Go code in the guide is compiled code: lines of the examples of package csiproxytest.
-func TestGuideQuotes(t *testing.T) {
-	text, err := os.ReadFile(guide)
-	if err != nil {
-		t.Fatal(err)
-	}
-	example, err := os.ReadFile("../csiproxytest/guide_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(text, -1)
-	if len(blocks) == 0 {
-		t.Error("the guide has no Go code")
-	}
-	for _, block := range blocks {
-		if !strings.Contains(string(example), string(block[1])) {
-			t.Errorf("this is not in the example:\n%s", block[1])
+// TestGuideBlocks checks that every block says what it is, so that none is left out of the tests below by mistake.
+func TestGuideBlocks(t *testing.T) {
+	for _, g := range guides(t) {
+		if fences := bytes.Count(g.text, []byte("```")); fences != 2*len(g.blocks) {
+			t.Errorf("%s has %d fences and %d blocks; a block begins and ends at the beginning of a line, and its language has small letters and dots", g.path, fences, len(g.blocks))
+		}
+		for _, b := range g.blocks {
+			known := slices.Contains(commands, b.language)
+			if !known && typed.MatchString(b.text) {
+				t.Errorf("%s:%d: commands in a block of the language %q; want one of %q", g.path, b.line, b.language, commands)
+			}
+			if !known && b.notRun != "" {
+				t.Errorf("%s:%d: a block of the language %q is never run, and needs no mark", g.path, b.line, b.language)
+			}
+			if (b.language == "cmd" || b.language == "powershell") && b.notRun == "" {
+				t.Errorf("%s:%d: nothing here runs %s; mark the block: *Not run in CI: …*", g.path, b.line, b.language)
+			}
+		}
+		if marks := bytes.Count(g.text, []byte("*Not run in CI: ")); marks != len(slices.DeleteFunc(slices.Clone(g.blocks), func(b block) bool { return b.notRun == "" })) {
+			t.Errorf("%s has %d marks, of which some are not right behind a block, or have no full stop", g.path, marks)
 		}
 	}
 }
 
-// session is a shell that remembers its environment.
-type session struct {
-	t        *testing.T
-	dir      string
-	env      []string
-	commands int
-	job      *exec.Cmd // in the background
+// TestGuides types what every page shows, in a clone of this repository and outside of it, each page in a shell of its own. A
+// block marked sh must succeed. A block marked console is a session: the text after a line "$ command" must be the
+// command's output, but for times, ids and the like; with UPDATE_SCRIPTS=1 in the environment, outputs that differ are
+// replaced. A block marked go is compiled in a module that has what the page's blocks marked go.mod give it.
+func TestGuides(t *testing.T) {
+	if os.Getenv(guidesVariable) == "" {
+		t.Skip("make check-docs sets " + guidesVariable)
+	}
+	home := newHome(t)
+	var run int
+	var notRun []string
+	for _, g := range guides(t) {
+		t.Run(g.path, func(t *testing.T) {
+			if update := g.play(t, home); os.Getenv("UPDATE_SCRIPTS") != "" && update != nil {
+				if err := os.WriteFile(filepath.Join(root, g.path), update, 0o644); err != nil { //nolint:gosec // a page
+					t.Fatal(err)
+				}
+			}
+			g.compile(t, home)
+		})
+		for _, b := range g.blocks {
+			switch {
+			case b.notRun != "":
+				notRun = append(notRun, fmt.Sprintf("%s:%d (%s): %s", g.path, b.line, b.language, b.notRun))
+			case slices.Contains(commands, b.language):
+				run++
+			}
+		}
+	}
+	t.Logf("%d blocks run or compiled, %d not:\n%s", run, len(notRun), strings.Join(notRun, "\n"))
 }
 
-func newSession(t *testing.T) *session {
+// play types the blocks of a page and returns the page with the outputs that it saw.
+func (g guide) play(t *testing.T, home string) []byte {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has too long a path for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "bin")+"/", "../examples/volume-lifecycle")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	path := strings.Join([]string{filepath.Join(dir, "bin"), filepath.Dir(testnode.Command(t, "csi-proxy")), os.Getenv("PATH")}, ":")
-	s := &session{t: t, dir: dir, env: append(os.Environ(), "PATH="+path)}
-	t.Cleanup(func() {
-		if s.job != nil {
-			_ = s.job.Process.Kill()
-			_ = s.job.Wait()
+	var shell *session
+	var updated bytes.Buffer
+	end := 0
+	for _, b := range g.blocks {
+		if b.notRun != "" || b.language != "sh" && b.language != "console" {
+			continue
 		}
-	})
-	return s
-}
-
-// play runs the commands of one block, compares their outputs and returns the corrected block.
-func (s *session) play(lines []string) string {
-	s.t.Helper()
-	var block strings.Builder
-	for i := 0; i < len(lines); {
-		command, ok := strings.CutPrefix(lines[i], "$ ")
-		if !ok {
-			s.t.Fatalf("the guide has output without a command: %s", lines[i])
+		if shell == nil {
+			shell = newSession(t, home)
 		}
-		end := i + 1
-		for end < len(lines) && !strings.HasPrefix(lines[end], "$ ") {
-			end++
+		t.Logf("%s:%d: %s", g.path, b.line, b.language)
+		updated.Write(g.text[end:b.from])
+		if b.language == "sh" {
+			shell.script(b.text)
+			updated.WriteString(b.text)
+		} else {
+			updated.WriteString(shell.play(strings.Split(strings.TrimSuffix(b.text, "\n"), "\n")))
 		}
-		want := strings.Join(lines[i+1:end], "\n")
-		got := strings.TrimSuffix(s.run(command), "\n")
-		if diff := cmp.Diff(steady(want), steady(got)); diff != "" {
-			s.t.Errorf("%s (-guide +now):\n%s", command, diff)
-			want = got
-		}
-		block.WriteString(lines[i] + "\n")
-		if want != "" {
-			block.WriteString(want + "\n")
-		}
-		i = end
+		end = b.to
 	}
-	return block.String()
-}
-
-// run runs a command as a shell would: an export, a job in the background up to its first line, its end, or another.
-func (s *session) run(command string) string {
-	s.t.Helper()
-	s.commands++
-	if assignment, ok := strings.CutPrefix(command, "export "); ok {
-		s.env = append(s.env, strings.ReplaceAll(assignment, "$PWD", s.dir))
-		return ""
+	if shell == nil {
+		return nil
 	}
-	if command == "kill %1" {
-		if s.job == nil {
-			s.t.Fatal("the guide ends what it has not begun")
-		}
-		_ = s.job.Process.Signal(syscall.SIGTERM)
-		if err := s.job.Wait(); err != nil {
-			s.t.Errorf("the job: %v", err)
-		}
-		s.job = nil
-		return ""
-	}
-	if background, ok := strings.CutSuffix(command, " &"); ok {
-		return s.begin(background)
-	}
-	c := exec.CommandContext(s.t.Context(), "bash", "-c", command)
-	c.Dir, c.Env = s.dir, s.env
-	out, err := c.CombinedOutput()
-	if exit := (*exec.ExitError)(nil); err != nil && !asExit(err, &exit) {
-		s.t.Fatalf("%s: %v", command, err)
-	}
-	return strings.ReplaceAll(string(out), s.dir, guideHome)
-}
-
-func asExit(err error, exit **exec.ExitError) bool {
-	e, ok := err.(*exec.ExitError) //nolint:errorlint // what CombinedOutput returns
-	*exit = e
-	return ok
-}
-
-func (s *session) begin(command string) string {
-	s.t.Helper()
-	if s.job != nil {
-		s.t.Fatal("the guide has two jobs")
-	}
-	c := exec.CommandContext(s.t.Context(), "bash", "-c", "exec "+command)
-	c.Dir, c.Env = s.dir, s.env
-	stdout, err := c.StdoutPipe()
-	if err == nil {
-		err = c.Start()
-	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.job = c
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		s.t.Fatalf("%s: %q, %v", command, line, err)
-	}
-	return line
-}
-
-// steady replaces the parts that differ from run to run.
-func steady(text string) []string {
-	for pattern, by := range map[string]string{
-		`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`: "GUID",
-		`\d\d:\d\d:\d\d\.\d{6}`:                     "TIME",
-		`\((\d+m)?[0-9.]+[mµn]?s\)`:                 "(TOOK)",
-		`[0-9.]+ ms`:                                "MS",
-		`#\d+ `:                                     "#N ",
-		`\b[0-9a-f]{16}\b`:                          "ID",
-	} {
-		text = regexp.MustCompile(pattern).ReplaceAllString(text, by)
-	}
-	return strings.Split(regexp.MustCompile(`[ \t]+`).ReplaceAllString(fmt.Sprint(text), " "), "\n")
+	updated.Write(g.text[end:])
+	return updated.Bytes()
 }

@@ -127,6 +127,14 @@ var (
 	ErrVolumeNotFound = because("volume not found", []string{reason.VolumeNotFound, reason.VolumeGone})
 	// ErrDiskOffline: the disk must be brought online first.
 	ErrDiskOffline = because("disk offline", []string{reason.DiskOffline})
+	// ErrDiskReadOnly: the disk cannot be written.
+	ErrDiskReadOnly = because("disk read-only", []string{reason.DiskReadOnly, "WRITE_PROTECT"})
+	// ErrNoVolume: the disk has no partition table, or no partition for data.
+	ErrNoVolume = because("no volume", []string{reason.DiskRaw, reason.NoDataPartition, reason.NoVolume})
+	// ErrSizeOutOfRange: the volume cannot become so large; the disk must grow first.
+	ErrSizeOutOfRange = because("size out of range", []string{reason.SizeOutOfRange})
+	// ErrDamaged: the file system must be repaired first, with chkdsk.
+	ErrDamaged = because("file system damaged", []string{"DISK_CORRUPT", "FILE_CORRUPT"})
 	// ErrNotBlank: the disk or volume is not blank and is not overwritten.
 	ErrNotBlank = because("not blank", []string{reason.DiskNotBlank, reason.VolumeNotBlank})
 	// ErrVolumeNotEmpty: the volume's file system holds files, and the agent does not erase files.
@@ -138,6 +146,15 @@ var (
 	ErrServiceNotFound = because("service not found", []string{reason.ServiceNotFound})
 	// ErrServiceNotRunning: a Windows service that the call needs is stopped.
 	ErrServiceNotRunning = because("service not running", []string{reason.ServiceNotRunning})
+	// ErrShareNotFound: the SMB server has no such share.
+	ErrShareNotFound = because("share not found", []string{"BAD_NET_NAME"})
+	// ErrOtherCredentials: the node has a session with the SMB server under other credentials, and Windows keeps one set for
+	// each server. The error's text names the share that is mapped with those.
+	ErrOtherCredentials = because("session with other credentials", []string{"SESSION_CREDENTIAL_CONFLICT", "ALREADY_ASSIGNED"})
+	// ErrServerUnreachable: the SMB server does not answer. A mapping that there was is kept.
+	ErrServerUnreachable error = &kind{text: "server unreachable", match: func(e *Error) bool {
+		return e.Group == "smb" && e.Code == codes.Unavailable && e.Reason != ""
+	}}
 	// ErrCredentials: the SMB server or iSCSI target refuses the credentials.
 	ErrCredentials error = &kind{text: "credentials refused", match: func(e *Error) bool { return e.Code == codes.Unauthenticated }}
 )

@@ -90,6 +90,9 @@ func (r *release) all(ctx context.Context) error {
 	if err := r.chart(ctx); err != nil {
 		return fmt.Errorf("the chart: %w", err)
 	}
+	if err := r.protos(); err != nil {
+		return fmt.Errorf("the protos: %w", err)
+	}
 	return nil
 }
 

@@ -47,7 +47,7 @@ func publish(t *testing.T, releases string, env ...string) (calls []string, err 
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"hack/publish.sh", "deploy/image/build.sh", "deploy/windows/install.ps1", "deploy/windows/uninstall.ps1", "LICENSE"} {
+	for _, name := range []string{"hack/publish.sh", "deploy/image/build.sh", "deploy/emulated/build.sh", "deploy/windows/install.ps1", "deploy/windows/uninstall.ps1", "LICENSE"} {
 		put(filepath.Join(root, name), license(t, filepath.Join("..", "..", name)), 0o755)
 	}
 	for _, arch := range []string{"amd64", "arm64"} {
@@ -113,8 +113,11 @@ func TestChartAsksForThePushedImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	builds := calling(calls, "docker buildx build ")
-	if len(builds) != 1 {
-		t.Fatalf("%d builds in %q", len(builds), calls)
+	if len(builds) != 2 {
+		t.Fatalf("%d builds in %q, want the node's image and the emulated node's", len(builds), calls)
+	}
+	if !strings.Contains(builds[1], " --tag "+testRepository+"/emulated:"+testVersion+" ") {
+		t.Errorf("the emulated node's image is pushed by %q", builds[1])
 	}
 	pushed := regexp.MustCompile(` --tag (\S+)`).FindStringSubmatch(builds[0])
 	if len(pushed) == 0 {

@@ -136,6 +136,54 @@ func TestArchivesHoldTheirFiles(t *testing.T) {
 	}
 }
 
+// The package of the protos is one that npm unpacks, with the names under which protobuf registers the files.
+func TestProtosAreAPackage(t *testing.T) {
+	r := release{root: filepath.Join("..", ".."), version: testVersion, out: t.TempDir(), time: time.Unix(0, 0).UTC(), log: io.Discard}
+	if err := r.protos(); err != nil {
+		t.Fatal(err)
+	}
+	packed, err := gzip.NewReader(bytes.NewReader(license(t, filepath.Join(r.out, "csi-proxy-protos-1.2.3.tgz"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var protos int
+	var manifest struct{ Name, Version, License string }
+	for archive := tar.NewReader(packed); ; {
+		header, err := archive.Next()
+		if err == io.EOF { //nolint:errorlint // as documented
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, ok := strings.CutPrefix(header.Name, "package/")
+		if !ok {
+			t.Errorf("%s is outside of the package", header.Name)
+		}
+		if name == "package.json" {
+			if err := json.Unmarshal(content, &manifest); err != nil {
+				t.Error(err)
+			}
+		}
+		if strings.HasSuffix(name, ".proto") {
+			protos++
+			if !bytes.Equal(content, license(t, filepath.Join("..", "..", name))) {
+				t.Errorf("%s differs", name)
+			}
+			if bytes.Contains(content, []byte("\nimport ")) && name != "client/api/api.proto" {
+				t.Errorf("%s imports something, and docs/protos.md says that none does", name)
+			}
+		}
+	}
+	if protos < 23 || manifest.Name != "csi-proxy-protos" || manifest.Version != "1.2.3" || manifest.License != "Apache-2.0" {
+		t.Errorf("%d protos, package %+v", protos, manifest)
+	}
+}
+
 func TestBill(t *testing.T) {
 	got, err := bill("v1.2.3", time.Unix(0, 0).UTC(), target{"windows", "arm64"}, []linked{
 		{path: module, own: true, licenses: []string{"Apache-2.0"}},

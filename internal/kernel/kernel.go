@@ -9,8 +9,8 @@ import (
 
 // How many calls of a kind Windows' providers are given at the same time. Each keeps a thread until it is over.
 const (
-	MostMaps    = 16 // CreateSMBGlobalMapping
-	MostFormats = 8  // FormatVolume
+	MostMaps    = 16  // CreateSMBGlobalMapping
+	MostFormats = 128 // FormatVolume
 )
 
 // Kernel is one Windows node as its storage administration sees it. Every method fails with *Error, which carries

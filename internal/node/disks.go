@@ -41,22 +41,38 @@ func (d *Disks) ListDiskIDs(ctx context.Context) (map[uint32]DiskIDs, error) {
 	})
 }
 
+// ids asks the disk for everything at once, and once more for what is not in the answer. They are asked for at each call: the
+// place and number of a disk may be those of another one that has gone, so nothing of what a disk said can be kept.
 func (d *disk) ids(ctx context.Context) DiskIDs {
 	var ids DiskIDs
 	log := klog.FromContext(ctx)
-	if b, err := d.property(win32.StorageDeviceIdProperty); err != nil {
+	all, err := d.uniqueID()
+	if err != nil {
+		log.V(4).Info("A disk does not report all of its identifiers at once", "disk", d.number, "err", err)
+	}
+	if page83, err := d.descriptor(all.DeviceID, win32.StorageDeviceIdProperty); err != nil {
 		log.V(2).Info("A disk does not report its page 83 identifiers", "disk", d.number, "err", err)
-	} else if descriptor, err := win32.ParseStorageDeviceID(b); err != nil {
+	} else if descriptor, err := win32.ParseStorageDeviceID(page83); err != nil {
 		log.Info("A disk's page 83 identifiers cannot be read", "disk", d.number, "err", err)
 	} else {
 		ids.Page83 = descriptor.Page83()
 	}
-	if device, err := d.storageDevice(); err != nil {
+	if own, err := d.descriptor(all.Device, win32.StorageDeviceProperty); err != nil {
 		log.Info("A disk does not report its serial number", "disk", d.number, "err", err)
+	} else if device, err := win32.ParseStorageDevice(own); err != nil {
+		log.Info("A disk's serial number cannot be read", "disk", d.number, "err", err)
 	} else {
 		ids.SerialNumber = strings.Trim(win32.DeviceText(device.SerialNumber), " ")
 	}
 	return ids
+}
+
+func (d *disk) uniqueID() (win32.StorageUniqueID, error) {
+	b, err := d.property(win32.StorageDeviceUniqueIdProperty)
+	if err != nil {
+		return win32.StorageUniqueID{}, err
+	}
+	return win32.ParseStorageUniqueID(b)
 }
 
 func (d *disk) storageDevice() (win32.StorageDevice, error) {
@@ -65,6 +81,14 @@ func (d *disk) storageDevice() (win32.StorageDevice, error) {
 		return win32.StorageDevice{}, err
 	}
 	return win32.ParseStorageDevice(b)
+}
+
+// descriptor returns a descriptor that was part of another answer, or asks for it.
+func (d *disk) descriptor(known []byte, property uint32) ([]byte, error) {
+	if known != nil {
+		return known, nil
+	}
+	return d.property(property)
 }
 
 // GetDiskNumberByName returns the number of the disk with a page 83 identifier. It fails if several disks have it, as the

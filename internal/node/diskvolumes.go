@@ -134,19 +134,31 @@ func (o *op) volumesOn(number uint32) ([]diskVolume, error) {
 // volumes lists the extents of all volumes. A volume without a reported location, such as a CD-ROM drive or one that is
 // just going, is on no disk; neither is one that does not answer.
 func (o *op) volumes() ([]diskVolume, error) {
+	ids, err := o.volumeIDs()
+	return o.whereVolumesLie(ids), err
+}
+
+func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
 	names, err := o.k.VolumeNames()
 	if err != nil {
 		return nil, fail(err, "listing the volumes")
 	}
 	var ids []winpath.VolumeID
-	var objects []object
 	for _, name := range names {
 		id, err := winpath.ParseVolumeID(name)
 		if err != nil {
 			klog.FromContext(o.ctx).Info("Windows lists a volume under an unexpected name", "name", name)
 			continue
 		}
-		ids, objects = append(ids, id), append(objects, volumeObject(id))
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func (o *op) whereVolumesLie(ids []winpath.VolumeID) []diskVolume {
+	objects := make([]object, len(ids))
+	for i, id := range ids {
+		objects[i] = volumeObject(id)
 	}
 	var all []diskVolume
 	for i, a := range askEach(o, objects, func(o *op, i int) (extents, error) { return o.volumeExtents(ids[i]) }) {
@@ -157,7 +169,7 @@ func (o *op) volumes() ([]diskVolume, error) {
 			all = append(all, diskVolume{ids[i], extent})
 		}
 	}
-	return all, nil
+	return all
 }
 
 // awaitVolumes returns the volumes of the given partitions, in the same order. It waits for the volumes that Windows
@@ -185,23 +197,9 @@ func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume
 	}
 	var p patience
 	for {
-		present, err := o.volumesOn(d.number)
-		if err != nil {
-			return nil, err
-		}
-		o.node.hints.remember(present)
-		var found []diskVolume
-		late := uint32(0)
-		for _, partition := range partitions {
-			i := slices.IndexFunc(present, func(v diskVolume) bool { return v.extent.StartingOffset == partition.StartingOffset })
-			if i >= 0 {
-				found = append(found, present[i])
-			} else if getsVolume(partition) {
-				late = partition.Number
-			}
-		}
-		if late == 0 {
-			return found, nil
+		found, late, err := o.searchVolumes(d.number, partitions)
+		if err != nil || late == 0 {
+			return found, err
 		}
 		// Ask the disk itself, so that the wait ends early if the disk has gone.
 		if _, err := d.attributes(); err != nil {
@@ -211,4 +209,38 @@ func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume
 			return nil, errorf(DeadlineExceeded, reason.VolumeNotArrived, "the volume of partition %d of disk %d has not arrived within %v", late, d.number, volumeTime)
 		}
 	}
+}
+
+// searchVolumes looks for the volumes of a disk's partitions among those of the node. Late is the number of a partition whose
+// volume has not arrived, 0 if there is none. The volumes that were last found on other disks are asked only if any is missing
+// without them: usually the one that is looked for is new, and there may be hundreds of others.
+func (o *op) searchVolumes(disk uint32, partitions []win32.Partition) (found []diskVolume, late uint32, err error) {
+	ids, err := o.volumeIDs()
+	if err != nil {
+		return nil, 0, err
+	}
+	first, rest := o.node.hints.likelyFirst(disk, ids)
+	present := o.whereVolumesLie(first)
+	o.node.hints.remember(present)
+	if found, late = volumesAt(disk, partitions, present); len(found) < len(partitions) && len(rest) > 0 {
+		others := o.whereVolumesLie(rest)
+		o.node.hints.remember(others)
+		found, late = volumesAt(disk, partitions, append(present, others...))
+	}
+	return found, late, nil
+}
+
+// volumesAt returns the volumes of a disk's partitions, and the number of a partition that lacks its volume.
+func volumesAt(disk uint32, partitions []win32.Partition, present []diskVolume) (found []diskVolume, late uint32) {
+	for _, partition := range partitions {
+		i := slices.IndexFunc(present, func(v diskVolume) bool {
+			return v.extent.DiskNumber == disk && v.extent.StartingOffset == partition.StartingOffset
+		})
+		if i >= 0 {
+			found = append(found, present[i])
+		} else if getsVolume(partition) {
+			late = partition.Number
+		}
+	}
+	return found, late
 }

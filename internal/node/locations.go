@@ -77,11 +77,12 @@ func (d *disk) placed(location DiskLocation) (*placedDisk, error) {
 	if err != nil && !unknownRequest(err) {
 		return nil, err
 	}
-	layout, err := d.layout()
-	if err != nil {
-		return nil, err
+	placed := &placedDisk{location: location, busType: device.BusType}
+	if !hasLUN(device.BusType) {
+		return placed, nil // what it holds makes no difference
 	}
-	return &placedDisk{location, device.BusType, layout}, nil
+	placed.layout, err = d.layout()
+	return placed, err
 }
 
 func (d *disk) location() (DiskLocation, error) {

@@ -9,11 +9,12 @@ import (
 )
 
 // How many calls may be in Windows' providers at the same time: half of the threads for one client, so that another one
-// still gets its answer, and few enough for one server that one that is away does not take them all.
+// still gets its answer, and few enough for one server that one that is away does not take them all. A client formats as many
+// volumes at once as there are places for changes: a format is most of the time that the stage of a new volume takes.
 const (
 	mapsOfServer    = 2
 	mapsOfClient    = kernel.MostMaps / 2
-	formatsOfClient = kernel.MostFormats / 2
+	formatsOfClient = changePlaces // half of kernel.MostFormats
 )
 
 // What calls belong to; the zero value of everybody is all calls.

@@ -29,13 +29,19 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 			o.node.mapped.note(key, o.operation.sealed)
 			return nil
 		}
-		if !hasCode(err, win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT) {
+		// Another program has a session with the server: for this share, made a moment ago, or for another one. For a share
+		// that is mapped WMI was seen to answer no more than "generic failure": kubernetes/kubernetes#73087.
+		inTheWay := hasCode(err, win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT)
+		if !inTheWay && !hasCode(err, win32.ERROR_GEN_FAILURE) {
 			return o.notMapped(key, err)
 		}
-		// Another program has a session with the server: for this share, made a moment ago, or for another one.
-		if now, listErr := o.mapping(key); listErr != nil || now == nil || again {
+		if now, listErr := o.mapping(key); listErr == nil && now != nil && !again {
+			continue
+		}
+		if inTheWay {
 			return o.conflict(key, err)
 		}
+		return o.notMapped(key, err)
 	}
 }
 

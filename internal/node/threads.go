@@ -15,6 +15,7 @@ import (
 const (
 	fileCalls = iota
 	deviceCalls
+	deviceChanges // the calls of deviceCalls that belong to a change
 	iscsiCalls
 	serviceCalls
 	shareCalls
@@ -22,10 +23,14 @@ const (
 	quickCalls // calls that do not block, or of which few run anyway
 )
 
+// changePlaces is how many calls of changes may be in disks and volumes. Such a call waits for its device, each for another one,
+// and nearly all of a volume's stage is such calls: with fewer places the pods of a node that starts would wait for each other.
+const changePlaces = 64
+
 // newRoom returns the places of a node's kernel calls. An operation asks as many disks side by side as there are places for
-// devices. The other facilities are services that work through their calls one by one, or nearly.
+// reads of devices. The other facilities are services that work through their calls one by one, or nearly.
 func newRoom() *threads.Room {
-	return threads.New(16, askWidth, 4, 4, 4, 2)
+	return threads.New(16, askWidth, changePlaces, 4, 4, 4, 2)
 }
 
 // facilityOf returns the facility that a kernel call asks.
@@ -80,6 +85,9 @@ func (o *op) placeFor(f int, call kernel.Call) *threads.Call {
 	var gone <-chan struct{}
 	if !o.acted {
 		gone = o.caller.Done()
+	}
+	if f == deviceCalls && !o.reads {
+		f = deviceChanges
 	}
 	return o.node.room.Enter(gone, threads.Want{
 		Facility: f, Client: o.client, Object: o.hangsAt, Read: o.reads, First: !o.acted, Close: call.Function == "Close",

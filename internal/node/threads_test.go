@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -28,6 +29,20 @@ func (k *slowKernel) DiskInterfaces() ([]string, error) {
 	return nil, nil
 }
 
+// startRead is startChange for a read.
+func startRead(ctx context.Context, n *Node, what operation, f func(o *op) (int, error)) func() (int, error) {
+	type result struct {
+		value int
+		err   error
+	}
+	results := make(chan result, 1)
+	go func() {
+		value, err := read(ctx, n, what, f)
+		results <- result{value, err}
+	}()
+	return func() (int, error) { r := <-results; return r.value, r.err }
+}
+
 func listDisks(o *op) (int, error) { _, err := o.k.DiskInterfaces(); return 0, err }
 
 // Calls whose turn has not come when their callers give up ask Windows nothing, whether they read or change something, and
@@ -40,29 +55,31 @@ func TestWhoGivesUpBeforeItsTurnAsksNothing(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		var results []func() (int, error)
-		for i := range askWidth + late {
+		for i := range changePlaces + late {
 			results = append(results, startChange(ctx, n, on("change", diskObject(uint32(i))), listDisks))
 			synctest.Wait() // the first ones get the places
 		}
-		if _, err := read(ctx, n, on("read", diskObject(0)), listDisks); !hasClass(err, DeadlineExceeded) {
-			t.Errorf("the read got %v", err)
+		for i := range askWidth + late {
+			results = append(results, startRead(ctx, n, on("read", diskObject(uint32(i))), listDisks))
+			synctest.Wait()
 		}
-		for _, result := range results {
+		for i, result := range results {
 			if _, err := result(); !hasClass(err, DeadlineExceeded) {
-				t.Errorf("a change got %v", err)
+				t.Errorf("operation %d got %v", i, err)
 			}
 		}
 		synctest.Wait()
-		if k.asked.Load() != askWidth {
-			t.Errorf("Windows was asked %d times, want %d", k.asked.Load(), askWidth)
+		const begun = changePlaces + askWidth
+		if k.asked.Load() != begun {
+			t.Errorf("Windows was asked %d times, want %d", k.asked.Load(), begun)
 		}
 		if waiting, late := n.KernelCalls(); waiting != 0 || late != 0 {
 			t.Errorf("%d calls wait still, and %d are late", waiting, late)
 		}
-		if got := len(n.Running()); got != askWidth {
-			t.Errorf("%d operations run, want %d", got, askWidth)
+		if got := len(n.Running()); got != begun {
+			t.Errorf("%d operations run, want %d", got, begun)
 		}
-		again := startChange(t.Context(), n, on("again", diskObject(askWidth)), func(*op) (int, error) { return 1, nil })
+		again := startChange(t.Context(), n, on("again", diskObject(changePlaces)), func(*op) (int, error) { return 1, nil })
 		if got, err := again(); got != 1 || err != nil {
 			t.Errorf("the object of a change that was given up: %d, %v", got, err)
 		}
@@ -129,6 +146,49 @@ func TestOperationsWithLocksEnd(t *testing.T) {
 		}
 		if waiting, late := n.KernelCalls(); waiting != 0 || late != 0 {
 			t.Errorf("%d calls wait still, and %d are late", waiting, late)
+		}
+	})
+}
+
+// sizesKernel answers after a while for how much room a volume has, and knows how many were asked at a time.
+type sizesKernel struct {
+	kernel.Kernel
+	now, most atomic.Int32
+}
+
+func (k *sizesKernel) DiskFreeSpace(string) (total, free uint64, err error) {
+	now := k.now.Add(1)
+	for most := k.most.Load(); now > most && !k.most.CompareAndSwap(most, now); most = k.most.Load() {
+	}
+	time.Sleep(10 * time.Millisecond)
+	k.now.Add(-1)
+	return 2, 1, nil
+}
+
+// Kubelet asks for the sizes of all volumes of a node: nothing but the places stands between its callers.
+func TestSizesOfManyVolumes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const volumes, callers = 500, askWidth
+		k := &sizesKernel{}
+		n := bare(t, k)
+		var next atomic.Int32
+		var group sync.WaitGroup
+		begin := time.Now()
+		for range callers {
+			group.Go(func() {
+				for i := next.Add(1); i <= volumes; i = next.Add(1) {
+					if _, err := n.Volumes.GetVolumeStats(t.Context(), fmt.Sprintf(`\\?\Volume{00000000-0000-0000-0000-%012d}\`, i)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		group.Wait()
+		if k.most.Load() != callers {
+			t.Errorf("%d volumes were asked at a time, want %d", k.most.Load(), callers)
+		}
+		if took, want := time.Since(begin), (volumes+callers-1)/callers*10*time.Millisecond; took != want {
+			t.Errorf("took %v of the test's clock, want %v", took, want)
 		}
 	})
 }

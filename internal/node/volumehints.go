@@ -39,6 +39,31 @@ func (h *volumeHints) at(where diskOffset) (winpath.VolumeID, bool) {
 	return id, ok
 }
 
+// likelyFirst sorts volumes into those that may be on a disk, because they were last found there or never, and the others.
+func (h *volumeHints) likelyFirst(disk uint32, ids []winpath.VolumeID) (first, rest []winpath.VolumeID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	elsewhere := make(map[winpath.VolumeID]bool)
+	for where, id := range h.known {
+		if where.disk != disk {
+			elsewhere[id] = true
+		}
+	}
+	for where, id := range h.known {
+		if where.disk == disk {
+			delete(elsewhere, id)
+		}
+	}
+	for _, id := range ids {
+		if elsewhere[id] {
+			rest = append(rest, id)
+		} else {
+			first = append(first, id)
+		}
+	}
+	return first, rest
+}
+
 func (h *volumeHints) forget(where diskOffset) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -36,6 +36,7 @@ type facility struct {
 type party struct {
 	calls         int // of all kinds
 	running, late int
+	reads         int    // of those that run
 	turn          uint64 // its last one
 }
 
@@ -159,18 +160,19 @@ func (r *Room) mayBegin(f *facility, c *Call) bool {
 	case !c.Read:
 		return true
 	}
-	return c.object.late < mostOfOne && (!c.First || c.client.late+c.client.running < r.share())
+	return c.object.late < mostOfOne && (!c.First || c.client.late+c.client.reads < r.share())
 }
 
-// share returns how many calls of a client may be late, or become so, until its reads are held back: a quarter of those that
-// are still free, so that each further client finds some, and one in any case.
+// share returns how many calls of a client may be late, or be reads that may become so, until its reads are held back: a quarter of
+// those that are still free, so that each further client finds some, and one in any case. Changes that run do not count: their
+// client would wait for its own reads while it stages many volumes.
 func (r *Room) share() int { return max(1, (lateMost-r.late)/4) }
 
 // begin gives a call a place.
 func (r *Room) begin(f *facility, c *Call) {
 	r.turns++
 	for _, p := range [...]*party{c.client, c.object} {
-		p.running++
+		p.count(c, 1)
 		p.turn = r.turns
 	}
 	c.since = time.Now()
@@ -180,8 +182,16 @@ func (r *Room) begin(f *facility, c *Call) {
 // end takes the place of a call.
 func (r *Room) end(f *facility, c *Call) {
 	drop(&f.running, c)
-	c.client.running--
-	c.object.running--
+	c.client.count(c, -1)
+	c.object.count(c, -1)
+}
+
+// count notes that one of the party's calls runs, with 1, or does not any more, with -1.
+func (p *party) count(c *Call, n int) {
+	p.running += n
+	if c.Read {
+		p.reads += n
+	}
 }
 
 // drop removes a call from a list, and reports whether it was there.

@@ -25,6 +25,7 @@ func FuzzParsers(f *testing.F) {
 		roundTrip(t, in, ParseStorageDevice)
 		roundTrip(t, in, ParseStorageAdapter)
 		roundTrip(t, in, ParseStorageDeviceID)
+		roundTrip(t, in, ParseStorageUniqueID)
 		roundTrip(t, in, ParseSCSIAddress)
 		roundTrip(t, in, ParseDiskGeometry)
 		roundTrip(t, in, ParseDiskGeometryEx)

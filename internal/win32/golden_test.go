@@ -109,6 +109,14 @@ var goldenValues = []goldenValue{
 		{StorageIdCodeSetAscii, StorageIdTypeVendorId, StorageIdAssocDevice, []byte("Google  disk-01")},
 		{StorageIdCodeSetUtf8, StorageIdTypeScsiNameString, StorageIdAssocTarget, []byte("iqn.")},
 	}}, ParseStorageDeviceID),
+	is("storage_device_unique_id", StorageUniqueID{
+		DeviceID: StorageDeviceID{Identifiers: []StorageIdentifier{
+			{StorageIdCodeSetBinary, StorageIdTypeFCPHName, StorageIdAssocPort, []byte("\x60\x02\x24\x80EMU-DISK0001")},
+			{StorageIdCodeSetAscii, StorageIdTypeVendorId, StorageIdAssocDevice, []byte("Google  disk-01")},
+			{StorageIdCodeSetUtf8, StorageIdTypeScsiNameString, StorageIdAssocTarget, []byte("iqn.")},
+		}}.Bytes(),
+		Device: StorageDevice{BusType: BusTypeSas, SerialNumber: "S1"}.Bytes(),
+	}, ParseStorageUniqueID),
 	is("scsi_address", SCSIAddress{0x11, 0x22, 0x33, 0x44}, ParseSCSIAddress),
 	is("disk_geometry", DiskGeometry{0x1112131415161718, FixedMedia, 0x31323334, 0x41424344, 0x51525354}, ParseDiskGeometry),
 	is("disk_geometry_ex", DiskGeometryEx{0x1112131415161718, FixedMedia, 0x31323334, 0x41424344, 0x51525354, 0x6162636465666768}, ParseDiskGeometryEx),
@@ -322,7 +330,7 @@ func TestGoldenSizes(t *testing.T) {
 	got := map[string]int{
 		"STORAGE_DEVICE_NUMBER": sizeofStorageDeviceNumber, "STORAGE_PROPERTY_QUERY": sizeofStoragePropertyQuery,
 		"STORAGE_DESCRIPTOR_HEADER": sizeofStorageDescriptorHeader, "STORAGE_DEVICE_DESCRIPTOR": sizeofStorageDevice,
-		"STORAGE_ADAPTER_DESCRIPTOR":   sizeofStorageAdapter,
+		"STORAGE_ADAPTER_DESCRIPTOR": sizeofStorageAdapter, "STORAGE_DEVICE_UNIQUE_IDENTIFIER": sizeofStorageUniqueID,
 		"STORAGE_DEVICE_ID_DESCRIPTOR": sizeofStorageDeviceID, "STORAGE_IDENTIFIER": align(offsetIdentifier+1, 4),
 		"SCSI_ADDRESS": sizeofSCSIAddress, "DISK_GEOMETRY": sizeofDiskGeometry, "DISK_GEOMETRY_EX": sizeofDiskGeometryEx,
 		"GET_LENGTH_INFORMATION": sizeofLengthInformation, "GET_DISK_ATTRIBUTES": SizeofGetDiskAttributes,

@@ -41,9 +41,10 @@ func ParseStorageDeviceNumber(in []byte) (StorageDeviceNumber, error) {
 
 // Properties and kinds of query for StoragePropertyQuery.
 const (
-	StorageDeviceProperty   = 0 // answered with STORAGE_DEVICE_DESCRIPTOR
-	StorageAdapterProperty  = 1 // answered with STORAGE_ADAPTER_DESCRIPTOR
-	StorageDeviceIdProperty = 2 // answered with STORAGE_DEVICE_ID_DESCRIPTOR
+	StorageDeviceProperty         = 0 // answered with STORAGE_DEVICE_DESCRIPTOR
+	StorageAdapterProperty        = 1 // answered with STORAGE_ADAPTER_DESCRIPTOR
+	StorageDeviceIdProperty       = 2 // answered with STORAGE_DEVICE_ID_DESCRIPTOR
+	StorageDeviceUniqueIdProperty = 3 // answered with STORAGE_DEVICE_UNIQUE_IDENTIFIER
 
 	PropertyStandardQuery = 0
 	PropertyExistsQuery   = 1

@@ -254,7 +254,7 @@ func TestSMBConflict(t *testing.T) {
 
 // Somebody else maps the share between the agent's look and its call.
 func TestSMBMappedByAnother(t *testing.T) {
-	for _, code := range []win32.Errno{win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT} {
+	for _, code := range []win32.Errno{win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT, win32.ERROR_GEN_FAILURE} {
 		n := testnode.Start(t, testnode.Options{})
 		n.Faults.Add(testnode.Fault{Function: "CreateSMBGlobalMapping", Times: 1, Error: code, After: true})
 		noError(t, mapShare(t, n, share, podsPath+`\link`, smbUser, smbPassword))
@@ -263,6 +263,9 @@ func TestSMBMappedByAnother(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	n.Faults.Add(testnode.Fault{Function: "CreateSMBGlobalMapping", Error: win32.ERROR_SESSION_CREDENTIAL_CONFLICT})
 	wantCode(t, mapShare(t, n, share, "", smbUser, smbPassword), codes.FailedPrecondition)
+	n = testnode.Start(t, testnode.Options{})
+	n.Faults.Add(testnode.Fault{Function: "CreateSMBGlobalMapping", Error: win32.ERROR_GEN_FAILURE})
+	wantCode(t, mapShare(t, n, share, "", smbUser, smbPassword), codes.Internal)
 }
 
 func TestSMBServerAway(t *testing.T) {

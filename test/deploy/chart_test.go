@@ -3,11 +3,13 @@
 package deploy
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,8 +26,16 @@ const required = "charts/csi-proxy/ci/required-values.yaml"
 
 func TestChartLints(t *testing.T) {
 	stdout, stderr, err := helm(t, "lint", chart, "--strict", "--values", filepath.Join(root, required))
-	if err != nil {
+	if err != nil || regexp.MustCompile(`\[(INFO|WARNING|ERROR)\]`).MatchString(stdout) {
 		t.Errorf("%v\n%s%s", err, stdout, stderr)
+	}
+}
+
+// The chart carries its icon in itself: nobody fetches it from elsewhere, and icon.svg is what people look at and change.
+func TestChartHasItsIcon(t *testing.T) {
+	want := "\nicon: data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(read(t, "charts/csi-proxy/icon.svg")) + "\n"
+	if !strings.Contains(string(read(t, "charts/csi-proxy/Chart.yaml")), want) {
+		t.Errorf("Chart.yaml lacks icon.svg:%s", want)
 	}
 }
 
@@ -76,6 +86,9 @@ func TestChartRefuses(t *testing.T) {
 		{"two agents at once on a node", []string{`updateStrategy={"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}`}, []string{"updateStrategy/rollingUpdate", "maxSurge"}},
 		{"a monitor that reaches nothing", []string{`metrics.podMonitor.enabled=true`}, []string{"metrics.podMonitor needs metrics.exposure: node"}},
 		{"a port out of range", []string{`metrics.port=70000`}, []string{"metrics/port", "65,535"}},
+		{"a label that selects the pods", []string{`podLabels={"app.kubernetes.io/name":"x"}`}, []string{"podLabels"}},
+		{"a label that the chart sets", []string{`commonLabels={"helm.sh/chart":"x"}`}, []string{"commonLabels"}},
+		{"a variable that the chart sets", []string{`extraEnv=[{"name":"HOST_IP","value":"192.0.2.1"}]`}, []string{"extraEnv/0/name"}},
 		{"a digest that is none", []string{`image.digest="latest"`}, []string{"image/digest"}},
 	}
 	for _, test := range tests {

@@ -14,26 +14,36 @@ import (
 
 const chart = root + "/charts/csi-proxy"
 
-// helmBinary builds Helm from the module that pins it, once, and returns its path.
-var helmBinary = sync.OnceValues(func() (string, error) {
-	build := exec.Command("go", "tool", "-modfile="+root+"/tools/helm/go.mod", "-n", "helm")
-	build.Env = append(os.Environ(), "GOWORK=off")
-	out, err := build.Output()
+// built has the tools that the tests have built, each from the module that pins it.
+var built = map[string]func() (string, error){"helm": building("helm"), "helm-docs": building("helm-docs")}
+
+func building(name string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		build := exec.Command("go", "tool", "-modfile="+root+"/tools/"+name+"/go.mod", "-n", name)
+		build.Env = append(os.Environ(), "GOWORK=off")
+		out, err := build.Output()
+		if err != nil {
+			return "", fmt.Errorf("building %s: %w", name, err)
+		}
+		return strings.TrimSpace(string(out)), nil
+	})
+}
+
+// tool returns the path of a tool.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	binary, err := built[name]()
 	if err != nil {
-		return "", fmt.Errorf("building Helm: %w", err)
+		t.Fatal(err)
 	}
-	return strings.TrimSpace(string(out)), nil
-})
+	return binary
+}
 
 // helm runs Helm and returns its output.
 func helm(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	binary, err := helmBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out, errs strings.Builder
-	command := exec.CommandContext(t.Context(), binary, args...)
+	command := exec.CommandContext(t.Context(), tool(t, "helm"), args...)
 	command.Stdout, command.Stderr = &out, &errs
 	// Helm sees no settings of this machine's own Helm, and no cluster.
 	home := t.TempDir()

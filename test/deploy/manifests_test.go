@@ -13,14 +13,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+// exampleDriver is the manifest of the example driver.
+const exampleDriver = "examples/csi-driver/driver.yaml"
+
 func TestManifests(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "deploy", "kubernetes", "*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d manifests, %v", len(files), err)
 	}
-	for _, file := range files {
+	for _, file := range append(files, filepath.Join(root, exampleDriver)) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			daemonSet(t, decode(t, read(t, "deploy/kubernetes/"+filepath.Base(file))))
+			path, err := filepath.Rel(root, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			daemonSet(t, decode(t, read(t, path)))
 		})
 	}
 }
@@ -38,12 +45,13 @@ func TestDriversMountPipes(t *testing.T) {
 		file string
 		want []string
 	}{
-		{"driver-all-pipes.yaml", all},
-		{"driver-minimal.yaml", []string{"csi-proxy-disk-v1", "csi-proxy-filesystem-v1", "csi-proxy-volume-v1"}},
+		{"deploy/kubernetes/driver-all-pipes.yaml", all},
+		{"deploy/kubernetes/driver-minimal.yaml", []string{"csi-proxy-disk-v1", "csi-proxy-filesystem-v1", "csi-proxy-volume-v1"}},
+		{exampleDriver, served(t, "examples/csi-driver/agent-values.yaml")},
 	}
 	for _, test := range tests {
 		t.Run(test.file, func(t *testing.T) {
-			pod := daemonSet(t, decode(t, read(t, "deploy/kubernetes/"+test.file))).Spec.Template.Spec
+			pod := daemonSet(t, decode(t, read(t, test.file))).Spec.Template.Spec
 			if hostProcess(pod) {
 				t.Error("the driver is HostProcess: such a container can mount no pipe, and needs none")
 			}
@@ -78,6 +86,23 @@ func TestDriversMountPipes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// served returns the pipes that the agent serves with a file of values for the chart.
+func served(t *testing.T, values string) []string {
+	t.Helper()
+	var pipes []string
+	for _, arg := range daemonSet(t, decode(t, template(t, required, "--values", filepath.Join(root, values)))).Spec.Template.Spec.Containers[0].Args {
+		group, versions, isAPI := strings.Cut(strings.TrimPrefix(arg, "-api="), "=")
+		if !isAPI || !strings.HasPrefix(arg, "-api=") || versions == "off" {
+			continue
+		}
+		for _, version := range strings.Split(versions, ",") {
+			pipes = append(pipes, "csi-proxy-"+group+"-"+version)
+		}
+	}
+	slices.Sort(pipes)
+	return pipes
 }
 
 // Those who do not use Helm get what the chart's default gives.

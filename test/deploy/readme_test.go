@@ -3,56 +3,36 @@
 package deploy
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
+	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 )
 
-// The table of values in the chart's README has every value, with its default.
-func TestChartReadmeHasEveryValue(t *testing.T) {
-	var values map[string]any
-	if err := yaml.UnmarshalStrict(read(t, "charts/csi-proxy/values.yaml"), &values); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]string{}
-	flatten(t, "", values, want)
-
-	got := map[string]string{}
-	row := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (?:`([^`]*)`|) *\\| \\S.*\\|$")
-	for _, match := range row.FindAllStringSubmatch(string(read(t, "charts/csi-proxy/README.md")), -1) {
-		got[match[1]] = match[2]
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("values.yaml - README.md +:\n%s", diff)
-	}
-}
-
-// flatten writes the leaves of values with their paths.
-func flatten(t *testing.T, path string, value any, into map[string]string) {
-	t.Helper()
-	whole := regexp.MustCompile(`^(probes\.\w+|(service\.)?resources|updateStrategy|.*\.labels)$`) // one row each
-	if object, ok := value.(map[string]any); ok && len(object) > 0 && !whole.MatchString(path) {
-		for _, key := range slices.Sorted(maps.Keys(object)) {
-			flatten(t, strings.TrimPrefix(path+"."+key, "."), object[key], into)
-		}
-		return
-	}
-	if text, ok := value.(string); ok {
-		into[path] = text
-		return
-	}
-	encoded, err := json.Marshal(value)
+// README.md is what helm-docs makes of README.md.gotmpl and the comments in values.yaml; every value has one.
+func TestChartReadmeIsGenerated(t *testing.T) {
+	generator := exec.CommandContext(t.Context(), tool(t, "helm-docs"), "--chart-search-root="+chart, "--dry-run", "--sort-values-order=file")
+	var errs strings.Builder
+	generator.Stderr = &errs
+	got, err := generator.Output()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\n%s", err, errs.String())
 	}
-	into[path] = string(encoded)
+	if diff := cmp.Diff(strings.TrimSpace(string(read(t, "charts/csi-proxy/README.md"))), strings.TrimSpace(string(got))); diff != "" {
+		t.Errorf("README.md - helm-docs +; make chart-files writes it:\n%s", diff)
+	}
+	rows := regexp.MustCompile(`(?m)^\| ([a-z]\S+) \| \w+ \| .* \| *(.*?) *\|$`).FindAllSubmatch(got, -1)
+	if len(rows) < 40 {
+		t.Errorf("there are only %d values", len(rows))
+	}
+	for _, row := range rows {
+		if len(row[2]) == 0 {
+			t.Errorf("%s is not described in values.yaml", row[1])
+		}
+	}
 }
 
 // The files that the documents of this part name exist.

@@ -24,10 +24,12 @@ type testRun struct {
 }
 
 // The lines by which tests report what they saw: a life of test/conformance names the methods that it used, and the calls
-// of test/operation on the machine itself report how each ended.
+// of test/operation on the machine itself report how each ended, and which went well when a fake stood in for what the
+// machine lacks.
 var (
 	provedLine = regexp.MustCompile(`: proved: (\S+ \S+ \S+)\s*$`)
 	endedLine  = regexp.MustCompile(`: ended: (\S+ \S+ \S+): (.*\S)\s*$`)
+	fakedLine  = regexp.MustCompile(`: faked: (\S+ \S+ \S+): (OK, fake .*\S)\s*$`)
 )
 
 // readEvents reads go test -json. Lines that are not JSON are skipped where they are the go command's own, as those of
@@ -46,7 +48,7 @@ func readEvents(r io.Reader) (*testRun, error) {
 		case "output":
 			partial[e.Package+e.Test] += e.Output
 			if text := partial[e.Package+e.Test]; strings.HasSuffix(text, "\n") {
-				if provedLine.MatchString(text) || endedLine.MatchString(text) {
+				if provedLine.MatchString(text) || endedLine.MatchString(text) || fakedLine.MatchString(text) {
 					run.lines[e.Test] = append(run.lines[e.Test], text)
 				}
 				delete(partial, e.Package+e.Test)
@@ -109,18 +111,30 @@ func (r *testRun) lived() map[string]bool {
 	return used
 }
 
-// ended returns how each call on the machine itself ended, from tests that passed.
+// ended returns how each call on the machine itself ended, from tests that passed. What went well with a fake counts
+// as that, unless it also went well without.
 func (r *testRun) ended() map[string]string {
-	calls := map[string]string{}
+	calls := r.reported(endedLine)
+	for method, how := range r.reported(fakedLine) {
+		if calls[method] != "OK" {
+			calls[method] = how
+		}
+	}
+	return calls
+}
+
+// reported returns what the lines of a pattern say of each method.
+func (r *testRun) reported(pattern *regexp.Regexp) map[string]string {
+	found := map[string]string{}
 	for test, lines := range r.lines {
 		if !slices.Contains(r.passed, test) {
 			continue
 		}
 		for _, line := range lines {
-			if m := endedLine.FindStringSubmatch(line); m != nil {
-				calls[m[1]] = m[2]
+			if m := pattern.FindStringSubmatch(line); m != nil {
+				found[m[1]] = m[2]
 			}
 		}
 	}
-	return calls
+	return found
 }

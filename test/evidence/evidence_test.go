@@ -41,7 +41,14 @@ const passing = `{"Action":"run","Package":"p","Test":"TestConformance"}
 {"Action":"output","Package":"p","Test":"TestLifecycle/skipped","Output":"    life_test.go:1: proved: disk v1 SetDiskState\n"}
 {"Action":"skip","Package":"p","Test":"TestLifecycle/skipped"}
 {"Action":"output","Package":"p","Test":"TestCalls","Output":"    host_test.go:1: ended: disk v1 GetDiskState: Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED\r\n"}
+{"Action":"output","Package":"p","Test":"TestCalls","Output":"    host_test.go:1: ended: iscsi v1alpha2 ConnectTarget: Unimplemented\n"}
+{"Action":"output","Package":"p","Test":"TestCalls","Output":"    host_test.go:1: ended: iscsi v1alpha2 ListTargetPortals: OK\n"}
 {"Action":"pass","Package":"p","Test":"TestCalls"}
+{"Action":"output","Package":"p","Test":"TestFake/v1alpha2","Output":"    host_test.go:1: faked: iscsi v1alpha2 ConnectTarget: OK, fake initiator\r\n"}
+{"Action":"output","Package":"p","Test":"TestFake/v1alpha2","Output":"    host_test.go:1: faked: iscsi v1alpha2 ListTargetPortals: OK, fake initiator\r\n"}
+{"Action":"pass","Package":"p","Test":"TestFake/v1alpha2"}
+{"Action":"output","Package":"p","Test":"TestFake/skipped","Output":"    host_test.go:1: faked: disk v1 GetDiskState: OK, fake initiator\r\n"}
+{"Action":"skip","Package":"p","Test":"TestFake/skipped"}
 `
 
 const end = `{"Action":"pass","Package":"p"}
@@ -55,7 +62,9 @@ func TestRecords(t *testing.T) {
 	}{
 		{name: "marks", level: "emulated", events: passing + end, want: map[string]string{"disk v1 Rescan": "SHL", "disk v1beta3 Rescan": "R"}},
 		{name: "lives alone", level: "windows", events: passing + end, want: map[string]string{"disk v1 Rescan": "L"}},
-		{name: "how calls ended", level: "wine-windows", events: passing + end, want: map[string]string{"disk v1 GetDiskState": "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED"}},
+		{name: "how calls ended", level: "wine-windows", events: passing + end, want: map[string]string{
+			"disk v1 GetDiskState": "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED", "iscsi v1alpha2 ConnectTarget": "OK, fake initiator", "iscsi v1alpha2 ListTargetPortals": "OK",
+		}},
 		{name: "cut off", level: "emulated", events: passing, problem: "no package ended"},
 		{name: "no events", level: "emulated", events: "ok  p 1s\n", problem: "the events of go test"},
 		{name: "a failed test", level: "emulated", events: passing + `{"Action":"fail","Package":"p","Test":"TestOther"}` + "\n" + end, problem: "1 tests failed, the first of them TestOther"},
@@ -136,6 +145,17 @@ func TestAPageWithoutWindowsSaysSo(t *testing.T) {
 		if _, err := pageFrom(fstest.MapFS{name: {Data: []byte(content)}}); err == nil {
 			t.Errorf("%s with %s is accepted", name, content)
 		}
+	}
+}
+
+func TestAFakeIsCountedAsOne(t *testing.T) {
+	page, err := pageFrom(fstest.MapFS{"wine-windows.json": {Data: []byte(
+		`{"level":"wine-windows","methods":{"disk v1 Rescan":"OK","iscsi v1alpha2 ConnectTarget":"OK, fake initiator","disk v1 GetDiskState":"Unimplemented"}}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "| Wine, kernel | 2 of 139, 1 with a fake |"; !strings.Contains(page, want) {
+		t.Errorf("without %q:\n%s", want, page)
 	}
 }
 

@@ -30,6 +30,48 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
+{{/* The annotations of an object, its own first: a list of maps, merged; nothing if they are empty. */}}
+{{- define "csi-proxy.annotations" -}}
+{{- $all := dict }}
+{{- range . }}
+{{- $all = merge $all . }}
+{{- end }}
+{{- with $all -}}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Where the pods run, and as what: a process of the node, not in a container's isolation. */}}
+{{- define "csi-proxy.onTheNode" -}}
+os:
+  name: windows
+# Not in a container's isolation: a process of the node, as SYSTEM.
+securityContext:
+  windowsOptions:
+    hostProcess: true
+    runAsUserName: NT AUTHORITY\SYSTEM
+hostNetwork: true
+serviceAccountName: {{ include "csi-proxy.serviceAccountName" . }}
+automountServiceAccountToken: false
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+nodeSelector:
+  kubernetes.io/os: windows
+  {{- with .Values.nodeSelector }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .Values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{- define "csi-proxy.serviceAccountName" -}}
 {{- if .Values.serviceAccount.create }}
 {{- default (include "csi-proxy.fullname" .) .Values.serviceAccount.name }}

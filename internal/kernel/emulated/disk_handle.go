@@ -116,10 +116,13 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 	case query.QueryType > win32.PropertyExistsQuery:
 		return 0, win32.ERROR_INVALID_PARAMETER
 	case query.PropertyID == win32.StorageDeviceProperty:
-		descriptor = win32.StorageDevice{
-			BusType: uint32(d.record.BusType), VendorID: "Emulated", ProductID: "Disk", ProductRevision: "1.0",
-			SerialNumber: d.record.SerialNumber,
-		}.Bytes()
+		descriptor = d.deviceDescriptor()
+	case query.PropertyID == win32.StorageDeviceUniqueIdProperty && !d.node.state.Switches.IdentifiersApart:
+		unique := d.uniqueID()
+		if unique.DeviceID == nil && unique.Device == nil {
+			return 0, win32.ERROR_NOT_FOUND
+		}
+		descriptor = unique.Bytes()
 	case query.PropertyID == win32.StorageAdapterProperty:
 		descriptor = win32.StorageAdapter{BusType: uint8(d.record.BusType)}.Bytes()
 	case query.PropertyID == win32.StorageDeviceIdProperty && len(d.record.Identifiers) > 0:
@@ -136,7 +139,28 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 	if len(out) < header {
 		return 0, win32.ERROR_INSUFFICIENT_BUFFER
 	}
+	if query.PropertyID == win32.StorageDeviceUniqueIdProperty && len(out) > header && len(out) < len(descriptor) {
+		return copy(out, descriptor[:header]), win32.ERROR_MORE_DATA // no more than the header, and an error
+	}
 	return copy(out, descriptor), nil
+}
+
+func (d *disk) deviceDescriptor() []byte {
+	return win32.StorageDevice{
+		BusType: uint32(d.record.BusType), VendorID: "Emulated", ProductID: "Disk", ProductRevision: "1.0",
+		SerialNumber: d.record.SerialNumber,
+	}.Bytes()
+}
+
+// uniqueID is put together as Windows' class driver does it: of the device's own descriptor only if that has a serial number.
+func (d *disk) uniqueID() (u win32.StorageUniqueID) {
+	if len(d.record.Identifiers) > 0 {
+		u.DeviceID = win32.StorageDeviceID{Identifiers: d.record.Identifiers}.Bytes()
+	}
+	if d.record.SerialNumber != "" {
+		u.Device = d.deviceDescriptor()
+	}
+	return u
 }
 
 // ReadAt implements kernel.Handle: the disk's bytes, even while it is offline.

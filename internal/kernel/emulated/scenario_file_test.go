@@ -42,6 +42,7 @@ switches:
   timing: windows
   multiAttach: true
   nvmeLUNsNumbered: true
+  identifiersApart: true
   systemPartitionUnknown: true
 systemDisk:
   size: 32 GiB
@@ -119,7 +120,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			MSR: MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
 			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true, DisksInstallLate: true,
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
-			NVMeLUNsNumbered: true, SystemPartitionUnknown: true, LinksRefused: LinksRefusedNever, Timing: TimingWindows,
+			NVMeLUNsNumbered: true, IdentifiersApart: true, SystemPartitionUnknown: true, LinksRefused: LinksRefusedNever, Timing: TimingWindows,
 			MultiAttach: true,
 		},
 		SystemDisk: DiskSpec{

@@ -67,6 +67,9 @@ type Switches struct {
 	// LUN 0, like all others?
 	NVMeLUNsNumbered bool `yaml:"nvmeLUNsNumbered" json:"nvmeLUNsNumbered"`
 
+	// IdentifiersApart: do disks not know StorageDeviceUniqueIdProperty, which answers with all of their identifiers at once?
+	IdentifiersApart bool `yaml:"identifiersApart" json:"identifiersApart,omitempty"`
+
 	// SystemPartitionUnknown: is HKLM\SYSTEM\Setup\SystemPartition missing, which names the partition that Windows
 	// boots from?
 	SystemPartitionUnknown bool `yaml:"systemPartitionUnknown" json:"systemPartitionUnknown"`

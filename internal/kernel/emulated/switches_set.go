@@ -37,6 +37,7 @@ func switchTexts() []Switch {
 		{"msrAfterReads", "", "1 or more", "With `delayed`: at which later reading of the layout."},
 		{"growPartitionRefreshes", "", boolean, "`IOCTL_DISK_GROW_PARTITION` moves the backup header of a grown disk."},
 		{"nvmeLUNsNumbered", "", boolean, "NVMe namespaces have LUNs that are made of their identifiers, not LUN 0."},
+		{"identifiersApart", "", boolean, "Disks do not answer with all of their identifiers at once."},
 		{"systemPartitionUnknown", "", boolean, "The registry does not name the partition that Windows boots from."},
 		{"growPartition", "", "immediate, delayed, never", "When `IOCTL_DISK_GROW_PARTITION` works on a disk that has just grown."},
 		{"volumeLengthDelayed", "", boolean, "A volume learns a little after its partition that it has grown."},

@@ -35,16 +35,21 @@ func grownISCSI(function, object string, unit int, call func(n *uint32, buffer *
 	return b, err
 }
 
-// anyInitiator returns the name that leaves the choice of the initiator to the service: an empty string, because not every
-// release is known to take a null pointer.
-func anyInitiator() *uint16 { return new(uint16) }
+// optionalInitiator converts the name of an initiator for a parameter that is optional. An empty name leaves the choice to
+// the service, for which the pages name a null pointer and no other value.
+func optionalInitiator(function, name string) (*uint16, error) {
+	if name == "" {
+		return nil, nil
+	}
+	return wide(function, name)
+}
 
 // AddISCSISendTargetPortal calls AddIScsiSendTargetPortalW.
 //
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-addiscsisendtargetportalw
 func (Kernel) AddISCSISendTargetPortal(portal []byte) error {
 	return callISCSI("AddIScsiSendTargetPortalW", "", func() uint32 {
-		return winapi.AddIScsiSendTargetPortal(anyInitiator(), win32.ISCSI_ANY_INITIATOR_PORT, nil, 0, start(portal))
+		return winapi.AddIScsiSendTargetPortal(nil, win32.ISCSI_ANY_INITIATOR_PORT, nil, 0, start(portal))
 	})
 }
 
@@ -61,7 +66,7 @@ func (Kernel) ReportISCSISendTargetPortals() (portals []byte, count int, err err
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-refreshiscsisendtargetportalw
 func (Kernel) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
 	const function = "RefreshIScsiSendTargetPortalW"
-	initiator16, err := wide(function, initiator)
+	initiator16, err := optionalInitiator(function, initiator)
 	if err != nil {
 		return err
 	}
@@ -75,7 +80,7 @@ func (Kernel) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint3
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-removeiscsisendtargetportalw
 func (Kernel) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
 	const function = "RemoveIScsiSendTargetPortalW"
-	initiator16, err := wide(function, initiator)
+	initiator16, err := optionalInitiator(function, initiator)
 	if err != nil {
 		return err
 	}
@@ -105,7 +110,7 @@ func (Kernel) ReportISCSITargetPortals(target string) (portals []byte, count int
 		return nil, 0, err
 	}
 	portals, err = grownISCSI(function, target, win32.SizeofISCSITargetPortal, func(n *uint32, buffer *byte) uint32 {
-		return winapi.ReportIScsiTargetPortals(anyInitiator(), target16, nil, n, buffer)
+		return winapi.ReportIScsiTargetPortals(nil, target16, nil, n, buffer)
 	})
 	return portals, len(portals) / win32.SizeofISCSITargetPortal, err
 }

@@ -23,14 +23,15 @@ type Kernel struct {
 }
 
 // New returns the kernel of this machine. One is enough for a process: it keeps the threads on which it calls WMI. The
-// first call that needs them starts them.
+// calls that need them start them.
 func New() Kernel {
 	const short = 30 * time.Second // until a call is over that asks nobody outside this machine
+	const keep = 30 * time.Second  // the threads of a burst, such as the pods of a node that starts
 	return Kernel{
 		mappings: &wmi.Client{Patience: short},
 		unmaps:   &wmi.Client{Threads: 2, Patience: short},
-		maps:     &wmi.Client{Threads: kernel.MostMaps},
-		formats:  &wmi.Client{Threads: kernel.MostFormats},
+		maps:     &wmi.Client{Threads: kernel.MostMaps, Keep: keep},
+		formats:  &wmi.Client{Threads: kernel.MostFormats, Keep: keep},
 		storage:  &wmi.Client{Threads: 3, Patience: 2 * time.Minute},
 	}
 }

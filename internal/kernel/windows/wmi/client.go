@@ -20,14 +20,16 @@ const (
 	rpcImpersonate           = 3 // RPC_C_IMP_LEVEL_IMPERSONATE
 )
 
-// Client calls WMI on this machine. It makes its calls on a few threads that start when needed and never end: COM is set
-// up per thread, and doing so for every call is slow. A call that hangs keeps one of them. Calls that may hang and calls
-// that never should have clients of their own.
+// Client calls WMI on this machine. It makes its calls on threads that start when needed: COM is set up per thread, and doing
+// so for every call is slow. A call that hangs keeps one of them. Calls that may hang and calls that never should have clients
+// of their own.
 type Client struct {
 	// Threads is how many calls run at the same time; zero: one.
 	Threads int
 	// Patience is how long a call waits for a thread while all are busy. Without any it fails at once.
 	Patience time.Duration
+	// Keep is how long a thread stays without a call; then it ends, unless it is the last one. Zero: all threads stay.
+	Keep time.Duration
 
 	start   sync.Once
 	turns   chan struct{}       // holds an element for each call that runs
@@ -84,13 +86,36 @@ func (c *Client) end() {
 
 // serve runs calls on one thread.
 func (c *Client) serve() {
-	runtime.LockOSThread() // never unlocked: other goroutines must not see the thread's COM state
+	runtime.LockOSThread() // never unlocked: other goroutines must not see the thread's COM state, and it ends with this one
 	s := &session{services: make(map[string]*ole.IDispatch)}
 	s.unusable = initialize()
-	for job := range c.jobs {
-		job(s)
-		handleMessages()
+	for {
+		var idle <-chan time.Time
+		if c.Keep > 0 {
+			idle = time.After(c.Keep)
+		}
+		select {
+		case job := <-c.jobs:
+			job(s)
+			handleMessages()
+		case <-idle:
+			if c.spare() {
+				s.close()
+				return
+			}
+		}
 	}
+}
+
+// spare takes a thread off the count if there are more than calls, and another one is left.
+func (c *Client) spare() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.threads <= max(1, c.running) {
+		return false
+	}
+	c.threads--
+	return true
 }
 
 // handleMessages handles what waits in the thread's queue. While a call waits for its answer COM does so; what is left
@@ -104,8 +129,9 @@ func handleMessages() {
 
 // initialize gives the thread an apartment of its own. The scripting objects of WMI are apartment-threaded: if the thread
 // were in the multithreaded apartment, COM would keep the objects of all threads on a single one, and one call that hangs
-// would stop all others. Programs that made an apartment for each query leaked memory in this way; these threads stay, and
-// so do their connections. An apartment that the thread has already, or security that is already set up, is not an error.
+// would stop all others. Programs that made an apartment for each query leaked memory in this way; these threads stay as long
+// as they are used, and so do their connections. An apartment that the thread has already, or security that is already set up,
+// is not an error.
 //
 // https://learn.microsoft.com/windows/win32/com/single-threaded-apartments
 // https://github.com/StackExchange/wmi/pull/13, https://github.com/StackExchange/wmi/pull/23

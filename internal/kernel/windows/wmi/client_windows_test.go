@@ -111,6 +111,31 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
+// The threads of a burst end when they are idle, but for one, and calls are made as before.
+func TestIdleThreadsEnd(t *testing.T) {
+	c := &Client{Threads: 4, Patience: time.Minute, Keep: 10 * time.Millisecond}
+	for range 3 {
+		var calls sync.WaitGroup
+		for range 4 {
+			calls.Go(func() {
+				if err := c.Each(cimv2, "SELECT * FROM Win32_OperatingSystem", func(Instance) (bool, error) { return false, nil }); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		calls.Wait()
+		limit := time.Now().Add(time.Minute)
+		for threads := 0; threads != 1; runtime.Gosched() {
+			c.mu.Lock()
+			threads = c.threads
+			c.mu.Unlock()
+			if time.Now().After(limit) {
+				t.Fatalf("%d threads are left", threads)
+			}
+		}
+	}
+}
+
 // Calls that hang keep their threads and nothing else: a further one is refused at once, and another client answers. Each
 // asks for another class, because Wine locks a class while its instances are visited.
 func TestCallsThatHang(t *testing.T) {

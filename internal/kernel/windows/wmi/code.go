@@ -22,11 +22,14 @@ func Code(result uint32) win32.Errno {
 		wbemNotSupported     = 0x8004100C
 		wbemInvalidNamespace = 0x8004100E
 		wbemInvalidClass     = 0x80041010
-		wbemTimedOut         = 0x80043001
+		wbemTimedOut         = 0x80041069
+		wbemErrTimedout      = 0x80043001 // of the scripting objects
 	)
 	switch {
 	case disconnected(result):
 		return win32.RPC_S_SERVER_UNAVAILABLE
+	case rejected(result):
+		return win32.ERROR_BUSY
 	case result&facilityMask == facilityWin32:
 		return win32.Errno(result &^ facilityMask)
 	case result == wbemFailed:
@@ -41,7 +44,7 @@ func Code(result uint32) win32.Errno {
 		return win32.ERROR_INVALID_PARAMETER
 	case result == wbemNotSupported, result == wbemInvalidNamespace, result == wbemInvalidClass:
 		return win32.ERROR_NOT_SUPPORTED // a Windows without the feature
-	case result == wbemTimedOut:
+	case result == wbemTimedOut, result == wbemErrTimedout:
 		return win32.ERROR_TIMEOUT
 	}
 	return win32.Errno(result)
@@ -60,6 +63,20 @@ func disconnected(result uint32) bool {
 		0x800706BF, // RPC_S_CALL_FAILED_DNE
 		0x80041015, // WBEM_E_TRANSPORT_FAILURE
 		0x80041033: // WBEM_E_SHUTTING_DOWN
+		return true
+	}
+	return false
+}
+
+// rejected reports whether a result means that the other side was too busy for the call, which it did not begin.
+// https://learn.microsoft.com/windows/win32/com/com-error-codes-1
+func rejected(result uint32) bool {
+	switch result {
+	case 0x80010001, // RPC_E_CALL_REJECTED
+		0x8001010A, // RPC_E_SERVERCALL_RETRYLATER
+		0x8001010B, // RPC_E_SERVERCALL_REJECTED
+		0x800706BB, // RPC_S_SERVER_TOO_BUSY
+		0x80041045: // WBEM_E_SERVER_TOO_BUSY
 		return true
 	}
 	return false

@@ -19,6 +19,16 @@ type session struct {
 	services map[string]*ole.IDispatch // SWbemServices by namespace
 }
 
+// close gives back what the thread has of COM, before it ends.
+func (s *session) close() {
+	for _, services := range s.services {
+		services.Release()
+	}
+	if s.unusable == nil {
+		ole.CoUninitialize()
+	}
+}
+
 // inNamespace runs f with a connection to a namespace. A cached connection that has died is replaced; f is repeated
 // only if repeatable allows it.
 func (s *session) inNamespace(namespace string, repeatable func() bool, f func(services *ole.IDispatch) error) error {

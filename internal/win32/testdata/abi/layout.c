@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <windows.h>
 #include <winioctl.h>
+#include <storduid.h>
 #include <winternl.h>
 #include <ntddscsi.h>
 #include <lm.h>
@@ -225,6 +226,36 @@ const DOC_STORAGE_DEVICE_ID_DESCRIPTOR golden_storage_device_id = {
     .Second = {StorageIdCodeSetAscii, StorageIdTypeVendorId, 15, 32, StorageIdAssocDevice, "Google  disk-01"},
     .Third = {StorageIdCodeSetUtf8, StorageIdTypeScsiNameString, 4, 0, StorageIdAssocTarget, "iqn."},
 };
+
+#pragma pack(push, 1) /* the class driver appends one to the other */
+const struct {
+    STORAGE_DEVICE_UNIQUE_IDENTIFIER Fixed;
+    DOC_STORAGE_DEVICE_ID_DESCRIPTOR DeviceId;
+    STORAGE_DEVICE_DESCRIPTOR Device;
+    char Serial[3];
+} golden_storage_device_unique_id = {
+    .Fixed = {
+        .Version = 1, /* DUID_VERSION_1 */
+        .Size = sizeof(STORAGE_DEVICE_UNIQUE_IDENTIFIER) + sizeof(DOC_STORAGE_DEVICE_ID_DESCRIPTOR) + sizeof(STORAGE_DEVICE_DESCRIPTOR) + 3,
+        .StorageDeviceIdOffset = sizeof(STORAGE_DEVICE_UNIQUE_IDENTIFIER),
+        .StorageDeviceOffset = sizeof(STORAGE_DEVICE_UNIQUE_IDENTIFIER) + sizeof(DOC_STORAGE_DEVICE_ID_DESCRIPTOR),
+    },
+    .DeviceId = {
+        .Version = sizeof(STORAGE_DEVICE_ID_DESCRIPTOR),
+        .Size = sizeof(DOC_STORAGE_DEVICE_ID_DESCRIPTOR),
+        .NumberOfIdentifiers = 3,
+        .First = {StorageIdCodeSetBinary, StorageIdTypeFCPHName, 16, 32, StorageIdAssocPort,
+                  {0x60, 0x02, 0x24, 0x80, 0x45, 0x4d, 0x55, 0x2d, 0x44, 0x49, 0x53, 0x4b, 0x30, 0x30, 0x30, 0x31}},
+        .Second = {StorageIdCodeSetAscii, StorageIdTypeVendorId, 15, 32, StorageIdAssocDevice, "Google  disk-01"},
+        .Third = {StorageIdCodeSetUtf8, StorageIdTypeScsiNameString, 4, 0, StorageIdAssocTarget, "iqn."},
+    },
+    .Device = {
+        .Version = sizeof(STORAGE_DEVICE_DESCRIPTOR), .Size = sizeof(STORAGE_DEVICE_DESCRIPTOR) + 3,
+        .SerialNumberOffset = sizeof(STORAGE_DEVICE_DESCRIPTOR), .BusType = BusTypeSas,
+    },
+    .Serial = "S1",
+};
+#pragma pack(pop)
 
 const SCSI_ADDRESS golden_scsi_address = {
     .Length = sizeof(SCSI_ADDRESS), .PortNumber = 0x11, .PathId = 0x22, .TargetId = 0x33, .Lun = 0x44,

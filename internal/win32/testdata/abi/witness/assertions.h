@@ -14,6 +14,7 @@
 #undef WIN32_NO_STATUS
 #include <ntstatus.h>
 #include <winioctl.h>
+#include <storduid.h>
 #include <winternl.h>
 #include <ntddscsi.h>
 #include <lm.h>

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package csisanity
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
+)
+
+// A Result is what became of the specs of one suite.
+type Result struct {
+	Suite          string
+	Passed, Failed int
+	Skipped        map[string]int // by reason
+}
+
+// String returns the counts as lines.
+func (r Result) String() string {
+	skipped := 0
+	var reasons strings.Builder
+	for _, reason := range slices.Sorted(maps.Keys(r.Skipped)) {
+		skipped += r.Skipped[reason]
+		fmt.Fprintf(&reasons, "\n%4d skipped: %s", r.Skipped[reason], reason)
+	}
+	return fmt.Sprintf("csi-sanity, %s: %d specs: %d passed, %d failed, %d skipped%s",
+		r.Suite, r.Passed+r.Failed+skipped, r.Passed, r.Failed, skipped, reasons.String())
+}
+
+// resultOf counts the specs of the suite with a name.
+func resultOf(name string, report ginkgo.Report) Result {
+	result := Result{Suite: name, Skipped: map[string]int{}}
+	for _, spec := range report.SpecReports {
+		if spec.LeafNodeType != types.NodeTypeIt || spec.ContainerHierarchyTexts[0] != name {
+			continue
+		}
+		switch spec.State {
+		case types.SpecStatePassed:
+			result.Passed++
+		case types.SpecStateSkipped:
+			result.Skipped[spec.Failure.Message]++
+		case types.SpecStatePending:
+			result.Skipped["switched off in csi-sanity"]++
+		default:
+			result.Failed++
+		}
+	}
+	return result
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+// attempts is how often the tests' kubelet makes a call that fails; the real one would go on for ever.
+const attempts = 4
+
+// A kubelet makes kubelet's calls for the pods that use one volume, and does around them what kubelet does on the node: it
+// makes the directories beforehand, accepting a mount point that is there already, whether it works or not
+// (MkdirAllWithPathCheck, kubernetes #119401); it removes them afterwards, and after an error that is final.
+//
+// Source: csi_attacher.go and csi_mounter.go in pkg/volume/csi of Kubernetes, and filesystem.MkdirAllWithPathCheck.
+type kubelet struct {
+	*machine
+
+	volumeID string
+	context  map[string]string // of the volume
+	secrets  map[string]string
+	disturb  func(operation string) (over func()) // before and after each attempt of a call
+}
+
+func (k *kubelet) staging() string {
+	return `C:\var\lib\kubelet\plugins\kubernetes.io\csi\windows.csi.example.com\` + k.volumeID + `\globalmount`
+}
+
+func target(pod string) string {
+	return `C:\var\lib\kubelet\pods\` + pod + `\volumes\kubernetes.io~csi\pv\mount`
+}
+
+func capability() *csi.VolumeCapability {
+	return &csi.VolumeCapability{
+		AccessMode: &csi.VolumeCapability_AccessMode{Mode: csi.VolumeCapability_AccessMode_SINGLE_NODE_WRITER},
+		AccessType: &csi.VolumeCapability_Mount{Mount: &csi.VolumeCapability_MountVolume{FsType: "ntfs"}},
+	}
+}
+
+// mountDevice stages the volume.
+func (k *kubelet) mountDevice() {
+	k.t.Helper()
+	k.call("NodeStageVolume", k.staging(), k.staging(), func(ctx context.Context, c csi.NodeClient) error {
+		_, err := c.NodeStageVolume(ctx, &csi.NodeStageVolumeRequest{
+			VolumeId: k.volumeID, StagingTargetPath: k.staging(), VolumeCapability: capability(), VolumeContext: k.context, Secrets: k.secrets,
+		})
+		return err
+	})
+}
+
+// setUp publishes the volume for a pod.
+func (k *kubelet) setUp(pod string) {
+	k.t.Helper()
+	k.call("NodePublishVolume", parent(target(pod)), target(pod), func(ctx context.Context, c csi.NodeClient) error {
+		_, err := c.NodePublishVolume(ctx, &csi.NodePublishVolumeRequest{
+			VolumeId: k.volumeID, StagingTargetPath: k.staging(), TargetPath: target(pod), VolumeCapability: capability(), VolumeContext: k.context,
+		})
+		return err
+	})
+}
+
+// tearDown unpublishes the volume of a pod, and removes the pod's directories.
+func (k *kubelet) tearDown(pod string) {
+	k.t.Helper()
+	k.call("NodeUnpublishVolume", "", "", func(ctx context.Context, c csi.NodeClient) error {
+		_, err := c.NodeUnpublishVolume(ctx, &csi.NodeUnpublishVolumeRequest{VolumeId: k.volumeID, TargetPath: target(pod)})
+		return err
+	})
+	k.removeMountDir(target(pod))
+	for dir := parent(target(pod)); dir != `C:\var\lib\kubelet\pods`; dir = parent(dir) {
+		k.removeMountDir(dir)
+	}
+}
+
+// unmountDevice unstages the volume, and removes its directory.
+func (k *kubelet) unmountDevice() {
+	k.t.Helper()
+	k.call("NodeUnstageVolume", "", "", func(ctx context.Context, c csi.NodeClient) error {
+		_, err := c.NodeUnstageVolume(ctx, &csi.NodeUnstageVolumeRequest{VolumeId: k.volumeID, StagingTargetPath: k.staging()})
+		return err
+	})
+	k.removeMountDir(k.staging())
+	k.removeMountDir(parent(k.staging()))
+}
+
+// expand grows the volume in use, after its disk, and returns its size.
+func (k *kubelet) expand(pod string, bytes int64) (size int64) {
+	k.t.Helper()
+	k.call("NodeExpandVolume", "", "", func(ctx context.Context, c csi.NodeClient) error {
+		answer, err := c.NodeExpandVolume(ctx, &csi.NodeExpandVolumeRequest{
+			VolumeId: k.volumeID, VolumePath: target(pod), StagingTargetPath: k.staging(), VolumeCapability: capability(),
+			CapacityRange: &csi.CapacityRange{RequiredBytes: bytes},
+		})
+		size = answer.GetCapacityBytes()
+		return err
+	})
+	return size
+}
+
+// stats returns the size of the volume as its pod's metrics have it.
+func (k *kubelet) stats(pod string) (total int64) {
+	k.t.Helper()
+	k.call("NodeGetVolumeStats", "", "", func(ctx context.Context, c csi.NodeClient) error {
+		answer, err := c.NodeGetVolumeStats(ctx, &csi.NodeGetVolumeStatsRequest{VolumeId: k.volumeID, VolumePath: target(pod), StagingTargetPath: k.staging()})
+		if err == nil {
+			total = answer.GetUsage()[0].GetTotal()
+		}
+		return err
+	})
+	return total
+}
+
+// call makes a call until it succeeds. Before each attempt it makes a directory, after a final error it removes what it made.
+func (k *kubelet) call(operation, makes, removes string, f func(context.Context, csi.NodeClient) error) {
+	k.t.Helper()
+	var err error
+	for range attempts {
+		if makes != "" {
+			_, err := k.client.Filesystem.Mkdir(context.Background(), &filesystemapi.MkdirRequest{Path: makes})
+			if !errors.Is(err, csiproxy.ErrLink) && !errors.Is(err, csiproxy.ErrPathExists) {
+				k.must("kubelet making "+makes, err)
+			}
+		}
+		over := k.disturb(operation)
+		connection := k.connect()
+		err = f(context.Background(), csi.NewNodeClient(connection))
+		_ = connection.Close()
+		over()
+		if err == nil {
+			return
+		}
+		if isFinal(err) && removes != "" {
+			k.removeMountDir(removes)
+		}
+	}
+	k.t.Fatalf("%s of %s does not recover: %v", operation, k.volumeID, err)
+}
+
+// isFinal reports whether kubelet takes an error for the end of an operation (isFinalError in csi_client.go).
+func isFinal(err error) bool {
+	switch status.Code(err) {
+	case codes.Canceled, codes.DeadlineExceeded, codes.Unavailable, codes.ResourceExhausted, codes.Aborted:
+		return false
+	}
+	return true
+}
+
+// removeMountDir removes an empty directory, but nothing that is mounted.
+func (k *kubelet) removeMountDir(path string) {
+	k.t.Helper()
+	mounted, err := k.client.Filesystem.IsSymlink(context.Background(), &filesystemapi.IsSymlinkRequest{Path: path})
+	if err == nil && !mounted.GetIsSymlink() {
+		_, err = k.client.Filesystem.Rmdir(context.Background(), &filesystemapi.RmdirRequest{Path: path})
+	}
+	if !errors.Is(err, csiproxy.ErrPathNotFound) {
+		k.must("kubelet removing "+path, err)
+	}
+}
+
+// write writes a file in the volume, as a container does whose subPath is dir, which kubelet makes.
+func (k *kubelet) write(pod, dir, content string) {
+	k.t.Helper()
+	path := target(pod) + `\` + dir
+	_, err := k.client.Filesystem.Mkdir(context.Background(), &filesystemapi.MkdirRequest{Path: path})
+	k.must("kubelet making the subPath", err)
+	k.must("the container writing", os.WriteFile(filepath.Join(k.hostPath(path), "data"), []byte(content), 0o600))
+}
+
+// read fails the test unless the file of a container has this content.
+func (k *kubelet) read(pod, dir, want string) {
+	k.t.Helper()
+	got, err := os.ReadFile(filepath.Join(k.hostPath(target(pod)+`\`+dir), "data"))
+	if err != nil || string(got) != want {
+		k.t.Fatalf("pod %s reads %q, %v, want %q", pod, got, err, want)
+	}
+}
+
+func (k *kubelet) hostPath(windowsPath string) string {
+	k.t.Helper()
+	answer, err := k.admin.GetPath(context.Background(), &admin.GetPathRequest{WindowsPath: windowsPath})
+	k.must("finding "+windowsPath, err)
+	return answer.GetHostPath()
+}
+
+// gone fails the test if anything of the volume is left on the node.
+func (k *kubelet) gone(pods ...string) {
+	k.t.Helper()
+	paths := []string{parent(k.staging())}
+	for _, pod := range pods {
+		paths = append(paths, `C:\var\lib\kubelet\pods\`+pod)
+	}
+	for _, path := range paths {
+		answer, err := k.client.Filesystem.PathExists(context.Background(), &filesystemapi.PathExistsRequest{Path: path})
+		if err != nil || answer.GetExists() {
+			k.t.Errorf("%s is left on the node (%v)", path, err)
+		}
+	}
+}
+
+func parent(path string) string { return path[:strings.LastIndexByte(path, '\\')] }

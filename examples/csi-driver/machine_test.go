@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/dial"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/csisanity"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// pluginVariable makes this test program be the plugin.
+const pluginVariable = "CSI_DRIVER_EXAMPLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(pluginVariable) != "" {
+		main()
+		return
+	}
+	os.Exit(testnode.Main(m))
+}
+
+// machine is an emulated node on which the agent and the plugin are processes of their own.
+type machine struct {
+	t       *testing.T
+	dir     string
+	flags   []string // of the plugin
+	agent   *testnode.Process
+	plugin  *testnode.Process
+	address string // of the plugin
+	admin   *adminclient.Client
+	client  *csiproxy.Client
+}
+
+var _ csisanity.Node = (*machine)(nil)
+
+// startMachine starts both programs. On Windows the pipes belong to the whole machine, so there is one at a time.
+func startMachine(t *testing.T, flags ...string) *machine {
+	t.Helper()
+	m := &machine{t: t, dir: testnode.ShortDir(t), flags: flags}
+	m.client = csiproxy.New(csiproxy.Options{SocketDir: m.sockets()})
+	t.Cleanup(func() { _ = m.client.Close() })
+	m.startAgent()
+	m.startPlugin()
+	return m
+}
+
+func (m *machine) sockets() string {
+	if runtime.GOOS == "windows" {
+		return ""
+	}
+	return filepath.Join(m.dir, "run")
+}
+
+func (m *machine) startAgent() {
+	m.t.Helper()
+	m.agent = testnode.Launch(m.t, "-host=emulated", "-state-dir="+m.dir)
+	connection, err := adminclient.Dial(context.Background(), m.sockets())
+	m.must("connecting to the agent", err)
+	m.t.Cleanup(func() { _ = connection.Close() })
+	m.admin = connection
+}
+
+func (m *machine) startPlugin() {
+	m.t.Helper()
+	command := exec.Command(os.Args[0], append([]string{"-endpoint=tcp://127.0.0.1:0", "-node-id=node-1"}, m.flags...)...)
+	command.Env = append(os.Environ(), pluginVariable+"=1", dial.SocketDirVariable+"="+m.sockets())
+	m.plugin = testnode.BeginCommand(m.t, command)
+	m.address = strings.TrimPrefix(m.plugin.Ready(), "ready at ")
+}
+
+// connect connects to the plugin, as kubelet does for every call.
+func (m *machine) connect() *grpc.ClientConn {
+	m.t.Helper()
+	connection, err := grpc.NewClient(m.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	m.must("connecting to the plugin", err)
+	return connection
+}
+
+func (m *machine) must(what string, err error) {
+	m.t.Helper()
+	if err != nil {
+		m.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func (m *machine) Client() *csiproxy.Client { return m.client }
+
+func (m *machine) AttachDisk(d csiproxytest.Disk) uint32 {
+	m.t.Helper()
+	answer, err := m.admin.AttachDisk(context.Background(), &admin.AttachDiskRequest{
+		SizeBytes: d.SizeBytes, SerialNumber: d.SerialNumber, ImagePath: d.ImagePath, Offline: d.Offline,
+	})
+	m.must("attaching a disk", err)
+	return answer.GetDiskNumber()
+}
+
+func (m *machine) DetachDisk(number uint32) string {
+	m.t.Helper()
+	answer, err := m.admin.DetachDisk(context.Background(), &admin.DetachDiskRequest{DiskNumber: number})
+	m.must("detaching a disk", err)
+	return answer.GetImagePath()
+}
+
+func (m *machine) GrowDisk(number uint32, sizeBytes int64) {
+	m.t.Helper()
+	_, err := m.admin.GrowDisk(context.Background(), &admin.GrowDiskRequest{DiskNumber: number, SizeBytes: sizeBytes})
+	m.must("growing a disk", err)
+}
+
+func (m *machine) AddSMBShare(server, share string, users ...string) {
+	m.t.Helper()
+	_, err := m.admin.AddSMBShare(context.Background(), &admin.AddSMBShareRequest{Server: server, Share: share, Users: users})
+	m.must("adding a share", err)
+}
+
+func (m *machine) RemoveSMBShare(server, share string) {
+	m.t.Helper()
+	_, err := m.admin.RemoveSMBShare(context.Background(), &admin.RemoveSMBShareRequest{Server: server, Share: share})
+	m.must("removing a share", err)
+}

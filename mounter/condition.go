@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mounter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+// A Condition is what CSI calls VolumeCondition.
+type Condition struct {
+	Abnormal bool
+	Message  string // for people
+	// Cause is the kind of what is wrong, for errors.Is: csiproxy.ErrNotMounted, csiproxy.ErrDiskNotFound,
+	// csiproxy.ErrDamaged, ErrNotFormatted, ErrNearlyFull. Nil if nothing is.
+	Cause error
+}
+
+// ErrNearlyFull is the cause of the condition of a volume with less than a twentieth and less than 1 GiB available.
+var ErrNearlyFull = errors.New("nearly full")
+
+const (
+	nearlyFullPart  = 20
+	nearlyFullBytes = 1 << 30
+)
+
+// Condition returns the condition of the volume that is mounted or linked at a path. It finds
+//
+//   - a mount point whose disk is gone or offline,
+//   - a link that leads nowhere: to a mount point that is gone, or to a share that is not mapped, whose server does not
+//     answer within ten seconds or refuses the mapping's credentials, or that has no such directory any more,
+//   - a directory at which nothing is mounted,
+//   - a volume without a file system, or with one that Windows says is damaged,
+//   - a volume that is nearly full.
+//
+// The API has no call that shows a read-only disk or file system, NTFS that is marked dirty but still answers, or how full a
+// share is: such volumes are normal here. A path that does not exist is fs.ErrNotExist, as NodeGetVolumeStats must tell it
+// from an abnormal volume. Other errors say that the condition is not known. It changes nothing.
+func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error) {
+	path = windowsPath(path)
+	leads, err := m.client.Filesystem.IsSymlink(ctx, &filesystemapi.IsSymlinkRequest{Path: path})
+	if err != nil {
+		if exists, failure := m.exists(ctx, path); failure == nil && !exists {
+			err = &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
+		}
+		return Condition{}, err
+	}
+	there, err := m.at(ctx, path)
+	switch {
+	case err != nil:
+		return Condition{}, err
+	case there.gone:
+		return abnormal(csiproxy.ErrDiskNotFound, "the disk of volume %s, mounted at %s, is gone or offline", there.volume, path), nil
+	case there.volume == "" && leads.GetIsSymlink(): // a share that answers
+		return Condition{Message: "the volume is mounted"}, nil
+	case there.volume == "":
+		return abnormal(csiproxy.ErrNotMounted, "nothing is mounted at %s, or what it leads to cannot be reached", path), nil
+	}
+	usage, err := m.usage(ctx, there.volume)
+	switch {
+	case errors.Is(err, csiproxy.ErrDamaged):
+		return abnormal(csiproxy.ErrDamaged, "%v", err), nil
+	case err != nil:
+		return Condition{}, err
+	case usage.Total == 0:
+		return abnormal(ErrNotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", there.volume, path), nil
+	case usage.Available < nearlyFullBytes && usage.Available < usage.Total/nearlyFullPart:
+		return abnormal(ErrNearlyFull, "%d of %d bytes are available at %s", usage.Available, usage.Total, path), nil
+	}
+	return Condition{Message: "the volume is mounted"}, nil
+}
+
+func abnormal(cause error, format string, args ...any) Condition {
+	return Condition{Abnormal: true, Message: fmt.Sprintf(format, args...), Cause: cause}
+}

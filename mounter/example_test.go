@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mounter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/mounter"
+)
+
+// Driver is what the node service of a driver for Windows does, for a cloud's disks and for SMB shares.
+type Driver struct {
+	mounter *mounter.Mounter
+	shares  *mounter.Shares
+}
+
+func NewDriver() *Driver {
+	const kubelet = `C:\var\lib\kubelet`
+	m := mounter.New(csiproxy.New(csiproxy.Options{})).WithKubelet(kubelet, os.DirFS(kubelet))
+	return &Driver{m, m.Shares(kubelet + `\plugins\example.com\shares`)}
+}
+
+func (d *Driver) StageDisk(ctx context.Context, volumeID, staging string, readOnly bool) error {
+	_, err := d.mounter.StageDisk(ctx, mounter.ByEBSVolume(volumeID), staging, mounter.StageOptions{ReadOnly: readOnly})
+	return code(err)
+}
+
+func (d *Driver) StageShare(ctx context.Context, source, staging string, secrets map[string]string) error {
+	return code(d.shares.Stage(ctx, source, staging, mounter.Credentials{User: secrets["username"], Password: secrets["password"]}))
+}
+
+func (d *Driver) Publish(staging, target string) error {
+	return code(d.mounter.Mount(staging, target, "", nil))
+}
+func (d *Driver) Unpublish(target string) error { return code(d.mounter.Unmount(target)) }
+
+func (d *Driver) Expand(ctx context.Context, path string, required int64) (capacity int64, err error) {
+	size, err := d.mounter.ExpandTo(ctx, path, required)
+	return size.Disk, code(err)
+}
+
+func (d *Driver) Stats(ctx context.Context, path string) (mounter.Usage, mounter.Condition, error) {
+	condition, err := d.mounter.Condition(ctx, path)
+	if err != nil || condition.Abnormal {
+		return mounter.Usage{}, condition, code(err)
+	}
+	usage, err := d.mounter.Usage(ctx, path)
+	return usage, condition, code(err)
+}
+
+func (d *Driver) UnstageDisk(ctx context.Context, staging string) error {
+	return code(d.mounter.UnmountDevice(ctx, staging))
+}
+
+func (d *Driver) UnstageShare(ctx context.Context, staging string) error {
+	return code(d.shares.Unstage(ctx, staging))
+}
+
+// code gives errors the codes that CSI wants. Those of the agent's calls have theirs.
+func code(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrInvalid):
+		return status.Error(codes.InvalidArgument, err.Error())
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, csiproxy.ErrDiskNotFound), errors.Is(err, csiproxy.ErrNotMounted):
+		return status.Error(codes.NotFound, err.Error())
+	case errors.Is(err, mounter.ErrAmbiguous), errors.Is(err, mounter.ErrNotFormatted):
+		return status.Error(codes.FailedPrecondition, err.Error())
+	case errors.Is(err, mounter.ErrDiskTooSmall):
+		return status.Error(codes.Unavailable, err.Error())
+	}
+	return err
+}
+
+// The node service of a driver; CSI's messages are left out.
+func Example() {
+	d, ctx := NewDriver(), context.Background()
+	staging, target := `\var\lib\kubelet\plugins\kubernetes.io\csi\example.com\1\globalmount`, `c:\var\lib\kubelet\pods\1\volumes\kubernetes.io~csi\pv\mount`
+	if err := d.StageDisk(ctx, "vol-0123456789abcdef0", staging, false); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(d.Publish(staging, target))
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mounter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+)
+
+// A Match picks disks of a node by what a cloud or a storage system knows of them. A match should pick the same disk when
+// it is new and when it holds data, because staging is repeated. The zero value is an error.
+type Match struct {
+	what  string // of a disk: "LUN 3"
+	err   error  // the argument makes no sense
+	fits  func(Disk) bool
+	among func(context.Context, *Mounter, []Disk) ([]Disk, error) // nil, or asks the agent for more about those that fit
+}
+
+// String returns what the match looks for.
+func (x Match) String() string { return x.what }
+
+// Where returns a match of a driver's own. What is a phrase for errors, such as "LUN 3".
+func Where(what string, fits func(Disk) bool) Match { return Match{what: what, fits: fits} }
+
+// senseless returns a match that fails with fs.ErrInvalid.
+func senseless(format string, args ...any) Match {
+	what := fmt.Sprintf(format, args...)
+	return Match{what: what, err: fmt.Errorf("%w: %s", fs.ErrInvalid, what)}
+}
+
+// ByLUN picks disks by their logical unit number, with which Azure attaches disks at SCSI adapters. Disks that Windows
+// needs and those beside the system disk have no LUN in the agent's answer, so that none of them is found.
+//
+// NVMe disks have none either. The driver of Azure takes the namespace of the device path less one for the LUN, and the API
+// does not have that path: such a disk is not found.
+//
+// Source: azuredisk-csi-driver, FindDiskByLun in pkg/mounter and getNVMeLunFromPath in pkg/os/disk.
+func ByLUN(lun uint32) Match {
+	text := strconv.FormatUint(uint64(lun), 10)
+	return Where("LUN "+text, func(d Disk) bool { return d.LUN == text })
+}
+
+// BySerialNumber picks disks whose serial number contains a text, in upper or lower case.
+func BySerialNumber(part string) Match {
+	if part == "" {
+		return senseless("the serial number to look for is empty")
+	}
+	lower := strings.ToLower(part)
+	return Where(fmt.Sprintf("serial number %q", part), func(d Disk) bool { return strings.Contains(strings.ToLower(d.SerialNumber), lower) })
+}
+
+// ByPage83 picks disks by the whole page 83h identifier.
+func ByPage83(id string) Match {
+	if id == "" {
+		return senseless("the page 83h identifier to look for is empty")
+	}
+	return Where(fmt.Sprintf("page 83h identifier %q", id), func(d Disk) bool { return d.Page83 == id })
+}
+
+var ebsVolume = regexp.MustCompile(`^vol-?([0-9a-f]+)$`)
+
+// ByEBSVolume picks the disk of an EBS volume by the volume's id, such as vol-0123456789abcdef0. The serial number is the id
+// without its dash, on NVMe followed by the namespace and a dot: vol0123456789abcdef0_00000001. The driver looks for the
+// id anywhere in it; this match wants it whole, as an old, short id may be the beginning of another.
+//
+// Source: aws-ebs-csi-driver, FindDevicePath in pkg/mounter.
+func ByEBSVolume(volumeID string) Match {
+	parts := ebsVolume.FindStringSubmatch(strings.ToLower(volumeID))
+	if parts == nil {
+		return senseless("EBS volume id %q does not look like vol-0123456789abcdef0", volumeID)
+	}
+	return Where("EBS volume "+volumeID, func(d Disk) bool {
+		serial, _, _ := strings.Cut(strings.ToLower(d.SerialNumber), "_")
+		return strings.TrimSuffix(serial, ".") == "vol"+parts[1]
+	})
+}
+
+// ByGCEDevice picks the SCSI disk of Compute Engine that was attached with a device name: the last word of its page 83h
+// identifier, such as "Google  persistent-disk-0". For disks with the interface NVMe see ByEUI64.
+//
+// Source: gcp-compute-persistent-disk-csi-driver, getDiskNumberLegacy in pkg/mount-manager.
+func ByGCEDevice(name string) Match {
+	if len(strings.Fields(name)) != 1 {
+		return senseless("device name %q is not one word", name)
+	}
+	return Where(fmt.Sprintf("device name %q", name), func(d Disk) bool {
+		words := strings.Fields(d.Page83)
+		return len(words) > 0 && words[len(words)-1] == name
+	})
+}
+
+// ByEUI64 picks the NVMe disk whose namespace has an EUI-64. Compute Engine gives the number as nvmeNamespaceIdentifier in
+// the metadata of a machine's disks. It is the first half of the 16 bytes that Windows makes the serial number of, such as
+// 10CC_9636_B6E3_CE3B_0000_0000_0000_0000., or that a page 83h identifier has after "eui.".
+//
+// Source: gcp-compute-persistent-disk-csi-driver, extractEUIFromDiskInfo, convertSerialToEUI and convertEUIToDecimal in
+// pkg/mount-manager.
+func ByEUI64(id uint64) Match {
+	want := fmt.Sprintf("%016x", id)
+	return Where("EUI-64 "+want, func(d Disk) bool {
+		digits, ok := strings.CutPrefix(d.Page83, "eui.")
+		if !ok {
+			digits = strings.ReplaceAll(strings.TrimSuffix(d.SerialNumber, "."), "_", "")
+		}
+		return (len(digits) == len(want) || len(digits) == 2*len(want)) && strings.EqualFold(digits[:len(want)], want)
+	})
+}
+
+// ByVSphereUUID picks the virtual disk of vSphere with a UUID, such as 6000C29a-98d0-5e38-4a43-f0ef189aaf5a. Its page 83h
+// identifier is the UUID in lower case without blanks and hyphens, if the machine has disk.EnableUUID.
+//
+// Source: vsphere-csi-driver, GetDiskNumber in pkg/csi/service/mounter and FormatDiskUUID in pkg/csi/service/common.
+func ByVSphereUUID(uuid string) Match {
+	plain := strings.ToLower(strings.NewReplacer("-", "", " ", "").Replace(uuid))
+	if len(plain) != 32 || strings.Trim(plain, "0123456789abcdef") != "" {
+		return senseless("disk UUID %q does not have 32 hexadecimal digits", uuid)
+	}
+	return Where("disk UUID "+uuid, func(d Disk) bool { return d.Page83 == plain })
+}
+
+// ByISCSI picks the logical unit of an iSCSI target to which the node is connected. Address and port are those of the
+// portal; port 0 is 3260. While the node is not connected there is no such disk.
+func ByISCSI(address string, port uint32, iqn string, lun uint32) Match {
+	x := ByLUN(lun)
+	x.what = fmt.Sprintf("LUN %d of target %s at %s", lun, iqn, address)
+	x.among = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
+		answer, err := m.client.ISCSI.GetTargetDisks(ctx, &iscsiapi.GetTargetDisksRequest{
+			TargetPortal: &iscsiapi.TargetPortal{TargetAddress: address, TargetPort: port}, Iqn: iqn,
+		})
+		return slices.DeleteFunc(disks, func(d Disk) bool {
+			return !slices.Contains(answer.GetDiskIDs(), strconv.FormatUint(uint64(d.Number), 10))
+		}), err
+	}
+	return x
+}
+
+// ByBlankSize picks disks of exactly this size, in bytes, that have no partition table, for labs whose disks have no other
+// marks. An offline disk is not picked: the API shows its partitions only when it is online. Once the disk is staged it is
+// not blank any more, so a driver finds it with FindDisk once, and later by its serial number or at its target.
+func ByBlankSize(bytes int64) Match {
+	x := Where(fmt.Sprintf("%d bytes and no partition table", bytes), func(Disk) bool { return true })
+	x.among = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
+		var blank []Disk
+		for _, d := range disks {
+			stats, err := m.client.Disk.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: d.Number})
+			if err == nil && stats.GetTotalBytes() == bytes {
+				_, err = m.client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: d.Number})
+				var e *csiproxy.Error
+				if errors.As(err, &e) && e.Reason == reason.DiskRaw {
+					blank = append(blank, d)
+				}
+			}
+			if ctx.Err() != nil || errors.Is(err, csiproxy.ErrNoAgent) || errors.Is(err, csiproxy.ErrUnsupported) {
+				return nil, err // not this disk's failure
+			}
+		}
+		return blank, nil
+	}
+	return x
+}
+
+// pick returns the disks that match.
+func (x Match) pick(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
+	if x.err == nil && x.fits == nil {
+		x.err = fmt.Errorf("%w: the zero Match", fs.ErrInvalid)
+	}
+	if x.err != nil {
+		return nil, x.err
+	}
+	found := slices.DeleteFunc(slices.Clone(disks), func(d Disk) bool { return !x.fits(d) })
+	if x.among == nil || len(found) == 0 {
+		return found, nil
+	}
+	return x.among(ctx, m, found)
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mounter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+// Shares keeps one mapping of each SMB share for all volumes of the node that use it, and removes the mapping with the last
+// of them. It keeps no state of its own: who uses a share is written in a directory, so that it is right after a crash of
+// the driver or the agent, after a reboot, and beside a second driver that has the same directory. It is safe for
+// concurrent use.
+type Shares struct {
+	mounter *Mounter
+	records records
+}
+
+// Shares returns the shares whose users are recorded in a directory, which is made. The directory is one of the driver's
+// own process, and must be on the node and outlive the driver's container: the plugin directory of kubelet that has the
+// driver's socket is. Drivers that use shares of the same servers should have one directory in common, because a mapping
+// belongs to the whole node.
+func (m *Mounter) Shares(dir string) *Shares { return &Shares{mounter: m, records: records{dir}} }
+
+// ErrNotStaged is in the error when no share is staged at a path.
+var ErrNotStaged = errors.New("no share is staged there")
+
+// Stage maps the share of a remote path, \\server\share or \\server\share\dir, if it is not mapped, and makes target a link
+// to the remote path. It is Mounter.MountShare with the target recorded as a user of the share, and can be repeated after a
+// failure or a crash anywhere. Another share that is staged at target is an error: Unstage it first.
+//
+// A mapping that works is kept, whatever the credentials; one that the server refuses, as after a reboot of the node or
+// with a new password, is made again with these, and the volumes that use it go on. The errors are those of MountShare:
+// csiproxy.ErrCredentials, ErrServerUnreachable, ErrShareNotFound, ErrOtherCredentials and others.
+func (s *Shares) Stage(ctx context.Context, remote, target string, credentials Credentials) error {
+	use := use{Remote: strings.TrimRight(windowsPath(remote), `\`), Target: windowsPath(target)}
+	if use.share() == "" {
+		return fmt.Errorf("%w: remote path %q does not begin with a server and a share", fs.ErrInvalid, remote)
+	}
+	there, err := s.records.read(ctx, use.Target)
+	if err == nil && !strings.EqualFold(there.Remote, use.Remote) {
+		if err := s.unstage(ctx, there, true); err != nil {
+			return err
+		}
+		there, err = s.records.read(ctx, use.Target)
+	}
+	switch {
+	case err == nil && !strings.EqualFold(there.Remote, use.Remote):
+		return fmt.Errorf("%w: %s is staged at %s", csiproxy.ErrPathExists, there.Remote, use.Target)
+	case err != nil && !errors.Is(err, ErrNotStaged):
+		return err
+	}
+	return s.records.locked(ctx, use.share(), func() error {
+		// First the record: between the mapping and a later record, a crash would leave a mapping that nobody knows of.
+		if err := s.records.write(ctx, use); err != nil {
+			return err
+		}
+		return s.mounter.MountShare(ctx, use.Remote, use.Target, credentials)
+	})
+}
+
+// Ensure repeats Stage for a target that is staged, so that a mapping that is gone or has become useless is there again
+// before a pod starts: a driver calls it when it publishes. Without credentials it is an error only if they are needed:
+// csiproxy.ErrCredentials. A target that is not staged is ErrNotStaged.
+func (s *Shares) Ensure(ctx context.Context, target string, credentials Credentials) error {
+	there, err := s.records.read(ctx, windowsPath(target))
+	if err != nil {
+		return err
+	}
+	return s.Stage(ctx, there.Remote, there.Target, credentials)
+}
+
+// Unstage removes the link at target, then the mapping of its share if nothing else uses it, then the record. It can be
+// repeated after a failure or a crash anywhere; a target that is not staged is Mounter.Unmount. It needs no server.
+func (s *Shares) Unstage(ctx context.Context, target string) error {
+	target = windowsPath(target)
+	there, err := s.records.read(ctx, target)
+	if errors.Is(err, ErrNotStaged) {
+		return s.mounter.unmount(ctx, target)
+	}
+	if err != nil {
+		return err
+	}
+	return s.unstage(ctx, there, false)
+}
+
+// unstage unstages a recorded use; if it is asked to, only one whose link is gone. Whether it is may change until the share
+// is locked.
+func (s *Shares) unstage(ctx context.Context, u use, ifGone bool) error {
+	return s.records.locked(ctx, u.share(), func() error {
+		there, err := s.mounter.exists(ctx, u.Target)
+		if err != nil || there && ifGone {
+			return err
+		}
+		if there { // without force, this removes no more than a link or an empty directory, and asks no server
+			_, err := s.mounter.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: u.Target})
+			if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
+				return err
+			}
+		}
+		users, err := s.users(ctx, u.share(), u.Target)
+		if err != nil {
+			return err
+		}
+		if len(users) == 0 {
+			if err := s.mounter.UnmapShare(ctx, u.share()); err != nil {
+				return err
+			}
+		}
+		return s.records.remove(ctx, u.Target)
+	})
+}
+
+// Clean unstages the targets whose links are not there any more, as after a crash in Stage of a volume that kubelet never
+// asked for again. A driver calls it when it starts.
+func (s *Shares) Clean(ctx context.Context) error {
+	all, err := s.records.all(ctx)
+	for _, u := range all {
+		err = errors.Join(err, s.unstage(ctx, u, true))
+	}
+	return err
+}
+
+// A ShareStatus is how a staged share is.
+type ShareStatus struct {
+	Remote    string    // \\server\share\dir, as staged
+	Users     []string  // the targets of the node at which the share or a directory in it is staged, with this one
+	Condition Condition // of the target
+}
+
+// Status returns the status of the share that is staged at target. A target that is not staged is ErrNotStaged.
+func (s *Shares) Status(ctx context.Context, target string) (ShareStatus, error) {
+	there, err := s.records.read(ctx, windowsPath(target))
+	if err != nil {
+		return ShareStatus{}, err
+	}
+	status := ShareStatus{Remote: there.Remote}
+	if status.Users, err = s.users(ctx, there.share(), ""); err != nil {
+		return status, err
+	}
+	status.Condition, err = s.mounter.Condition(ctx, there.Target)
+	if errors.Is(err, fs.ErrNotExist) {
+		status.Condition, err = abnormal(csiproxy.ErrNotMounted, "the link at %s is gone", there.Target), nil
+	}
+	return status, err
+}
+
+// users returns the targets that use a share, but for one of them: those with a record whose link is there, and links to
+// the share in kubelet's directory.
+func (s *Shares) users(ctx context.Context, share, but string) ([]string, error) {
+	all, err := s.records.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var users []string
+	for _, u := range all {
+		if u.share() != share || strings.EqualFold(u.Target, but) {
+			continue
+		}
+		there, err := s.mounter.exists(ctx, u.Target)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			users = append(users, u.Target)
+		}
+	}
+	linked, err := s.mounter.kubelet.volumes()
+	for _, path := range linked {
+		known := func(target string) bool { return strings.EqualFold(target, path) }
+		if !known(but) && !slices.ContainsFunc(users, known) && (use{Remote: s.mounter.kubelet.remote(path, false)}).share() == share {
+			users = append(users, path)
+		}
+	}
+	return users, err
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mounter
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A use is the record of a volume that uses a share.
+type use struct {
+	Remote string // \\server\share\dir
+	Target string // the path of the link
+}
+
+// share returns the share of the remote path, \\server\share in lower case, by which Windows keeps mappings; "" if the path
+// has none.
+func (u use) share() string {
+	parts := strings.Split(strings.ToLower(u.Remote), `\`)
+	if len(parts) < 4 || parts[0] != "" || parts[1] != "" || parts[2] == "" || parts[3] == "" {
+		return ""
+	}
+	return strings.Join(parts[:4], `\`)
+}
+
+// records is a directory with a file for each target. A file is whole or not there at all, whenever the node stops.
+type records struct{ dir string }
+
+const suffix = ".json"
+
+// path returns the path of the file about a target, or of the lock of a share.
+func (r records) path(of, suffix string) string {
+	sum := sha256.Sum256([]byte(strings.ToLower(of)))
+	return filepath.Join(r.dir, hex.EncodeToString(sum[:12])+suffix)
+}
+
+func (r records) read(ctx context.Context, target string) (u use, err error) {
+	err = r.alone(ctx, func() error {
+		u, err = load(r.path(target, suffix))
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return u, fmt.Errorf("%w: %s", ErrNotStaged, target)
+	}
+	return u, err
+}
+
+func load(file string) (u use, err error) {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &u)
+	}
+	if err == nil && u.share() == "" {
+		err = errors.New("it names no share")
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("the record %s of a staged share cannot be read; remove it if no pod uses the share: %w", file, err)
+	}
+	return u, err
+}
+
+// write makes the record of a use, through a file of another name, which is flushed before it gets its own.
+func (r records) write(ctx context.Context, u use) error {
+	text, err := json.Marshal(u)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(r.dir, "new-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return r.alone(ctx, func() error { return os.Rename(f.Name(), r.path(u.Target, suffix)) })
+}
+
+func (r records) remove(ctx context.Context, target string) error {
+	err := r.alone(ctx, func() error { return os.Remove(r.path(target, suffix)) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (r records) all(ctx context.Context) (all []use, err error) {
+	err = r.alone(ctx, func() error {
+		files, err := filepath.Glob(filepath.Join(r.dir, "*"+suffix))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			u, err := load(file)
+			if err != nil {
+				return err
+			}
+			all = append(all, u)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// alone reads or writes records while nobody else does: Windows neither removes nor replaces a file that is open.
+func (r records) alone(ctx context.Context, do func() error) error { return r.locked(ctx, "", do) }
+
+// lockedPause is the pause between two tries to get a lock that another call or another driver has.
+const lockedPause = 10 * time.Millisecond
+
+// locked does something while nobody else does something about the same share, in this process or another. The lock is the
+// system's, which takes it back from a process that ends.
+func (r records) locked(ctx context.Context, share string, do func() error) error {
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return err
+	}
+	for {
+		unlock, err := tryLock(r.path(share, ".lock"))
+		if err != nil {
+			return err
+		}
+		if unlock != nil {
+			err = do()
+			unlock()
+			return err
+		}
+		pause := time.NewTimer(lockedPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return fmt.Errorf("waiting for another call that uses the records of shares in %s: %w", r.dir, ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mounter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+// StageOptions adjust StageDisk. The zero value stages a volume to be written.
+type StageOptions struct {
+	// ReadOnly stages without partitioning, formatting or growing anything: a disk without a file system is ErrNotFormatted. A
+	// disk that is offline is brought online. Windows has no read-only mounts: the container runtime must enforce the rest.
+	ReadOnly bool
+	// KeepSize leaves a volume that is smaller than its disk as it is.
+	KeepSize bool
+}
+
+// ErrNotFormatted is in the error when a volume that is staged read-only has no file system.
+var ErrNotFormatted = errors.New("no file system")
+
+// StageDisk waits for the one disk that matches and mounts its data volume at target, as NodeStageVolume must. It
+// partitions a blank disk, brings it online, formats a blank volume with NTFS, makes the directory, mounts, and extends a
+// volume that is smaller than its disk, such as one made from a snapshot.
+//
+// What was done before is not done again, so a call that failed or was interrupted anywhere can be repeated. A volume that
+// is mounted at other directories, too, stays mounted there. A mount point at target whose volume has gone, as after a disk
+// was detached by force, is replaced.
+//
+// Nothing is overwritten: a disk or volume with other content is csiproxy.ErrNotBlank, and a target at which another volume
+// is mounted csiproxy.ErrOtherVolumeMounted, before the disk is touched. Other errors are those of WaitForDisk and of the
+// calls.
+func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, options StageOptions) (Device, error) {
+	disk, err := m.WaitForDisk(ctx, match)
+	if err != nil {
+		return Device{}, err
+	}
+	return m.stage(ctx, disk.Number, windowsPath(target), options)
+}
+
+// MountDisk is StageDisk for a disk whose number the caller knows.
+func (m *Mounter) MountDisk(ctx context.Context, disk uint32, target string) error {
+	_, err := m.stage(ctx, disk, windowsPath(target), StageOptions{})
+	return err
+}
+
+func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options StageOptions) (Device, error) {
+	there, err := m.at(ctx, target)
+	if err != nil {
+		return Device{}, fmt.Errorf("looking at %s: %w", target, err)
+	}
+	if there.volume != "" && !there.gone && there.disk != disk {
+		return Device{}, fmt.Errorf("%w: a volume of disk %d is mounted at %s, not one of disk %d", csiproxy.ErrOtherVolumeMounted, there.disk, target, disk)
+	}
+	volumes, err := m.volumesOf(ctx, disk, options.ReadOnly)
+	if err != nil {
+		return Device{}, fmt.Errorf("staging disk %d at %s: %w", disk, target, err)
+	}
+	volume := volumes[0]
+	if slices.Contains(volumes, there.volume) {
+		volume = there.volume
+	}
+	if err := m.format(ctx, volume, options.ReadOnly); err != nil {
+		return Device{}, fmt.Errorf("staging disk %d at %s: %w", disk, target, err)
+	}
+	if there.gone && there.volume != volume {
+		if err := m.unmountVolume(ctx, there.volume, target); err != nil {
+			return Device{}, fmt.Errorf("unmounting a volume that has gone from %s: %w", target, err)
+		}
+	}
+	if err := m.makeDirectory(ctx, target); err != nil {
+		return Device{}, err
+	}
+	if _, err := m.client.Volume.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: volume, TargetPath: target}); err != nil {
+		return Device{}, err
+	}
+	if !options.ReadOnly && !options.KeepSize {
+		err = m.fill(ctx, volume)
+	}
+	return Device{Disk: disk, Volume: volume}, err
+}
+
+// volumesOf returns the volumes of a disk, data volumes first, after making what is missing.
+func (m *Mounter) volumesOf(ctx context.Context, disk uint32, readOnly bool) ([]string, error) {
+	online := false
+	if readOnly { // bringing a disk online makes it writable as well
+		state, err := m.client.Disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: disk})
+		if err != nil && !errors.Is(err, csiproxy.ErrUnsupported) {
+			return nil, err
+		}
+		online = state.GetIsOnline()
+	} else if _, err := m.client.Disk.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: disk}); err != nil {
+		return nil, err
+	}
+	if !online {
+		_, err := m.client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: disk, IsOnline: true})
+		if err != nil && !errors.Is(err, csiproxy.ErrUnsupported) { // old agents bring a disk online as they partition it
+			return nil, err
+		}
+	}
+	answer, err := m.client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: disk})
+	switch {
+	case readOnly && errors.Is(err, csiproxy.ErrNoVolume):
+		return nil, fmt.Errorf("%w: %w", ErrNotFormatted, err)
+	case err != nil:
+		return nil, err
+	case len(answer.GetVolumeIds()) == 0:
+		return nil, fmt.Errorf("%w: disk %d has none", csiproxy.ErrVolumeNotFound, disk)
+	}
+	return answer.GetVolumeIds(), nil
+}
+
+// format formats a volume that has no file system, unless it is staged read-only.
+func (m *Mounter) format(ctx context.Context, volume string, readOnly bool) error {
+	formatted, err := m.client.Volume.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: volume})
+	if err != nil || formatted.GetFormatted() {
+		return err
+	}
+	if readOnly {
+		return fmt.Errorf("%w: volume %s", ErrNotFormatted, volume)
+	}
+	_, err = m.client.Volume.FormatVolume(ctx, &volumeapi.FormatVolumeRequest{VolumeId: volume})
+	return err
+}
+
+// fill grows a volume as far as its disk allows.
+func (m *Mounter) fill(ctx context.Context, volume string) error {
+	_, err := m.client.Volume.ResizeVolume(ctx, &volumeapi.ResizeVolumeRequest{VolumeId: volume})
+	return err
+}

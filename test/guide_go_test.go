@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package test_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// quotedFrom are the files whose lines a page may show without the rest. Each compiles alone, with its testdata beside it.
+var quotedFrom = []string{"csiproxytest/guide_test.go", "examples/driver-switch/main.go"}
+
+// surroundings are what a page's readers have around lines that are statements, by their first line.
+var surroundings = map[string]string{
+	"client := csiproxy.New(csiproxy.Options{}) // connects when it is first used": `package driver
+
+import (
+	"context"
+	"errors"
+
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+func unstage(ctx context.Context, staging string) error {
+	%s
+	return err
+}
+`,
+	"node, err := inprocess.Open(inprocess.Options{})": `package driver
+
+import (
+	"context"
+
+	"github.com/kubernetes-csi/csi-proxy/inprocess"
+)
+
+func run(ctx context.Context) error {
+	%s
+	return err
+}
+`,
+	"m := mounter.New(client)": `package driver
+
+import (
+	"context"
+
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/mounter"
+)
+
+func serve(ctx context.Context, client *csiproxy.Client, volumeID, key, stagingPath, publishPath, pluginDir string, requiredBytes int64, credentials mounter.Credentials) error {
+	%s
+	return err
+}
+`,
+}
+
+// unused are the compiler's words about what such lines leave to the reader.
+var unused = regexp.MustCompile(`(?m)^.*declared and not used: .*\n`)
+
+// placeholder is how pages call the directory of the reader's clone.
+var placeholder = regexp.MustCompile(`<[^>]*repository>`)
+
+// compile compiles the Go blocks of a page in a module of the reader's, outside of this repository. The module has the lines of
+// the page's blocks marked go.mod, and no others. A block is a whole file, or lines of one that compiles.
+func (g guide) compile(t *testing.T, home string) {
+	t.Helper()
+	dir := filepath.Join(home, "reader", strings.NewReplacer("/", "-", ".md", "").Replace(g.path))
+	var module strings.Builder
+	module.WriteString("module example.com/driver\n\ngo 1.26.0\n")
+	var files, tests bool
+	for _, b := range g.blocks {
+		if b.notRun != "" {
+			continue
+		}
+		switch b.language {
+		case "go.mod":
+			module.WriteString("\n" + placeholder.ReplaceAllLiteralString(b.text, filepath.Join(home, "csi-proxy")))
+		case "go":
+			t.Logf("%s:%d: go", g.path, b.line)
+			files = true
+			tests = g.write(t, dir, b) || tests
+		}
+	}
+	if !files {
+		return
+	}
+	put(t, filepath.Join(dir, "go.mod"), module.String())
+	steps := [][]string{{"mod", "tidy"}, {"build", "-gcflags=-e", "./..."}}
+	if tests {
+		steps = append(steps, []string{"test", "./..."})
+	}
+	for _, args := range steps {
+		command := exec.CommandContext(t.Context(), "go", args...)
+		command.Dir = dir
+		command.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-trimpath")
+		out, err := command.CombinedOutput()
+		if rest := unused.ReplaceAllString(string(out), ""); err != nil && regexp.MustCompile(`(?m)^[^#]`).MatchString(rest) {
+			t.Fatalf("go %s in a module with\n%s\n%v\n%s", strings.Join(args, " "), module.String(), err, out)
+		}
+	}
+}
+
+// write puts a block into a package of its own, or the file that it quotes, and reports whether that is a test.
+func (g guide) write(t *testing.T, dir string, b block) (test bool) {
+	t.Helper()
+	if strings.HasPrefix(b.text, "package ") {
+		name := "block.go"
+		if test = strings.Contains(b.text, "\nfunc Test"); test {
+			name = "block_test.go"
+		}
+		put(t, filepath.Join(dir, "line"+strconv.Itoa(b.line), name), b.text)
+		return test
+	}
+	first, _, _ := strings.Cut(b.text, "\n")
+	if around, ok := surroundings[first]; ok {
+		put(t, filepath.Join(dir, "line"+strconv.Itoa(b.line), "block.go"), strings.Replace(around, "%s", b.text, 1))
+		return false
+	}
+	for _, file := range quotedFrom {
+		content, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(content), b.text) {
+			continue
+		}
+		folder := filepath.Join(dir, strings.NewReplacer("/", "-", ".", "-").Replace(file))
+		put(t, filepath.Join(folder, filepath.Base(file)), string(content))
+		if data := filepath.Join(root, filepath.Dir(file), "testdata"); exists(data) {
+			if err := os.CopyFS(filepath.Join(folder, "testdata"), os.DirFS(data)); err != nil && !os.IsExist(err) {
+				t.Fatal(err)
+			}
+		}
+		return strings.HasSuffix(file, "_test.go")
+	}
+	t.Errorf("%s:%d: neither a file, which begins with its package, nor lines of one of %q, nor statements that the test knows how to surround", g.path, b.line, slices.Clone(quotedFrom))
+	return false
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func put(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
