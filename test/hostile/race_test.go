@@ -21,7 +21,7 @@ import (
 
 // raceRounds is how many calls race with the attacker, for each kind of link: go test ./test/hostile -run Swapped
 // -race-rounds 20000 races for longer.
-var raceRounds = flag.Int("race-rounds", inLongRun(400, 10), "calls that race with the attacker, for each kind of link")
+var raceRounds = flag.Int("race-rounds", inLongRun(150, 10), "calls that race with the attacker, for each kind of link")
 
 func inLongRun(long, short int) int {
 	if testnode.Long() {

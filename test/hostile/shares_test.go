@@ -26,7 +26,7 @@ const (
 )
 
 // attackTime is how long the attacks on shares go on when the tests are not sampled.
-var attackTime = flag.Duration("attack-time", 10*time.Second, "how long shares are attacked, with CSI_PROXY_LONG")
+var attackTime = flag.Duration("attack-time", 5*time.Second, "how long shares are attacked, with CSI_PROXY_LONG")
 
 // attackFor calls f until that time is over, or as often as told when the tests are sampled.
 func attackFor(rounds int, f func(round int)) (done int) {

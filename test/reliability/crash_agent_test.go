@@ -80,7 +80,7 @@ func crashes(t *testing.T) int {
 	text := os.Getenv("CSI_PROXY_CRASHES")
 	if text == "" {
 		if testnode.Long() {
-			return 200
+			return 100
 		}
 		return 5
 	}

@@ -25,7 +25,7 @@ func stepOfHost() int {
 	case os.Getenv("CSI_PROXY_LONG") == "all":
 		return 1
 	case testnode.Long():
-		return 11
+		return 23
 	}
 	return 17
 }

@@ -68,13 +68,13 @@ func TestEveryMethodIsSwept(t *testing.T) {
 	}
 }
 
-// stepOfSweep returns the step between the points that are tried. A long run tries a fifth of them; CSI_PROXY_LONG=all tries all.
+// stepOfSweep returns the step between the points that are tried. A long run tries every eleventh; CSI_PROXY_LONG=all tries all.
 func stepOfSweep() int {
 	switch {
 	case os.Getenv("CSI_PROXY_LONG") == "all":
 		return 1
 	case testnode.Long():
-		return 5
+		return 11
 	}
 	return 151
 }
