@@ -3,6 +3,7 @@
 package csisanity
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,7 +43,7 @@ func resultOf(name string, report ginkgo.Report) Result {
 		case types.SpecStatePassed:
 			result.Passed++
 		case types.SpecStateSkipped:
-			result.Skipped[spec.Failure.Message]++
+			result.Skipped[cmp.Or(spec.Failure.Message, "not asked for: -ginkgo.focus or -ginkgo.skip")]++
 		case types.SpecStatePending:
 			result.Skipped["switched off in csi-sanity"]++
 		default:

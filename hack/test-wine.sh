@@ -6,6 +6,7 @@
 # Z:\binaries, which CSI_PROXY_BIN names, and so are the DLLs of test/windows/fakes, which a test can put in the place of
 # what Wine lacks. It makes the Wine tree when there is none, and needs root for that and for the runs.
 # A package may take WINE_TEST_SECONDS (900). GO_TEST_FLAGS are passed to each test program: GO_TEST_FLAGS='-test.run=TestDelete -test.v'.
+# CSI_PROXY_LONG=1 makes the tests try everything, as in make test-long: give the package.
 # The tests' output is shown when they fail, or with V=1.
 set -euo pipefail
 
@@ -22,6 +23,7 @@ cd "$(dirname "$0")/.."
 	./internal/winservice \
 	./v2 \
 	./v2/pkg/disk/hostapi \
+	./examples/csi-driver \
 	./cmd/csi-proxy
 
 seconds=${WINE_TEST_SECONDS:-900}
@@ -44,7 +46,7 @@ for import in $(go list "$@"); do
 	start=$(date +%s%N)
 	code=0
 	# shellcheck disable=SC2086 # a list of words
-	hack/wine.sh run -t "$seconds" -C "$(go list -f '{{.Dir}}' "$import")" -b "$programs/commands" -e 'CSI_PROXY_BIN=Z:\binaries' \
+	hack/wine.sh run -t "$seconds" -C "$(go list -f '{{.Dir}}' "$import")" -b "$programs/commands" -e 'CSI_PROXY_BIN=Z:\binaries' -e "CSI_PROXY_LONG=${CSI_PROXY_LONG:-}" \
 		"$program" -test.timeout="$((seconds - 20))s" ${GO_TEST_FLAGS:-} </dev/null >"$programs/output" 2>&1 || code=$?
 	elapsed=$(($(date +%s%N) - start))
 	verdict='ok  '
