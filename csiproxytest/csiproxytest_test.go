@@ -45,6 +45,9 @@ func (r *recorder) Errorf(format string, args ...any) { r.failed = true; r.Logf(
 func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...); panic(r) }
 func (r *recorder) Fatal(args ...any)                 { r.Fatalf("%s", fmt.Sprint(args...)) }
 
+// keptIn begins the last line of a report.
+const keptIn = "The whole journal, tree and log are in "
+
 // run runs a test function and returns its log.
 func run(t *testing.T, test func(t testing.TB)) (log string, failed bool) {
 	t.Helper()
@@ -59,6 +62,9 @@ func run(t *testing.T, test func(t testing.TB)) (log string, failed bool) {
 	}()
 	for _, f := range slices.Backward(r.cleanups) {
 		f()
+	}
+	if _, dir, kept := strings.Cut(strings.TrimSpace(r.log.String()), keptIn); kept {
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	}
 	return r.log.String(), r.failed
 }
@@ -93,8 +99,7 @@ func TestFailedTestShowsTheJournal(t *testing.T) {
 	if calls, storage := strings.Index(log, "GetDiskState {"), strings.Index(log, "Disk 0"); calls > storage {
 		t.Errorf("the API calls do not come first:\n%s", log)
 	}
-	_, dir, _ := strings.Cut(strings.TrimSpace(log), "The whole journal, tree and log are in ")
-	defer func() { _ = os.RemoveAll(dir) }()
+	_, dir, _ := strings.Cut(strings.TrimSpace(log), keptIn)
 	journal, err := os.ReadFile(filepath.Join(dir, "journal.txt"))
 	if err != nil || !strings.Contains(string(journal), "CreateSMBGlobalMapping") || strings.Contains(string(journal), password) {
 		t.Errorf("the whole journal: %v\n%s", err, journal)
@@ -118,10 +123,8 @@ func TestReportIsShort(t *testing.T) {
 	if len(lines) > 200 {
 		t.Errorf("the report has %d lines", len(lines))
 	}
-	if last := lines[len(lines)-2]; !strings.HasPrefix(last, "The whole journal, tree and log are in ") {
+	if last := lines[len(lines)-2]; !strings.HasPrefix(last, keptIn) {
 		t.Errorf("got the last line %q", last)
-	} else {
-		_ = os.RemoveAll(strings.TrimPrefix(last, "The whole journal, tree and log are in "))
 	}
 	for _, want := range []string{"API calls, without the first ", "\n… and ", "The agent's log, without the first "} {
 		if !strings.Contains(log, want) {

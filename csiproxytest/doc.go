@@ -9,6 +9,6 @@
 // Go finds the sockets in SocketDir, or in the environment variable CSI_PROXY_SOCKET_DIR that Setenv sets. On Windows a
 // node has pipes with names of its own, unless Options.PlainPipes asks for those that drivers open.
 //
-// When a test fails, its log contains the node's disks and the journal, with every API call and the kernel calls that
-// were made for it.
+// When a test fails, its log shows the last API calls, with the Windows functions of those that failed, and the node's disks, in
+// at most 200 lines. The whole journal is kept in a file. A test that passes prints nothing.
 package csiproxytest

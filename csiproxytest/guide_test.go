@@ -5,6 +5,7 @@ package csiproxytest_test
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -198,4 +199,18 @@ func TestStageDuringAFormat(t *testing.T) {
 	if calls := node.Find(csiproxytest.Query{Function: "FormatVolume"}); len(calls) != 1 {
 		t.Errorf("the volume was formatted %d times", len(calls))
 	}
+}
+
+func TestStageInterrupted(t *testing.T) {
+	if os.Getenv("CSI_PROXY_LONG") == "" {
+		t.Skip("it takes seconds; CSI_PROXY_LONG=1 runs it")
+	}
+	t.Parallel()
+	var plugin *nodePlugin
+	csiproxytest.Interrupt(t, func(t testing.TB) *csiproxytest.Node {
+		node := csiproxytest.Start(t, csiproxytest.Options{})
+		node.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "vol-1"})
+		plugin = newPlugin(t, node)
+		return node
+	}, func(ctx context.Context, _ *csiproxytest.Node) error { return plugin.Stage(ctx, "vol-1", staging) })
 }

@@ -143,7 +143,7 @@ func (n *Node) drawing() string {
 func (n *Node) keep(files map[string]string) (dir string, err error) {
 	if kept := flag.Lookup("test.artifacts"); kept != nil && kept.Value.String() == "true" {
 		dir = n.t.ArtifactDir()
-	} else if dir, err = os.MkdirTemp("", "csiproxytest-"); err != nil { //nolint:usetesting // it is to outlive the test
+	} else if dir, err = os.MkdirTemp("", "csiproxytest-"); err != nil { // which outlives the test
 		return "", err
 	}
 	var errs []error

@@ -40,11 +40,12 @@ for name in "${@:-${!drivers[@]}}"; do
 	driver=${name%%@*}
 	module=${drivers[$driver]:?is not a driver of the list}
 	[[ $name != *@* ]] || module=${module%@*}@${name#*@}
-	read -r version source < <(cd "$work" && GOFLAGS='' go mod download -json "$module" | awk -F'"' '/"Version":/ {v = $4} /"Dir":/ {d = $4} END {print v, d}') || {
+	read -r version source < <(cd "$work" && GOFLAGS='' go mod download -json "$module" | awk -F'"' '/"Version":/ {v = $4} /"Dir":/ {d = $4} END {print v, d}')
+	if [[ -z $source ]]; then
 		echo "=== $driver: the module proxy does not serve $module"
 		failed+=("$driver")
 		continue
-	}
+	fi
 	echo "=== $driver $version"
 	cp -r "$source" "$work/$driver"
 	chmod -R u+w "$work/$driver"

@@ -5,7 +5,10 @@
 package test_test
 
 import (
+	"archive/zip"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -51,5 +54,25 @@ func holds(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if string(content) != args[1] {
 		ts.Fatalf("%s holds %q, want %q", args[0], content, args[1])
+	}
+}
+
+// unzipped FILE DIR writes the files of a zip file into a directory.
+func unzipped(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: unzipped FILE DIR")
+	}
+	archive, err := zip.OpenReader(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer archive.Close()
+	for _, f := range archive.File {
+		to := filepath.Join(ts.MkAbs(args[1]), filepath.FromSlash(f.Name))
+		ts.Check(os.MkdirAll(filepath.Dir(to), 0o700))
+		from, err := f.Open()
+		ts.Check(err)
+		text, err := io.ReadAll(from)
+		ts.Check(err)
+		ts.Check(from.Close())
+		ts.Check(os.WriteFile(to, text, 0o600))
 	}
 }

@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 			"staged":    staged,
 			"write":     write,
 			"holds":     holds,
+			"unzipped":  unzipped,
 		},
 	})
 }

@@ -19,8 +19,8 @@ import (
 
 // completeCalls completes the flags that select calls by their function or their method.
 func completeCalls(c *cobra.Command) {
-	complete(c, "function", kernel.Functions()...)
-	complete(c, "method", masks()...)
+	completeBy(c, "function", kernel.Functions)
+	completeBy(c, "method", masks)
 }
 
 // masks returns the masks of one method each, in all versions and in each: volume/MountVolume, volume/v1/MountVolume.

@@ -78,7 +78,15 @@ func (a *connection) completeArguments(c *cobra.Command) {
 
 // complete offers fixed values of a flag; it panics if the command has no such flag.
 func complete(c *cobra.Command, flag string, values ...string) {
-	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	completeBy(c, flag, func() []string { return values })
+}
+
+// completeBy is complete for values that take long to list.
+func completeBy(c *cobra.Command, flag string, values func() []string) {
+	err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return values(), cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
 		panic(err)
 	}
 }

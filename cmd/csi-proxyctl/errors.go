@@ -100,7 +100,7 @@ func advice(of string) string {
 }
 
 // commandOf has the command for each method of the storage API.
-var commandOf = map[string]string{
+var commandOf = map[string]string{ //nolint:gosec // G101: no secret is in it
 	"ListDiskIDs": "disk list", "ListDiskLocations": "disk locations", "GetDiskStats": "disk stats", "GetDiskState": "disk state",
 	"SetDiskState": "disk online", "PartitionDisk": "disk partition", "Rescan": "disk rescan",
 	"ListVolumesOnDisk": "volume list", "GetVolumeStats": "volume stats", "IsVolumeFormatted": "volume formatted",

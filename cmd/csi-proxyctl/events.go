@@ -49,16 +49,16 @@ look asks every disk and volume.`,
 		before := states{}
 		for {
 			now, err := a.states(c.Context())
+			if *follow && c.Context().Err() != nil {
+				return nil //nolint:nilerr // interrupted, as it is meant to be
+			}
 			switch {
 			case err != nil && !*follow:
 				return err
-			case err != nil && c.Context().Err() == nil && exitCode(err) == exitUsage:
+			case err != nil && exitCode(err) == exitUsage:
 				return err
 			case err != nil:
 				now = states{"agent": "does not answer"}
-			}
-			if c.Context().Err() != nil {
-				return nil // interrupted, as it is meant to be
 			}
 			for _, e := range changesBetween(before, now, time.Now()) {
 				if err := a.printEvent(c, e); err != nil {

@@ -52,7 +52,7 @@ func doubleDashes(args []string) []string {
 		if arg == "--" || strings.HasPrefix(arg, cobra.ShellCompRequestCmd) {
 			return append(out, args[i:]...)
 		}
-		shortOutput := strings.HasPrefix(arg, "-o") && !strings.HasPrefix("-output", strings.SplitN(arg, "=", 2)[0]) && new(output).Set(strings.TrimPrefix(arg[len("-o"):], "=")) == nil // -ojson, -o=json
+		shortOutput := strings.HasPrefix(arg, "-o") && new(output).Set(strings.TrimPrefix(arg[len("-o"):], "=")) == nil // -ojson, -o=json
 		if len(arg) > 2 && !shortOutput && arg[0] == '-' && unicode.IsLetter(rune(arg[1])) && unicode.IsLetter(rune(arg[2])) {
 			arg = "-" + arg
 		}
@@ -85,8 +85,7 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 		RunE:          needCommand,
 	}
 	a := &connection{output: output{form: outputTable}}
-	root.Version = buildversion.String()
-	root.SetVersionTemplate("csi-proxyctl {{.Version}}\n")
+	root.Version = buildversion.String() // with cobra's own text: another needs text/template, and the linker keeps 3 MB more
 	root.SetFlagErrorFunc(unknownFlag)
 	root.PersistentPreRun = func(c *cobra.Command, args []string) { a.running, a.args = c, args }
 	flags := root.PersistentFlags()

@@ -163,10 +163,8 @@ func ask[T any](ctx context.Context, a *connection, call func(context.Context, *
 
 func (a *connection) seeDisk(ctx context.Context, args []string) (sight, error) {
 	return ask(ctx, a, func(ctx context.Context, client *csiproxy.Client) (sight, error) {
-		number, err := uint32(0), error(nil)
-		if isNumber(args[0]) {
-			number = diskOf(args)
-		} else {
+		number, err := diskOf(args), error(nil)
+		if !isNumber(args[0]) {
 			number, err = diskBySerial(ctx, client, args[0])
 		}
 		var state *diskapi.GetDiskStateResponse

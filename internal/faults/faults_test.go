@@ -5,6 +5,7 @@ package faults_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,14 +156,15 @@ func TestHang(t *testing.T) {
 		done []bool
 		code []win32.Errno
 	}{
-		"remove":  {func(s *faults.Set, id uint64) { s.Remove(id) }, []bool{true}, []win32.Errno{0}},
-		"release": {func(s *faults.Set, _ uint64) { s.Release() }, []bool{true}, []win32.Errno{0}},
-		"abort":   {func(s *faults.Set, _ uint64) { s.Abort() }, []bool{false}, []win32.Errno{win32.ERROR_OPERATION_ABORTED}},
+		"remove":      {func(s *faults.Set, id uint64) { s.Remove(id) }, []bool{true}, []win32.Errno{0}},
+		"release":     {func(s *faults.Set, _ uint64) { s.Release() }, []bool{true}, []win32.Errno{0}},
+		"abort":       {func(s *faults.Set, _ uint64) { s.Abort() }, []bool{false}, []win32.Errno{win32.ERROR_OPERATION_ABORTED}},
+		"abort after": {func(s *faults.Set, _ uint64) { s.Abort() }, []bool{true}, []win32.Errno{win32.ERROR_OPERATION_ABORTED}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := faults.New(nil)
-				fault := faults.Fault{Function: "Flush", Times: 2, Hang: true}
+				fault := faults.Fault{Function: "Flush", Times: 2, Hang: true, After: strings.HasSuffix(name, "after")}
 				id, reached := add(t, s, fault)
 				other, _ := add(t, s, faults.Fault{Function: "ReadAt", Error: 1})
 				for range 2 {

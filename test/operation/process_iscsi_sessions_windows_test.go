@@ -26,9 +26,9 @@ func (l *iscsiLife) connect(want codes.Code, target string, how *iscsi.ConnectTa
 	l.call(want, "ConnectTarget", how, &iscsi.ConnectTargetResponse{})
 }
 
-func (l *iscsiLife) disconnect(want codes.Code, target string) {
+func (l *iscsiLife) disconnect(target string) {
 	l.t.Helper()
-	l.call(want, "DisconnectTarget", &iscsi.DisconnectTargetRequest{TargetPortal: at(portalA), Iqn: target}, &iscsi.DisconnectTargetResponse{})
+	l.call(codes.OK, "DisconnectTarget", &iscsi.DisconnectTargetRequest{TargetPortal: at(portalA), Iqn: target}, &iscsi.DisconnectTargetResponse{})
 }
 
 // wantCall fails unless the last call of a function in the log begins with a text.
@@ -54,7 +54,7 @@ func (l *iscsiLife) sessions() {
 	// Another program logs in between the two calls that read the list, and has this target's logins repeated after restarts.
 	l.initiator.world(network("after GetIScsiSessionListW session "+chap+" "+portalA+" 3260", "login "+plain+" "+portalA+" 3260",
 		"login "+plain+" "+portalB+" 3260", "login "+mutual+" "+portalA+" 3260")...)
-	l.disconnect(codes.OK, plain)
+	l.disconnect(plain)
 	l.wantCall("LogoutIScsiTarget", plain+" = 0x00000000")
 	for _, portal := range []string{portalA, portalB} { // each by its own portal; none would mean all portals
 		l.wantCall("RemoveIScsiPersistentTargetW "+plain+" "+portal, "3260 = 0x00000000")
@@ -63,12 +63,12 @@ func (l *iscsiLife) sessions() {
 		l.t.Errorf("the login to another target was forgotten: %q", forgotten)
 	}
 	out := len(l.initiator.calls("LogoutIScsiTarget"))
-	l.disconnect(codes.OK, plain) // again
+	l.disconnect(plain) // again
 	if again := len(l.initiator.calls("LogoutIScsiTarget")); again != out {
 		l.t.Errorf("disconnecting again logged out %d times", again-out)
 	}
-	l.disconnect(codes.OK, chap)
-	l.disconnect(codes.OK, mutual) // no session; but the login is forgotten
+	l.disconnect(chap)
+	l.disconnect(mutual) // no session; but the login is forgotten
 	l.wantCall("RemoveIScsiPersistentTargetW", mutual+" "+portalA+" 3260 = 0x00000000")
 }
 
@@ -83,7 +83,7 @@ func (l *iscsiLife) authentication() {
 	l.connect(codes.Unauthenticated, chap, with(oneWay, "another-user", targetSecret))
 	l.connect(codes.OK, chap, with(oneWay, "the-user", targetSecret))
 	l.wantCall("LoginIScsiTargetW", chap+" "+portalA+" 3260 auth=1 user=the-user flags=0x0 = 0x00000000")
-	l.disconnect(codes.OK, chap)
+	l.disconnect(chap)
 
 	// Without a user name the node's own is used.
 	name, err := windows.ComputerName()
@@ -94,7 +94,7 @@ func (l *iscsiLife) authentication() {
 	l.initiator.world(network("target iqn.2026-01.invalid:node "+portalA+" 3260", "chap iqn.2026-01.invalid:node "+node+" "+targetSecret)...)
 	l.wantTargets(portalA, plain, chap, mutual, "iqn.2026-01.invalid:node")
 	l.connect(codes.OK, "iqn.2026-01.invalid:node", with(oneWay, "", targetSecret))
-	l.disconnect(codes.OK, "iqn.2026-01.invalid:node")
+	l.disconnect("iqn.2026-01.invalid:node")
 
 	l.initiator.world(network()...)
 	if l.version == "v1alpha2" {
@@ -113,7 +113,7 @@ func (l *iscsiLife) authentication() {
 	} else { // nobody has set a secret
 		l.connect(codes.InvalidArgument, mutual, with(both, "the-user", targetSecret))
 	}
-	l.disconnect(codes.OK, mutual)
+	l.disconnect(mutual)
 }
 
 func (l *iscsiLife) wantDisks(target string, want ...string) {
@@ -141,7 +141,7 @@ func (l *iscsiLife) disks() {
 	// One more arrives between two calls.
 	l.initiator.world(network(append(disks, "after GetDevicesForIScsiSessionW lun "+plain+" 47")...)...)
 	l.wantDisks(plain, "41", "42", "43", "44", "45", "46", "47")
-	l.disconnect(codes.OK, plain) // Wine has no such disks, so no volume on them is flushed or found mounted
+	l.disconnect(plain) // Wine has no such disks, so no volume on them is flushed or found mounted
 	l.wantDisks(plain)
 }
 
@@ -150,14 +150,14 @@ func (l *iscsiLife) failures() {
 	// What passes is waited out: a busy session, a buffer that is too small although a login has none.
 	l.initiator.world(network("once LoginIScsiTargetW 0xEFFF001F", "once LoginIScsiTargetW 122", "once LogoutIScsiTarget 0xEFFF0040")...)
 	l.connect(codes.OK, plain, none())
-	l.disconnect(codes.OK, plain)
+	l.disconnect(plain)
 	// A login whose answer is lost is found when the caller comes again.
 	l.initiator.world(network("lost LoginIScsiTargetW 0xEFFF0039")...)
 	l.connect(codes.Unavailable, plain, none())
 	l.connect(codes.OK, plain, none())
 	// The session ends while the agent is about to end it.
 	l.initiator.world(network("lost LogoutIScsiTarget 0xEFFF001C")...)
-	l.disconnect(codes.OK, plain)
+	l.disconnect(plain)
 	// The service is not running.
 	l.initiator.world(network("answer GetIScsiSessionListW 0xEFFF003E", "answer ReportIScsiSendTargetPortalsW 0xEFFF003E")...)
 	l.connect(codes.FailedPrecondition, plain, none())
@@ -167,7 +167,7 @@ func (l *iscsiLife) failures() {
 	l.connect(codes.Unavailable, plain, none())
 	// A Win32 code as an HRESULT, once, for a list whose buffer then need not grow.
 	l.initiator.world(network("once GetIScsiSessionListW 0x8007007A")...)
-	l.disconnect(codes.OK, plain)
+	l.disconnect(plain)
 	// iscsierr.h calls some codes warnings: the list is there, and the secret is set.
 	l.initiator.world(network("lost ReportIScsiTargetsW 0xAFFF002E")...)
 	l.wantTargets(portalA, plain, chap, mutual)
@@ -183,6 +183,6 @@ func (l *iscsiLife) failures() {
 	for _, address := range []string{portalA, portalB} {
 		l.call(codes.OK, "RemoveTargetPortal", &iscsi.RemoveTargetPortalRequest{TargetPortal: at(address)}, &iscsi.RemoveTargetPortalResponse{})
 	}
-	l.wantPortals([]string{}...)
+	l.wantPortals()
 	l.connect(codes.NotFound, plain, none()) // known no more
 }

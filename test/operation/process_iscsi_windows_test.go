@@ -130,7 +130,7 @@ func (l *iscsiLife) portals() {
 		l.call(want, "AddTargetPortal", &iscsi.AddTargetPortalRequest{TargetPortal: at(address)}, &iscsi.AddTargetPortalResponse{})
 	}
 	l.initiator.world(network()...)
-	l.wantPortals([]string{}...)
+	l.wantPortals()
 	add(codes.OK, portalB)
 	add(codes.OK, portalB) // again
 	add(codes.OK, portalA)
@@ -178,7 +178,7 @@ func (l *iscsiLife) discovery() {
 	const late = "iqn.2026-01.invalid:late"
 	l.initiator.world(network()...)
 	l.connect(codes.OK, plain, &iscsi.ConnectTargetRequest{}) // registering the portals was a discovery
-	l.disconnect(codes.OK, plain)
+	l.disconnect(plain)
 	l.wantTargets(portalA, plain, chap, mutual)
 	l.wantTargets(portalB, plain)
 	l.initiator.world(network("target " + late + " " + portalB + " 3260")...)

@@ -33,30 +33,42 @@ func fakeWMI(t *testing.T) *wmiFake {
 	if !testnode.OnWine() {
 		t.Skip("require Wine: Windows has its own WMI")
 	}
-	dll, err := os.ReadFile(filepath.Join(os.Getenv("CSI_PROXY_BIN"), "fake-wmi.dll"))
-	if err == nil {
-		err = os.Mkdir(wmiFolder, 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(wmiFolder, "fake-wmi.dll"), dll, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	installWMI(t)
 	w := &wmiFake{t: t}
 	t.Cleanup(func() {
 		w.wantViolations()
 		if t.Failed() {
 			t.Logf("the calls of WMI:\n%s", w.read("wmi.calls"))
 		}
-		if err := os.RemoveAll(wmiFolder); err != nil {
-			t.Error(err)
+		for _, file := range []string{"wmi.control", "wmi.state", "wmi.calls", "wmi.cache"} {
+			if err := os.RemoveAll(filepath.Join(wmiFolder, file)); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 	for class, model := range wmiClasses {
 		t.Cleanup(register(t, `Software\Classes\CLSID\`+class+`\InprocServer32`, model))
 	}
 	return w
+}
+
+// installWMI copies the DLL into its folder, where it stays: a process that loaded it keeps it.
+func installWMI(t *testing.T) {
+	t.Helper()
+	path := filepath.Join(wmiFolder, "fake-wmi.dll")
+	if _, err := os.Stat(path); err == nil {
+		return
+	}
+	dll, err := os.ReadFile(filepath.Join(os.Getenv("CSI_PROXY_BIN"), "fake-wmi.dll"))
+	if err == nil {
+		err = os.MkdirAll(wmiFolder, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(path, dll, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // register makes the fake the server of a class and returns how to undo that.

@@ -68,7 +68,7 @@ func (s *smbState) connect(serverName, shareName, userName string, password kern
 		case smbKey(other.User) != smbKey(userName):
 			return m, win32.ERROR_SESSION_CREDENTIAL_CONFLICT
 		case other.of(serverName, shareName):
-			return m, win32.ERROR_ALREADY_ASSIGNED
+			return m, win32.ERROR_GEN_FAILURE // WBEM_E_FAILED: kubernetes/kubernetes#73087, Azure/aksArc#111
 		}
 	}
 	if requirePrivacy && server.NoEncryption {

@@ -64,7 +64,7 @@ func TestCreateSMBGlobalMapping(t *testing.T) {
 		{"wrong password", emulatedShare, "csi", "wrong", false, win32.ERROR_INVALID_PASSWORD},
 		{"no such user", emulatedShare, "nobody", "csi-password", false, win32.ERROR_LOGON_FAILURE},
 		{"no such domain", emulatedShare, `NONE\csi`, "csi-password", false, win32.ERROR_LOGON_FAILURE},
-		{"mapped already", `\\old.emulated\share`, "CSI", "csi-password", false, win32.ERROR_ALREADY_ASSIGNED},
+		{"mapped already", `\\old.emulated\share`, "CSI", "csi-password", false, win32.ERROR_GEN_FAILURE},
 		{"mapped already by another", `\\old.emulated\share`, "admin", "admin-password", false, win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
 		{"the server by another", `\\old.emulated\admins`, "admin", "admin-password", false, win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
 		{"the same account by another name", `\\old.emulated\admins`, `AZURE\csi`, "csi-password", false, win32.ERROR_SESSION_CREDENTIAL_CONFLICT},

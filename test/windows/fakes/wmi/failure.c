@@ -110,10 +110,12 @@ static void set_error_info(DWORD code)
 	IErrorInfo_Release(&info->IErrorInfo_iface);
 }
 
-HRESULT deliver(DWORD code, struct object *out)
+HRESULT deliver(const struct class *class, DWORD code, struct object *out)
 {
 	set_number(out, L"ReturnValue", code);
-	if (code == ERROR_SUCCESS || failures() == FAILURE_RETURN)
+	// The pages of the storage methods list their codes as return values.
+	bool listed = _wcsicmp(class->space, L"ROOT\\Microsoft\\Windows\\Storage") == 0;
+	if (code == ERROR_SUCCESS || listed || failures() == FAILURE_RETURN)
 		return S_OK;
 	if (failures() == FAILURE_HRESULT)
 		return HRESULT_FROM_WIN32(code);

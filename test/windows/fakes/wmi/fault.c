@@ -166,3 +166,22 @@ bool is_open(const wchar_t *path)
 {
 	return order("open", path, NULL, 0);
 }
+
+// Visits the words after KIND of each line that begins with it.
+void each_fact(const char *kind, void (*visit)(wchar_t **words, int count, void *argument), void *argument)
+{
+	HANDLE lock = lock_files();
+	char *text = read_file(CONTROL), *rest = text, *words[WORDS];
+	unlock_files(lock);
+	for (int count; (count = next_line(&rest, words)) >= 0;) {
+		wchar_t *wide[WORDS];
+		if (count == 0 || strcmp(words[0], kind))
+			continue;
+		for (int i = 1; i < count; i++)
+			wide[i - 1] = widen(words[i]);
+		visit(wide, count - 1, argument);
+		for (int i = 1; i < count; i++)
+			free(wide[i - 1]);
+	}
+	free(text);
+}

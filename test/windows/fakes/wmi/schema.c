@@ -73,7 +73,83 @@ static const struct class storage_setting_class = {
 	L"ROOT\\Microsoft\\Windows\\Storage", L"MSFT_StorageSetting", storage_setting, storage_setting_methods, NULL,
 };
 
-const struct class *const classes[] = {&smb_global_mapping_class, &storage_setting_class, NULL};
+// https://learn.microsoft.com/windows-hardware/drivers/storage/msft-volume and format-msft-volume; the key comes from
+// msft-storageobject. Of its methods the fake has Format.
+static const struct property volume[] = {
+	{L"DedupMode", CIM_UINT32, false},
+	{L"DriveLetter", CIM_CHAR16, false},
+	{L"DriveType", CIM_UINT32, false},
+	{L"FileSystem", CIM_STRING, false},
+	{L"FileSystemLabel", CIM_STRING, false},
+	{L"FileSystemType", CIM_UINT16, false},
+	{L"HealthStatus", CIM_UINT16, false},
+	{L"ObjectId", CIM_STRING, true},
+	{L"Path", CIM_STRING, false},
+	{L"Size", CIM_UINT64, false},
+	{L"SizeRemaining", CIM_UINT64, false},
+	{L"UniqueId", CIM_STRING, false},
+	{0},
+};
+static const struct property volume_format_in[] = {
+	{L"AllocationUnitSize", CIM_UINT32, false},
+	{L"Compress", CIM_BOOLEAN, false},
+	{L"DisableHeatGathering", CIM_BOOLEAN, false},
+	{L"FileSystem", CIM_STRING, false},
+	{L"FileSystemLabel", CIM_STRING, false},
+	{L"Force", CIM_BOOLEAN, false},
+	{L"Full", CIM_BOOLEAN, false},
+	{L"SetIntegrityStreams", CIM_BOOLEAN, false},
+	{L"ShortFileNameSupport", CIM_BOOLEAN, false},
+	{L"UseLargeFRS", CIM_BOOLEAN, false},
+	{0},
+};
+static const struct property volume_format_out[] = {
+	{L"ExtendedStatus", CIM_STRING, false},
+	{L"FormattedVolume", CIM_STRING, false},
+	{L"ReturnValue", CIM_UINT32, false},
+	{0},
+};
+static const struct method volume_methods[] = {
+	{L"Format", false, volume_format_in, volume_format_out, volume_format},
+	{0},
+};
+static const struct class volume_class = {
+	L"ROOT\\Microsoft\\Windows\\Storage", L"MSFT_Volume", volume, volume_methods, volumes,
+};
+
+// https://learn.microsoft.com/windows-hardware/drivers/storage/msft-partition and msft-partition-resize. The page leaves out Offset,
+// which https://pkg.go.dev/github.com/microsoft/wmi/server2019/root/microsoft/windows/storage has, a uint64.
+static const struct property partition[] = {
+	{L"DiskNumber", CIM_UINT32, false},
+	{L"DriveLetter", CIM_CHAR16, false},
+	{L"GptType", CIM_STRING, false},
+	{L"Guid", CIM_STRING, false},
+	{L"IsOffline", CIM_BOOLEAN, false},
+	{L"IsReadOnly", CIM_BOOLEAN, false},
+	{L"ObjectId", CIM_STRING, true},
+	{L"Offset", CIM_UINT64, false},
+	{L"PartitionNumber", CIM_UINT32, false},
+	{L"Size", CIM_UINT64, false},
+	{L"UniqueId", CIM_STRING, false},
+	{0},
+};
+static const struct property partition_resize_in[] = {{L"Size", CIM_UINT64, false}, {0}};
+static const struct property partition_resize_out[] = {
+	{L"ExtendedStatus", CIM_STRING, false},
+	{L"ReturnValue", CIM_UINT32, false},
+	{0},
+};
+static const struct method partition_methods[] = {
+	{L"Resize", false, partition_resize_in, partition_resize_out, partition_resize},
+	{0},
+};
+static const struct class partition_class = {
+	L"ROOT\\Microsoft\\Windows\\Storage", L"MSFT_Partition", partition, partition_methods, partitions,
+};
+
+const struct class *const classes[] = {
+	&smb_global_mapping_class, &storage_setting_class, &volume_class, &partition_class, NULL,
+};
 
 bool is_namespace(const wchar_t *space)
 {

@@ -290,7 +290,7 @@ static HRESULT WINAPI services_ExecMethod(IWbemServices *iface, const BSTR text,
 		if (!code)
 			result = method->run(instance, in, produced, &code);
 		if (SUCCEEDED(result))
-			result = deliver(code, produced);
+			result = deliver(class, code, produced);
 		if (FAILED(result)) {
 			IWbemClassObject_Release(&produced->IWbemClassObject_iface);
 			produced = NULL;

@@ -7,6 +7,7 @@
 const wchar_t *cim_name(CIMTYPE type)
 {
 	switch (type & ~CIM_FLAG_ARRAY) {
+	case CIM_CHAR16: return L"char16";
 	case CIM_UINT16: return L"uint16";
 	case CIM_UINT32: return L"uint32";
 	case CIM_UINT64: return L"uint64";
@@ -23,6 +24,7 @@ VARTYPE automation_type(CIMTYPE type)
 {
 	VARTYPE array = type & CIM_FLAG_ARRAY ? VT_ARRAY : 0;
 	switch (type & ~CIM_FLAG_ARRAY) {
+	case CIM_CHAR16: return VT_I2 | array; // .../wmisdk/cim-type-qualifier
 	case CIM_UINT16:
 	case CIM_UINT32: return VT_I4 | array;
 	case CIM_UINT64:

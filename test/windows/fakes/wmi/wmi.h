@@ -45,6 +45,7 @@ enum failures { FAILURE_HRESULT, FAILURE_RETURN, FAILURE_WBEM };
 enum failures failures(void);
 bool find_share(const wchar_t *path, wchar_t *user, wchar_t *password, size_t size, bool *server_known);
 bool is_open(const wchar_t *path);
+void each_fact(const char *kind, void (*visit)(wchar_t **words, int count, void *argument), void *argument);
 
 // value.c: CIM types and VARIANTs.
 const wchar_t *cim_name(CIMTYPE type);
@@ -174,11 +175,15 @@ IWbemCallResult *new_result(const struct wait *wait, LONG status, IWbemClassObje
 void smb_global_mappings(struct rows *rows);
 HRESULT smb_global_mapping_create(struct object *instance, struct object *in, struct object *out, DWORD *code);
 HRESULT smb_global_mapping_remove(struct object *instance, struct object *in, struct object *out, DWORD *code);
+void volumes(struct rows *rows);
+void partitions(struct rows *rows);
+HRESULT volume_format(struct object *instance, struct object *in, struct object *out, DWORD *code);
+HRESULT partition_resize(struct object *instance, struct object *in, struct object *out, DWORD *code);
 HRESULT storage_setting_get(struct object *instance, struct object *in, struct object *out, DWORD *code);
 HRESULT storage_setting_set(struct object *instance, struct object *in, struct object *out, DWORD *code);
 HRESULT storage_setting_update(struct object *instance, struct object *in, struct object *out, DWORD *code);
 
 // failure.c: how a provider's failure reaches the caller.
-HRESULT deliver(DWORD code, struct object *out);
+HRESULT deliver(const struct class *class, DWORD code, struct object *out);
 
 #endif
