@@ -124,7 +124,7 @@ test-wine: ## run the Windows kernel's tests under Wine (root; the first time ma
 
 .PHONY: bench
 bench: ## measure reads, a volume's life, the start and the memory, and write docs/performance.md
-	go run ./test/bench -o docs/performance.md
+	hack/bench.sh docs/performance.md
 
 .PHONY: bench-wine
 bench-wine: ## measure the agent as a Windows program under Wine (root), and write docs/performance-windows.md

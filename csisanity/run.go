@@ -64,7 +64,7 @@ func Run(t *testing.T, suites ...Suite) []Result {
 	var report ginkgo.Report
 	ginkgo.ReportAfterSuite("results", func(r ginkgo.Report) { report = r })
 	suite, reporter := ginkgo.GinkgoConfiguration()
-	suite.RandomSeed, reporter.Succinct = 1, true
+	suite.RandomSeed, reporter.Succinct, reporter.NoColor = 1, true, true
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ginkgo.RunSpecs(t, "csi-sanity", suite, reporter)
 	results := make([]Result, len(suites))

@@ -4,7 +4,7 @@
 # hack/bench-wine.sh FILE [FLAG…] measures the agent as a Windows program under Wine: its size, its start, its memory,
 # its latency, and writes FILE. FLAGs are those of test/bench. It makes the Wine tree when there is none, and needs root.
 #
-# CPUS names the processors as taskset does (default: the last one). A program that starts under Wine asks Wine's server
+# CPUS names the processors as taskset does (default: the last one). What sets agents side by side is measured once more on all. A program that starts under Wine asks Wine's server
 # some nine hundred questions before its main. Where processors are slow to wake each other, as on many virtual machines,
 # a run on several would measure mostly that. UPSTREAM is another csi-proxy.exe to measure in the same run.
 set -euo pipefail
@@ -27,6 +27,14 @@ if [ -n "${UPSTREAM:-}" ]; then
 	set -- '-upstream=Z:\binaries\upstream.exe' "$@"
 fi
 all=$(taskset --cpu-list --pid $$ | sed 's/.*: //')
-taskset --cpu-list "${CPUS:-${all##*[-,]}}" hack/wine.sh run -t 3600 -C "$work/out" -b "$binaries" "$binaries/bench.exe" \
-	'-programs=Z:\binaries' -load="$load" -o=page.md "$@" </dev/null
+# bench CPUS PAGE FLAG…
+bench() {
+	taskset --cpu-list "$1" hack/wine.sh run -t 3600 -C "$work/out" -b "$binaries" "$binaries/bench.exe" \
+		'-programs=Z:\binaries' -load="$load" -o="$2" "${@:3}" </dev/null
+}
+bench "${CPUS:-${all##*[-,]}}" page.md "$@"
+if [ -z "${CPUS:-}" ] && [ "$(nproc)" -gt 1 ]; then
+	bench "$all" all.md -side "$@"
+	{ echo && cat "$work/out/all.md"; } >>"$work/out/page.md"
+fi
 cp "$work/out/page.md" "$out"

@@ -48,20 +48,41 @@ func run(ctx context.Context) error {
 	return err
 }
 `,
-	"m := mounter.New(client)": `package driver
+	"m := mounter.New(csiproxy.New(csiproxy.Options{})).WithKubelet(kubelet, os.DirFS(kubelet))": `package driver
 
 import (
 	"context"
+	"os"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
-func serve(ctx context.Context, client *csiproxy.Client, volumeID, key, stagingPath, publishPath, pluginDir string, requiredBytes int64, credentials mounter.Credentials) error {
+func serve(ctx context.Context, kubelet, volumeID, source, user, password, staging, target string, readOnly bool, requiredBytes int64, credentials mounter.Credentials) error {
 	%s
 	return err
 }
 `,
+	"func TestSanity(t *testing.T) {": `package driver
+
+import (
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/csisanity"
+	"github.com/kubernetes-csi/csi-proxy/csisanity/csicode"
+)
+
+type driver struct{}
+
+func newDriver(*csiproxy.Client, string) *driver { return &driver{} }
+
+func (*driver) register(*grpc.Server) {}
+
+%s`,
 }
 
 // unused are the compiler's words about what such lines leave to the reader.

@@ -114,7 +114,7 @@ func TestGuides(t *testing.T) {
 	for _, g := range guides(t) {
 		t.Run(g.path, func(t *testing.T) {
 			if update := g.play(t, home); os.Getenv("UPDATE_SCRIPTS") != "" && update != nil {
-				if err := os.WriteFile(filepath.Join(root, g.path), update, 0o644); err != nil { //nolint:gosec // a page
+				if err := os.WriteFile(filepath.Join(root, g.path), update, 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -44,10 +44,10 @@ func Of(method string, err error) codes.Code {
 		return codes.Canceled
 	case errors.Is(err, fs.ErrInvalid):
 		return codes.InvalidArgument
-	case isAny(err, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound, csiproxy.ErrPathNotFound, csiproxy.ErrNotMounted):
+	case isAny(err, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound, csiproxy.ErrPathNotFound, csiproxy.ErrNotMounted, fs.ErrNotExist):
 		return codes.NotFound
 	// Unimplemented would mean that the plugin lacks the method.
-	case isAny(err, mounter.ErrAmbiguous, csiproxy.ErrUnsupported):
+	case isAny(err, mounter.ErrAmbiguous, mounter.ErrDiskTooSmall, mounter.ErrNotFormatted, csiproxy.ErrUnsupported):
 		return codes.FailedPrecondition
 	case errors.As(err, &call) && call.Code == codes.InvalidArgument && (method == "NodeGetVolumeStats" || method == "NodeExpandVolume"):
 		return codes.NotFound // no volume can be at a path that the agent refuses, such as a relative one

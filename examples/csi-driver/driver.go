@@ -7,7 +7,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 	"google.golang.org/grpc"
@@ -15,26 +14,27 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
-// attachLimit is how long staging waits for a disk that the cloud has attached. It is shorter than kubelet's two minutes, so
-// that the error names what is missing.
-const attachLimit = time.Minute
-
-// driver is the plugin. It keeps no state: all it needs to know is in the requests and on the node.
+// driver is the plugin. All that it needs to know is in the requests and on the node: it may end at any time.
 type driver struct {
 	csi.UnimplementedIdentityServer
 	csi.UnimplementedNodeServer
 
 	mounter    *mounter.Mounter
+	shares     *mounter.Shares
+	iscsi      iscsiapi.IscsiClient
 	nodeID     string
 	sharesOnly bool
 }
 
-func newDriver(client *csiproxy.Client, nodeID string, sharesOnly bool) *driver {
-	return &driver{mounter: mounter.New(client), nodeID: nodeID, sharesOnly: sharesOnly}
+// newDriver makes the plugin of a node, which records in stateDir what uses a share.
+func newDriver(client *csiproxy.Client, nodeID, stateDir string, sharesOnly bool) *driver {
+	m := mounter.New(client)
+	return &driver{mounter: m, shares: m.Shares(stateDir), iscsi: client.ISCSI, nodeID: nodeID, sharesOnly: sharesOnly}
 }
 
 func (d *driver) register(s *grpc.Server) {
@@ -64,7 +64,9 @@ func (d *driver) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.Nod
 }
 
 func (d *driver) NodeGetCapabilities(context.Context, *csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error) {
-	types := []csi.NodeServiceCapability_RPC_Type{csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME}
+	types := []csi.NodeServiceCapability_RPC_Type{
+		csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME, csi.NodeServiceCapability_RPC_GET_VOLUME_HEALTH,
+	}
 	if !d.sharesOnly {
 		types = append(types, csi.NodeServiceCapability_RPC_GET_VOLUME_STATS, csi.NodeServiceCapability_RPC_EXPAND_VOLUME)
 	}
@@ -77,36 +79,41 @@ func (d *driver) NodeGetCapabilities(context.Context, *csi.NodeGetCapabilitiesRe
 	return answer, nil
 }
 
-// NodeStageVolume mounts a disk or maps a share.
+// NodeStageVolume mounts a disk, of the machine or at an iSCSI target, or maps a share.
 func (d *driver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("staging path", r.GetStagingTargetPath()), usable(r.GetVolumeCapability())); err != nil {
 		return nil, err
 	}
 	if remote := r.GetVolumeContext()["source"]; remote != "" {
-		return &csi.NodeStageVolumeResponse{}, d.mounter.MountShare(ctx, remote, r.GetStagingTargetPath(), credentials(r.GetSecrets()))
+		return &csi.NodeStageVolumeResponse{}, d.shares.Stage(ctx, remote, r.GetStagingTargetPath(), credentials(r.GetSecrets()))
 	}
 	if fsType := r.GetVolumeCapability().GetMount().GetFsType(); fsType != "" && !strings.EqualFold(fsType, "ntfs") {
 		return nil, status.Errorf(codes.InvalidArgument, "file system %q: disks of Windows nodes have NTFS", fsType)
 	}
 	match, err := matchOf(r.GetVolumeId(), r.GetPublishContext())
+	if v, ok := iscsiOf(r.GetVolumeId()); ok {
+		match, err = v.match(), d.connect(ctx, v, credentials(r.GetSecrets()))
+	}
 	if err != nil {
 		return nil, err
 	}
-	attached, cancel := context.WithTimeout(ctx, attachLimit)
-	defer cancel()
-	disk, err := d.mounter.WaitForDisk(attached, match)
-	if err != nil {
-		return nil, err
-	}
-	return &csi.NodeStageVolumeResponse{}, d.mounter.MountDisk(ctx, disk.Number, r.GetStagingTargetPath())
+	_, err = d.mounter.StageDisk(ctx, match, r.GetStagingTargetPath(), mounter.StageOptions{ReadOnly: readOnly(r.GetVolumeCapability())})
+	return &csi.NodeStageVolumeResponse{}, err
 }
 
-// NodeUnstageVolume takes a disk offline, so that it can be detached without loss, or removes a share's link.
+// NodeUnstageVolume takes a disk offline, so that it can be detached without loss, or removes the mapping of a share with its
+// last user. The request does not say which: of each the other does nothing.
 func (d *driver) NodeUnstageVolume(ctx context.Context, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("staging path", r.GetStagingTargetPath())); err != nil {
 		return nil, err
 	}
-	return &csi.NodeUnstageVolumeResponse{}, d.mounter.UnmountDevice(ctx, r.GetStagingTargetPath())
+	if err := d.mounter.UnmountDevice(ctx, r.GetStagingTargetPath()); err != nil {
+		return nil, err
+	}
+	if v, ok := iscsiOf(r.GetVolumeId()); ok {
+		return &csi.NodeUnstageVolumeResponse{}, d.disconnect(ctx, v)
+	}
+	return &csi.NodeUnstageVolumeResponse{}, d.shares.Unstage(ctx, r.GetStagingTargetPath())
 }
 
 // NodePublishVolume makes the staged volume available to a pod. A read-only mount is the container runtime's matter.
@@ -119,20 +126,24 @@ func (d *driver) NodePublishVolume(ctx context.Context, r *csi.NodePublishVolume
 		if err := need(`"source" of an ephemeral volume, a share,`, remote); err != nil {
 			return nil, err
 		}
-		return &csi.NodePublishVolumeResponse{}, d.mounter.MountShare(ctx, remote, r.GetTargetPath(), credentials(r.GetSecrets()))
+		return &csi.NodePublishVolumeResponse{}, d.shares.Stage(ctx, remote, r.GetTargetPath(), credentials(r.GetSecrets()))
 	}
 	if r.GetStagingTargetPath() == "" {
 		return nil, status.Error(codes.FailedPrecondition, "the volume is not staged: the staging path is missing")
+	}
+	// The mapping of a share may have become useless since it was staged.
+	if err := d.shares.Ensure(ctx, r.GetStagingTargetPath(), credentials(r.GetSecrets())); err != nil && !errors.Is(err, mounter.ErrNotStaged) {
+		return nil, err
 	}
 	return &csi.NodePublishVolumeResponse{}, d.mounter.Link(ctx, r.GetStagingTargetPath(), r.GetTargetPath())
 }
 
 // NodeUnpublishVolume takes the volume from a pod, whether it still works or not.
-func (d *driver) NodeUnpublishVolume(_ context.Context, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
+func (d *driver) NodeUnpublishVolume(ctx context.Context, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("target path", r.GetTargetPath())); err != nil {
 		return nil, err
 	}
-	return &csi.NodeUnpublishVolumeResponse{}, d.mounter.Unmount(r.GetTargetPath())
+	return &csi.NodeUnpublishVolumeResponse{}, d.shares.Unstage(ctx, r.GetTargetPath()) // of an ephemeral volume, or Unmount
 }
 
 func (d *driver) NodeGetVolumeStats(ctx context.Context, r *csi.NodeGetVolumeStatsRequest) (*csi.NodeGetVolumeStatsResponse, error) {
@@ -148,25 +159,58 @@ func (d *driver) NodeGetVolumeStats(ctx context.Context, r *csi.NodeGetVolumeSta
 	}}}, nil
 }
 
+// NodeGetVolumeHealth returns what is wrong with a volume. It is what CSI 1.13 has instead of the volume condition.
+func (d *driver) NodeGetVolumeHealth(ctx context.Context, r *csi.NodeGetVolumeHealthRequest) (*csi.NodeGetVolumeHealthResponse, error) {
+	if err := need("volume id", r.GetVolumeId()); err != nil {
+		return nil, err
+	}
+	health := &csi.VolumeHealth{VolumeId: r.GetVolumeId()}
+	path := r.GetVolumePublishPath()
+	if path == "" {
+		path = r.GetStagingTargetPath()
+	}
+	if path == "" {
+		return &csi.NodeGetVolumeHealthResponse{VolumeHealth: health}, nil // nothing is known
+	}
+	condition, err := d.mounter.Condition(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if condition.Abnormal {
+		entry := &csi.VolumeHealth_VolumeHealthEntry{Status: csi.VolumeHealthErrorType_INACCESSIBLE, Reason: "Inaccessible", Message: condition.Message}
+		if errors.Is(condition.Cause, mounter.ErrNearlyFull) {
+			entry.Status, entry.Reason = csi.VolumeHealthErrorType_DEGRADED, "NearlyFull"
+		}
+		health.HealthStatuses = append(health.HealthStatuses, entry)
+	}
+	return &csi.NodeGetVolumeHealthResponse{VolumeHealth: health}, nil
+}
+
 // NodeExpandVolume grows the file system after the disk has grown.
 func (d *driver) NodeExpandVolume(ctx context.Context, r *csi.NodeExpandVolumeRequest) (*csi.NodeExpandVolumeResponse, error) {
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("volume path", r.GetVolumePath())); err != nil {
 		return nil, err
 	}
-	bytes, err := d.mounter.Expand(ctx, r.GetVolumePath())
-	return &csi.NodeExpandVolumeResponse{CapacityBytes: bytes}, err
+	size, err := d.mounter.ExpandTo(ctx, r.GetVolumePath(), r.GetCapacityRange().GetRequiredBytes())
+	return &csi.NodeExpandVolumeResponse{CapacityBytes: size.Disk}, err
 }
 
-// matchOf returns how to recognise a volume's disk: by the LUN, if the controller says it, or else by a serial number that is
-// the volume's id without hyphens.
+// matchOf returns how to recognise a volume's disk: by what the controller says of it or else, as with EBS, by a serial number
+// that is the volume's id without its hyphen.
 func matchOf(volumeID string, publishContext map[string]string) (mounter.Match, error) {
+	if uuid, ok := publishContext["diskUUID"]; ok {
+		return mounter.ByVSphereUUID(uuid), nil
+	}
+	if device, ok := publishContext["deviceName"]; ok {
+		return mounter.ByGCEDevice(device), nil
+	}
 	text, ok := publishContext["lun"]
 	if !ok {
-		return mounter.BySerialNumber(strings.ReplaceAll(volumeID, "-", "")), nil
+		return mounter.ByEBSVolume(volumeID), nil
 	}
 	lun, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
-		return nil, status.Errorf(codes.InvalidArgument, "LUN %q of the publish context is not a number", text)
+		return mounter.Match{}, status.Errorf(codes.InvalidArgument, "LUN %q of the publish context is not a number", text)
 	}
 	return mounter.ByLUN(uint32(lun)), nil
 }
@@ -192,4 +236,10 @@ func usable(c *csi.VolumeCapability) error {
 		return status.Error(codes.InvalidArgument, "Windows containers have no raw block volumes: use volumeMode Filesystem")
 	}
 	return nil
+}
+
+// readOnly reports whether nobody is to write to a volume.
+func readOnly(c *csi.VolumeCapability) bool {
+	mode := c.GetAccessMode().GetMode()
+	return mode == csi.VolumeCapability_AccessMode_SINGLE_NODE_READER_ONLY || mode == csi.VolumeCapability_AccessMode_MULTI_NODE_READER_ONLY
 }

@@ -4,7 +4,9 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,7 +38,7 @@ type kubelet struct {
 }
 
 func (k *kubelet) staging() string {
-	return `C:\var\lib\kubelet\plugins\kubernetes.io\csi\windows.csi.example.com\` + k.volumeID + `\globalmount`
+	return fmt.Sprintf(`C:\var\lib\kubelet\plugins\kubernetes.io\csi\windows.csi.example.com\%x\globalmount`, sha256.Sum256([]byte(k.volumeID)))
 }
 
 func target(pod string) string {
@@ -66,7 +68,7 @@ func (k *kubelet) setUp(pod string) {
 	k.t.Helper()
 	k.call("NodePublishVolume", parent(target(pod)), target(pod), func(ctx context.Context, c csi.NodeClient) error {
 		_, err := c.NodePublishVolume(ctx, &csi.NodePublishVolumeRequest{
-			VolumeId: k.volumeID, StagingTargetPath: k.staging(), TargetPath: target(pod), VolumeCapability: capability(), VolumeContext: k.context,
+			VolumeId: k.volumeID, StagingTargetPath: k.staging(), TargetPath: target(pod), VolumeCapability: capability(), VolumeContext: k.context, Secrets: k.secrets,
 		})
 		return err
 	})
@@ -208,6 +210,17 @@ func (k *kubelet) gone(pods ...string) {
 			k.t.Errorf("%s is left on the node (%v)", path, err)
 		}
 	}
+	for _, d := range k.inspect().GetDangling() {
+		k.t.Errorf("%v leads nowhere", d)
+	}
+}
+
+// inspect returns the condition of the node.
+func (k *kubelet) inspect() *admin.InspectResponse {
+	k.t.Helper()
+	answer, err := k.admin.Inspect(context.Background(), &admin.InspectRequest{})
+	k.must("looking at the node", err)
+	return answer
 }
 
 func parent(path string) string { return path[:strings.LastIndexByte(path, '\\')] }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command csi-driver is a complete node plugin of the Container Storage Interface for Windows nodes. Its volumes are disks,
-// which it finds by their serial number or their LUN, and SMB shares. The work is package mounter's.
+// of the machine or at iSCSI targets, and SMB shares. The work is package mounter's.
 //
 // In an ordinary container it calls the node's agent through its pipes; in a HostProcess container, with the option
 // -host-process, it works in its own process. Off Windows, CSI_PROXY_SOCKET_DIR names the directory of the sockets of an
@@ -45,6 +45,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("csi-driver", flag.ContinueOnError)
 	endpoint := flags.String("endpoint", "unix:///csi/csi.sock", "where kubelet finds the plugin: `unix://PATH` or tcp://HOST:PORT")
 	nodeID := flags.String("node-id", "", "`name` of this node")
+	stateDir := flags.String("state-dir", "/csi", "`directory` on the node in which the plugin records what uses a share")
 	hostProcess := flags.Bool("host-process", false, "run in a HostProcess container: work in process, without an agent")
 	sharesOnly := flags.Bool("shares-only", false, "all volumes are shares, of whose usage the agent knows nothing: do not offer it")
 	if err := flags.Parse(args); err != nil {
@@ -64,7 +65,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	server := grpc.NewServer(grpc.UnaryInterceptor(csicode.Interceptor))
-	newDriver(client, *nodeID, *sharesOnly).register(server)
+	driver := newDriver(client, *nodeID, *stateDir, *sharesOnly)
+	driver.register(server)
+	if err := driver.shares.Clean(ctx); err != nil { // what a crash left; the next start tries again
+		fmt.Fprintf(os.Stderr, "csi-driver: cleaning up: %v\n", err)
+	}
 	defer context.AfterFunc(ctx, server.GracefulStop)()
 	if _, err := fmt.Fprintf(out, "ready at %s\n", listener.Addr()); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
@@ -28,6 +29,9 @@ func TestPods(t *testing.T) {
 		lives = 4
 	}
 	for seed := range lives {
+		t.Run(fmt.Sprintf("iSCSI, seed %d", seed), func(t *testing.T) {
+			iscsiLife(t, rand.New(rand.NewPCG(uint64(seed), 2)))
+		})
 		t.Run(fmt.Sprintf("disk, seed %d", seed), func(t *testing.T) {
 			diskLife(t, rand.New(rand.NewPCG(uint64(seed), 0)))
 		})
@@ -56,7 +60,7 @@ func diskLife(t *testing.T, random *rand.Rand) {
 	before := k.stats("a")
 	k.GrowDisk(disk, 2*gib)
 	size := k.expand("a", 2*gib)
-	if after := k.stats("b"); after < before+gib-1<<20 || after != size {
+	if after := k.stats("b"); after < before+gib-1<<20 || size != 2*gib {
 		t.Errorf("the volume had %d bytes, has %d after 1 GiB more, and NodeExpandVolume returned %d", before, after, size)
 	}
 	k.tearDown("a")
@@ -104,6 +108,9 @@ func shareLife(t *testing.T, random *rand.Rand) {
 	k.setUp("a")
 	d.remount = func() { k.mountDevice(); k.setUp("a") }
 	k.write("a", "logs", "of a")
+	// Somebody removes the mapping under the pod. The next one's has to be made again.
+	_, err := k.client.SMB.RemoveSmbGlobalMapping(t.Context(), &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: k.context["source"]})
+	k.must("removing the mapping", err)
 	k.setUp("b")
 	d.remount = func() { k.mountDevice(); k.setUp("a"); k.setUp("b") }
 	k.read("b", "logs", "of a")
@@ -118,6 +125,41 @@ func shareLife(t *testing.T, random *rand.Rand) {
 	k.tearDown("b")
 	k.unmountDevice()
 	k.gone("a", "b")
+	if left := k.inspect().GetSmbMappings(); len(left) > 0 {
+		t.Errorf("mappings are left on the node: %v", left)
+	}
+}
+
+// iscsiLife is the life of a volume at an iSCSI target.
+func iscsiLife(t *testing.T, random *rand.Rand) {
+	k := &kubelet{
+		machine: startMachine(t), volumeID: "192.0.2.10:3260,iqn.2026-01.emulated:chap,0",
+		secrets: map[string]string{"username": "csi-user", "password": "chap-secret-123"},
+	}
+	d := newDisturber(k, random)
+	k.mountDevice()
+	d.remount = func() { k.mountDevice() }
+	k.setUp("a")
+	d.remount = func() { k.mountDevice(); k.setUp("a") }
+	k.write("a", "logs", "of a")
+	d.reboot() // the session is gone
+	d.remount()
+	k.read("a", "logs", "of a")
+	k.tearDown("a")
+	d.remount = func() { k.mountDevice() }
+	k.unmountDevice()
+	k.gone("a")
+	if left := k.inspect().GetIscsiSessions(); len(left) > 0 {
+		t.Errorf("sessions are left on the node: %v", left)
+	}
+	k.mountDevice()
+	k.setUp("b")
+	k.read("b", "logs", "of a")
+	d.remount = func() {}
+	d.reboot() // and the pod is another node's
+	k.tearDown("b")
+	k.unmountDevice()
+	k.gone("b")
 }
 
 // A disturber disturbs the calls of a kubelet.

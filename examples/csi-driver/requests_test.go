@@ -28,7 +28,7 @@ const (
 func start(t *testing.T) (*csiproxytest.Node, csi.NodeClient) {
 	t.Helper()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
-	address := csisanity.Serve(t, newDriver(n.Client(), "node-1", false).register, grpc.UnaryInterceptor(csicode.Interceptor))
+	address := csisanity.Serve(t, newDriver(n.Client(), "node-1", t.TempDir(), false).register, grpc.UnaryInterceptor(csicode.Interceptor))
 	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
@@ -41,8 +41,8 @@ func start(t *testing.T) (*csiproxytest.Node, csi.NodeClient) {
 // take the operation for ended, and with the agent's reason.
 func TestRefusals(t *testing.T) {
 	n, plugin := start(t)
-	n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "vol0twin"})
-	n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "vol0twin"})
+	n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "vol0123abc"})
+	n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "vol0123abc"})
 	stage := func(edit func(*csi.NodeStageVolumeRequest)) error {
 		r := &csi.NodeStageVolumeRequest{VolumeId: "vol-0123456789abcdef1", StagingTargetPath: staging, VolumeCapability: capability()}
 		edit(r)
@@ -65,7 +65,7 @@ func TestRefusals(t *testing.T) {
 		}, codes.InvalidArgument, "volumeMode Filesystem"},
 		"ext4":          {func(r *csi.NodeStageVolumeRequest) { r.VolumeCapability.GetMount().FsType = "ext4" }, codes.InvalidArgument, "NTFS"},
 		"a LUN":         {func(r *csi.NodeStageVolumeRequest) { r.PublishContext = map[string]string{"lun": "one"} }, codes.InvalidArgument, `LUN "one"`},
-		"two disks":     {func(r *csi.NodeStageVolumeRequest) { r.VolumeId = "vol-0twin" }, codes.FailedPrecondition, "several disks match"},
+		"two disks":     {func(r *csi.NodeStageVolumeRequest) { r.VolumeId = "vol-0123abc" }, codes.FailedPrecondition, "several disks match"},
 		"another place": {func(r *csi.NodeStageVolumeRequest) { r.StagingTargetPath = `C:\Windows` }, codes.InvalidArgument, "working directories"},
 		"a password":    {share(`\\fs.emulated\share`, "hunter2"), codes.Unauthenticated, ""},
 		"a share":       {share(`\\fs.emulated\none`, "csi-password"), codes.NotFound, ""},
@@ -79,7 +79,7 @@ func TestRefusals(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := newDriver(n.Client(), "node-1", false).NodeStageVolume(ctx, &csi.NodeStageVolumeRequest{VolumeId: "vol-0none", StagingTargetPath: staging, VolumeCapability: capability()})
+	_, err := newDriver(n.Client(), "node-1", t.TempDir(), false).NodeStageVolume(ctx, &csi.NodeStageVolumeRequest{VolumeId: "vol-0123def", StagingTargetPath: staging, VolumeCapability: capability()})
 	if got := csicode.Of("NodeStageVolume", err); got != codes.DeadlineExceeded {
 		t.Errorf("a disk that does not come: %v, %v, want DeadlineExceeded", got, err)
 	}
@@ -95,7 +95,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestEphemeral: a pod's own volume is a share, which is published without being staged.
+// TestEphemeral: a pod's own volume is a share, which is published without being staged. Kubelet learns when its server is
+// down, and can remove it then.
 func TestEphemeral(t *testing.T) {
 	n, plugin := start(t)
 	for range 2 {
@@ -109,6 +110,20 @@ func TestEphemeral(t *testing.T) {
 		}
 	}
 	n.WriteFile(publish+`\data`, "precious")
+	health := func() []*csi.VolumeHealth_VolumeHealthEntry {
+		answer, err := plugin.NodeGetVolumeHealth(t.Context(), &csi.NodeGetVolumeHealthRequest{VolumeId: "csi-1", VolumePublishPath: publish})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.GetVolumeHealth().GetHealthStatuses()
+	}
+	if got := health(); len(got) > 0 {
+		t.Errorf("a volume that works has %v", got)
+	}
+	n.StopSMBServer("fs.emulated")
+	if got := health(); len(got) != 1 || got[0].GetStatus() != csi.VolumeHealthErrorType_INACCESSIBLE {
+		t.Errorf("a volume whose server is down has %v, want INACCESSIBLE", got)
+	}
 	for range 2 {
 		if _, err := plugin.NodeUnpublishVolume(t.Context(), &csi.NodeUnpublishVolumeRequest{VolumeId: "csi-1", TargetPath: publish}); err != nil {
 			t.Fatal(err)

@@ -18,10 +18,10 @@ func TestSanity(t *testing.T) {
 	node := csiproxytest.Start(t, csiproxytest.Options{})
 	codes := grpc.UnaryInterceptor(csicode.Interceptor)
 	results := csisanity.Run(t,
-		csisanity.Suite{Name: "disks", Plugin: csisanity.Serve(t, newDriver(node.Client(), "node-1", false).register, codes), Node: node, Volumes: csisanity.Disks()},
-		csisanity.Suite{Name: "shares", Plugin: csisanity.Serve(t, newDriver(node.Client(), "node-1", true).register, codes), Node: node, Volumes: csisanity.Shares()},
+		csisanity.Suite{Name: "disks", Plugin: csisanity.Serve(t, newDriver(node.Client(), "node-1", t.TempDir(), false).register, codes), Node: node, Volumes: csisanity.Disks()},
+		csisanity.Suite{Name: "shares", Plugin: csisanity.Serve(t, newDriver(node.Client(), "node-1", t.TempDir(), true).register, codes), Node: node, Volumes: csisanity.Shares()},
 	)
-	for i, want := range []int{52, 33} {
+	for i, want := range []int{54, 35} {
 		if results[i].Passed != want {
 			t.Errorf("%d specs passed with %s, want %d", results[i].Passed, results[i].Suite, want)
 		}

@@ -17,7 +17,7 @@ import (
 // shows in the log and among the running operations, and does not hold up the answers of the others.
 const (
 	askWidth     = 16              // objects asked at the same time
-	askTime      = 5 * time.Second // wait for each
+	askTime      = 5 * time.Second // wait for each, once its turn has come
 	askTimeLeast = time.Second     // wait for each if the caller's time is nearly over
 )
 
@@ -70,17 +70,59 @@ func (o *op) ask(x object, part int, f func(o *op) error) error {
 		err = aside.run(func() error { return f(aside) })
 		n.end(entry, nil)
 	})
-	patience := o.askTime()
+	patience, began := o.askTime(), time.Now()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
-	select {
-	case <-done:
-		return err
-	case <-limit.C:
-		n.abandon(entry)
+	for {
+		select {
+		case <-done:
+			return err
+		case <-limit.C:
+		}
+		// An object whose turn has not come has not failed to answer: many listings at once take longer than one.
+		left := patience - (time.Since(began) - aside.queued.total())
+		if left > 0 && o.reads {
+			limit.Reset(left)
+			continue
+		}
+		if left <= 0 {
+			n.abandon(entry)
+		}
 		klog.FromContext(o.ctx).Error(nil, "An object that does not answer is left out", "object", x, "call", o.operation, "waited", patience)
 		return errorf(Unavailable, reason.NotAnswering, "%s has not answered within %v", x, patience)
 	}
+}
+
+// queueTime is how long an operation has waited for the places of its kernel calls. A nil one counts nothing.
+type queueTime struct {
+	mu     sync.Mutex
+	waited time.Duration
+	since  time.Time // of the wait that is going on; zero: none
+}
+
+// wait notes that a wait begins, until over is called.
+func (q *queueTime) wait() (over func()) {
+	if q == nil {
+		return func() {}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.since = time.Now()
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.waited += time.Since(q.since)
+		q.since = time.Time{}
+	}
+}
+
+func (q *queueTime) total() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.since.IsZero() {
+		return q.waited
+	}
+	return q.waited + time.Since(q.since)
 }
 
 // askTime returns how long an operation waits for one of many: half of what is left of its caller's time, so that the
@@ -96,9 +138,10 @@ func (o *op) askTime() time.Duration {
 func (o *op) aside(what operation, x object, entry *running.Entry[task], part int) (aside *op, giveUp context.CancelFunc) {
 	aside = &op{
 		ctx: o.ctx, node: o.node, deadline: o.deadline, client: o.client, operation: what, hangsAt: x.key(), entry: entry,
-		reads: true, acted: !o.reads, // a change holds locks, so what it asks is not held back for its client's late calls
+		queued: &queueTime{},
+		reads:  true, acted: !o.reads, // a change holds locks, so what it asks is not held back for its client's late calls
 	}
-	aside.caller, giveUp = context.WithCancel(o.ctx)
+	aside.caller, giveUp = context.WithCancel(o.caller)
 	aside.k = aside.kernelFor(o.ctx, part)
 	return aside, giveUp
 }

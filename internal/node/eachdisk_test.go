@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -165,4 +168,48 @@ func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
 	if got := searches.Load(); got != 2 {
 		t.Errorf("%d searches, want one before and one after, which asks those that were elsewhere too", got)
 	}
+}
+
+// Listings that wait for each other, because their calls are slow, leave no disk out and take none for one that hangs.
+func TestManySlowListings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disks := make([]emulated.DiskSpec, 20)
+		for i := range disks {
+			disks[i] = emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("serial-", i), LUN: uint8(i)}
+		}
+		n, _, calls := countedNode(t, func(call kernel.Call) bool {
+			if call.Device {
+				time.Sleep(50 * time.Millisecond)
+			}
+			return call.Device
+		}, disks...)
+		const callers = 64
+		begin := time.Now()
+		var listings sync.WaitGroup
+		for range callers {
+			listings.Go(func() {
+				if ids, err := n.Disks.ListDiskIDs(t.Context()); err != nil || len(ids) != 1+len(disks) {
+					t.Errorf("%d disks, %v", len(ids), err)
+				}
+			})
+		}
+		listings.Wait()
+		if took := time.Since(begin); took < 2*askTime {
+			t.Errorf("the listings took only %v", took)
+		}
+		// Who gives up leaves nothing behind that still asks.
+		before := calls.Load()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for range callers {
+			listings.Go(func() { _, _ = n.Disks.ListDiskIDs(ctx) })
+		}
+		listings.Wait()
+		if err := n.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if made := calls.Load() - before; made > 1000 {
+			t.Errorf("%d calls were made for callers that gave up after a second, in which there is time for 320", made)
+		}
+	})
 }

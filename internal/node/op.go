@@ -30,7 +30,8 @@ type op struct {
 	operation operation
 	hangsAt   string // key of the object that its kernel calls are about
 	entry     *running.Entry[task]
-	reads     bool // it changes nothing
+	reads     bool       // it changes nothing
+	queued    *queueTime // of one that is asked side by side with others; else nil
 	// sharingPatience is the time left to wait for other programs to close files.
 	sharingPatience patience
 }

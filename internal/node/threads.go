@@ -89,6 +89,7 @@ func (o *op) placeFor(f int, call kernel.Call) *threads.Call {
 	if f == deviceCalls && !o.reads {
 		f = deviceChanges
 	}
+	defer o.queued.wait()()
 	return o.node.room.Enter(gone, threads.Want{
 		Facility: f, Client: o.client, Object: o.hangsAt, Read: o.reads, First: !o.acted, Close: call.Function == "Close",
 	})

@@ -46,7 +46,7 @@ func TestEverythingIsMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| empty Go program |", "| volume GetVolumeStats | 1 |", "| agent, emulated node with 3 disks |", "filesystem IsSymlink 9", "| 200 tests | "} {
+	for _, want := range []string{"| empty Go program |", "| volume GetVolumeStats | 1 |", "| agent, emulated node with 3 disks |", "filesystem IsSymlink 9", "| 200 tests | ", "| 64 stages ÷ one | ", "| endpoints | | 23 |", "GetVolumeStats of 4 volumes"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
@@ -129,6 +129,23 @@ func TestWindowsPage(t *testing.T) {
 			{"agent, -host=windows", around(30, 36), around(26, 26.2)},
 			{"upstream", nil, around(22, 22)},
 		},
+		Sides: []side{
+			{
+				Name: "agent, -host=windows", Endpoints: 23, Start: around(120, 124), Empty: around(100, 100), Idle: around(26, 26),
+				Calls: []sideCall{
+					{Name: "GetService ÷ echo", Most: 3, Call: around(6, 6), Echo: around(3, 3)},
+					{Name: "PathExists, own connections ÷ echo's rate", Least: .98, Call: around(2, 2), Echo: around(1, 1)},
+				},
+				Loaded: figure{40, 44, 42}, Later: figure{34, 36, 35}, Threads: figure{20, 21, 22}, ThreadsLater: figure{9, 9, 9},
+				Handles: figure{190, 190, 190}, HandlesEnd: figure{90, 91, 92},
+			},
+			{
+				Name: "upstream", Endpoints: 22, Start: around(300, 900), Empty: around(100, 100), Idle: around(44, 44),
+				Calls:  []sideCall{{Name: "GetService ÷ echo", Failure: "Unknown", Call: around(150, 150), Echo: around(3, 3)}, {Failure: "Unavailable"}},
+				Loaded: figure{84, 84, 84}, Later: figure{84, 84, 84}, Threads: figure{9, 9, 9}, ThreadsLater: figure{9, 9, 9},
+				Handles: figure{200, 200, 200}, HandlesEnd: figure{200, 200, 200},
+			},
+		},
 		Loads: []loadRow{{"agent, -host=windows", figure{90, 80, 85}, []figure{{80, 80, 80}, {50, 50, 50}, {40, 40, 40}, {34, 36, 35}}}},
 		Hosts: []host{{"agent, -host=windows", []readRow{
 			{Name: "disk ListDiskIDs", Failure: "Internal"},
@@ -149,6 +166,11 @@ func TestWindowsPage(t *testing.T) {
 		"| upstream |  |  | 22.0 MiB (22.0 MiB) | 9.0 MiB (9.0 MiB) |\n",
 		"| | highest ever | 0s later | 10s later | 30s later | 1m0s later |\n",
 		"Under Wine a thread costs",
+		"| start until it serves ÷ an empty program's start and exit | | 1.22 (1.20 to 1.24) | noise: 3.00 to 9.00 |\n",
+		"| GetService ÷ echo | ≤ 3.00 | 2.00 (2.00) | fails with Unknown: 50.00 (50.00) |\n",
+		"| PathExists, own connections ÷ echo's rate | ≥ 0.98 | 0.50 (0.50) | fails with Unavailable |\n",
+		"| 20s later | ≤ 35 MiB | 34.0 MiB to 36.0 MiB | 84.0 MiB |\n",
+		"| handles; then | | 190; 90 to 92 | 200; 200 |\n",
 		"| disk ListDiskIDs | fails here with Internal | | | |\n",
 		"| system GetService | 1.50 (1.50) | 3 ms (3 ms) | noise: 1.50 to 4.50 | noise: 300 µs to 900 µs |\n",
 	} {

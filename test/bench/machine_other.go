@@ -5,6 +5,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -17,9 +18,34 @@ import (
 // echoAddress returns a socket in a directory.
 func echoAddress(dir string) string { return filepath.Join(dir, "echo.sock") }
 
-func listen(address string) (net.Listener, error) { return net.Listen("unix", address) }
+// listen takes the place of an earlier echo, which was killed and left its socket.
+func listen(address string) (net.Listener, error) {
+	if err := os.Remove(address); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	return net.Listen("unix", address)
+}
 
 func system() string { return runtime.GOOS }
+
+func takesConnections(sockets, name string) bool {
+	conn, err := net.Dial("unix", filepath.Join(sockets, name+".sock"))
+	if err == nil {
+		_ = conn.Close()
+	}
+	return err == nil
+}
+
+// countsOf returns how many threads and open files a process has.
+func countsOf(pid int) (threads, handles int, err error) {
+	process := "/proc/" + strconv.Itoa(pid)
+	tasks, err := os.ReadDir(process + "/task")
+	if err != nil {
+		return 0, 0, err
+	}
+	files, err := os.ReadDir(process + "/fd")
+	return len(tasks), len(files), err
+}
 
 var residentLine = regexp.MustCompile(`Vm(HWM|RSS):\s*(\d+) kB`)
 

@@ -36,6 +36,48 @@ func system() string {
 	return fmt.Sprintf("Windows %d.%d.%d", major, minor, build)
 }
 
+// takesConnections reports whether a pipe is there. It connects, because an agent may make the pipe before it serves it.
+func takesConnections(_, name string) bool {
+	path, err := windows.UTF16PtrFromString(`\\.\pipe\` + name)
+	if err != nil {
+		return false
+	}
+	h, err := windows.CreateFile(path, windows.GENERIC_READ|windows.GENERIC_WRITE, 0, nil, windows.OPEN_EXISTING, 0, 0)
+	if err == nil {
+		_ = windows.CloseHandle(h)
+	}
+	return err == nil
+}
+
+// countsOf returns how many threads and handles a process has.
+//
+// BOOL GetProcessHandleCount(HANDLE hProcess, PDWORD pdwHandleCount);
+// https://learn.microsoft.com/windows/win32/api/processthreadsapi/nf-processthreadsapi-getprocesshandlecount
+func countsOf(pid int) (threads, handles int, err error) {
+	process, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION, false, uint32(pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = windows.CloseHandle(process) }()
+	var count uint32
+	ok, _, err := windows.NewLazySystemDLL("kernel32.dll").NewProc("GetProcessHandleCount").Call(uintptr(process), uintptr(unsafe.Pointer(&count)))
+	if ok == 0 {
+		return 0, 0, fmt.Errorf("GetProcessHandleCount: %w", err)
+	}
+	all, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = windows.CloseHandle(all) }()
+	entry := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
+	for err = windows.Process32First(all, &entry); err == nil; err = windows.Process32Next(all, &entry) {
+		if entry.ProcessID == uint32(pid) {
+			return int(entry.Threads), int(count), nil
+		}
+	}
+	return 0, 0, err
+}
+
 // memoryOf returns the working set of a process, now and at its peak, in MiB.
 //
 // BOOL GetProcessMemoryInfo(HANDLE Process, PPROCESS_MEMORY_COUNTERS ppsmemCounters, DWORD cb);

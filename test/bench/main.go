@@ -40,6 +40,7 @@ type bench struct {
 	dir      string // for built and written files
 	programs string // where the binaries are
 	upstream string // another agent to measure; empty: none
+	sideOnly bool   // nothing but the table that sets agents side by side
 	report
 }
 
@@ -67,6 +68,7 @@ func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
 	flags.StringVar(&b.programs, "programs", "", "the `directory` with the binaries csi-proxy and empty (default: build them)")
 	flags.StringVar(&b.upstream, "upstream", "", "on Windows another `csi-proxy.exe` to measure as well, which serves the same pipes")
+	flags.BoolVar(&b.sideOnly, "side", false, "measure only what sets agents side by side, and write that part of the page")
 	flags.StringVar(&b.Load, "load", b.Load, "the machine's `load` when the run began, for the page")
 	flags.IntVar(&b.Rounds, "rounds", b.Rounds, "the most rounds in which a figure is measured")
 	flags.DurationVar(&b.Minute, "minute", b.Minute, "how long memory is watched after a load")
@@ -110,7 +112,13 @@ func (b *bench) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if b.sideOnly {
+		return b.sideBySide(ctx, agents)
+	}
 	first := agents[:len(agents)-1] // the last one is measured by its reads only
+	if err := b.sideBySide(ctx, first); err != nil {
+		return err
+	}
 	empty := program{name: "empty Go program", command: []string{b.binary("empty")}}
 	if b.Starts, err = measureStarts(ctx, b.options, append([]program{empty}, first...)); err != nil {
 		return err
@@ -126,13 +134,11 @@ func (b *bench) measure(ctx context.Context) error {
 		if b.Fleet, err = measureFleet(ctx, b.options, b.dir); err != nil {
 			return err
 		}
+		if err := b.measureStages(ctx); err != nil {
+			return fmt.Errorf("stages: %w", err)
+		}
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	address := echoAddress(b.dir)
-	err = with(ctx, program{name: "echo", command: []string{self, "echo", address}}, func(int, float64) error {
+	err = b.withEcho(ctx, func(address string) error {
 		for _, p := range agents {
 			if err := with(ctx, p, func(int, float64) error { return b.call(ctx, p, address) }); err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
@@ -142,6 +148,16 @@ func (b *bench) measure(ctx context.Context) error {
 	})
 	b.Took = time.Since(b.Begun).Round(time.Second)
 	return err
+}
+
+// withEcho starts the echo and calls do with its address.
+func (b *bench) withEcho(ctx context.Context, do func(address string) error) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	address := echoAddress(b.dir)
+	return with(ctx, program{name: "echo", command: []string{self, "echo", address}}, func(int, float64) error { return do(address) })
 }
 
 // call measures the calls of a running agent.
@@ -158,7 +174,9 @@ func (b *bench) call(ctx context.Context, p program, address string) (err error)
 		return err
 	}
 	if !b.Windows {
-		h.Life, err = measureLife(ctx, b.options, n)
+		if h.Life, err = measureLife(ctx, b.options, n); err == nil {
+			err = b.measureStats(ctx, n, echo) // the last node, which has the most volumes, counts
+		}
 	}
 	b.Hosts = append(b.Hosts, h)
 	return err
@@ -168,8 +186,13 @@ func (b *bench) call(ctx context.Context, p program, address string) (err error)
 // elsewhere, the agent on emulated nodes with few and with many disks.
 func (b *bench) agents(ctx context.Context) (agents []program, err error) {
 	disks := b.Disks
-	if b.Windows {
+	if b.Windows || b.sideOnly {
 		disks = disks[:1]
+	}
+	if b.Windows {
+		if b.sideOnly {
+			disks = nil
+		}
 		at := place{link: plugins, inside: plugins, service: "Spooler"}
 		agents = append(agents, program{name: "agent, -host=windows", command: []string{b.binary("csi-proxy"), "-host=windows"}, at: at})
 		if b.upstream != "" {

@@ -24,9 +24,10 @@ const startLimit = time.Minute
 type program struct {
 	name    string
 	command []string
-	silent  bool   // it does not report when it is ready
-	sockets string // the directory of an agent's endpoints, where they are not pipes
-	at      place  // what an agent's reads ask about
+	silent  bool     // it does not report when it is ready
+	awaits  []string // endpoints that take connections when it is ready; none of a silent one: it is given time
+	sockets string   // the directory of an agent's endpoints, where they are not pipes
+	at      place    // what an agent's reads ask about
 }
 
 // with starts a program, calls do with it, and kills it. The agent prints a line when its last endpoint is open, and the empty
@@ -50,9 +51,12 @@ func with(ctx context.Context, p program, do func(pid int, took float64) error) 
 		_ = command.Process.Kill()
 		_ = command.Wait() // its error reports that it was killed
 	}()
-	if p.silent {
+	switch {
+	case len(p.awaits) > 0:
+		err = p.await(ctx, begin)
+	case p.silent:
 		err = pause(ctx, 5*time.Second)
-	} else {
+	default:
 		late := time.AfterFunc(startLimit, func() { _ = command.Process.Kill() })
 		_, err = bufio.NewReader(stdout).ReadString('\n')
 		late.Stop()
@@ -63,6 +67,21 @@ func with(ctx context.Context, p program, do func(pid int, took float64) error) 
 		return fmt.Errorf("%s is not ready: %w\n%s", p.name, err, log.String())
 	}
 	return do(command.Process.Pid, took)
+}
+
+// await waits until all endpoints take connections. It asks each of them once a millisecond at most, until it does.
+func (p program) await(ctx context.Context, begin time.Time) error {
+	for _, name := range p.awaits {
+		for !takesConnections(p.sockets, name) {
+			if time.Since(begin) > startLimit {
+				return fmt.Errorf("%s takes no connections", name)
+			}
+			if err := pause(ctx, time.Millisecond); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // pause waits, unless the context ends first.

@@ -40,6 +40,8 @@ type report struct {
 	Loads     []loadRow
 	Hosts     []host
 	Fleet     fleetRow
+	Sides     []side
+	Scale     scaleRow
 }
 
 // A host is the results of one agent's calls.
@@ -65,20 +67,35 @@ var pageText string
 func (b *bench) page() (string, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"list": listed, "ms": func(f figure) string { return f.text(millis) }, "MiB": func(f figure) string { return f.text(mib) },
-		"over":  func(f, other figure) string { return f.over(other).text(times) },
-		"minus": func(f, other figure) string { return f.minus(other).text(mib) },
-		"all":   func(f figure, n int) string { return f.times(float64(n) / 1e3).text(seconds) },
-		"span":  func(f figure) string { return between(f.span(), mib) },
+		"ratioSpan": func(f, other figure) string { return between(f.over(other).span(), times) },
+		"allSpan":   func(f figure) string { return between(f.span(), millis) },
+		"ratio":     func(f figure) string { return f.text(times) },
+		"over":      func(f, other figure) string { return f.over(other).text(times) },
+		"minus":     func(f, other figure) string { return f.minus(other).text(mib) },
+		"all":       func(f figure, n int) string { return f.times(float64(n) / 1e3).text(seconds) },
+		"span":      func(f figure) string { return between(f.span(), mib) },
+		"whole": func(f figure) string {
+			return between(f.span(), func(v float64) string { return fmt.Sprintf("%.0f", v) })
+		},
 	}).Parse(pageText)
 	if err != nil {
 		return "", err
 	}
 	var text strings.Builder
-	err = t.Execute(&text, map[string]any{
-		"Report": b.report, "Options": b.options, "Goals": b.goals(), "Arch": runtime.GOARCH, "CPUs": runtime.NumCPU(),
-		"Go": runtime.Version(), "GRPC": grpc.Version, "Callers": callers, "Loads": loads, "Tests": suiteTests,
+	part := "page"
+	if b.sideOnly {
+		part = "side"
+	}
+	data := map[string]any{
+		"Report": b.report, "Options": b.options, "Arch": runtime.GOARCH, "CPUs": runtime.NumCPU(),
+		"Go": runtime.Version(), "GRPC": grpc.Version, "Callers": callers, "Loads": loads, "Tests": suiteTests, "Later": b.Minute / 3,
+		"Pods": podsAtOnce, "StatCallers": statCallers,
 		"Confidence": confidence * 100, "Precision": precision * 100 / 2,
-	})
+	}
+	if !b.sideOnly {
+		data["Goals"] = b.goals()
+	}
+	err = t.ExecuteTemplate(&text, part, data)
 	return text.String(), err
 }
 
@@ -108,7 +125,7 @@ func (r *report) goals() []goal {
 			many.judge(row.Name, row.Many.over(row.EchoMany).summary(), max(mostMany, 1+felt/callers/row.EchoMany.summary().Center), times)
 		}
 	}
-	return append([]goal{one, many, same}, r.fleetGoals()...)
+	return append([]goal{one, many, same, r.scaleGoal()}, r.fleetGoals()...)
 }
 
 func exactly(v float64) benchmath.Summary { return figure{v}.span() }

@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,8 +28,12 @@ func validate(object runtime.Object) field.ErrorList {
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	_, isNamespace := object.(*corev1.Namespace)
-	errs := apivalidation.ValidateObjectMetaAccessor(accessor, !isNamespace, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	isNamespaced := true
+	switch object.(type) {
+	case *corev1.Namespace, *storagev1.CSIDriver:
+		isNamespaced = false
+	}
+	errs := apivalidation.ValidateObjectMetaAccessor(accessor, isNamespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	switch object := object.(type) {
 	case *appsv1.DaemonSet:
 		spec := field.NewPath("spec")

@@ -177,6 +177,8 @@ func (l *iscsiLife) wantTargets(address string, want ...string) {
 func (l *iscsiLife) discovery() {
 	const late = "iqn.2026-01.invalid:late"
 	l.initiator.world(network()...)
+	l.connect(codes.OK, plain, &iscsi.ConnectTargetRequest{}) // registering the portals was a discovery
+	l.disconnect(codes.OK, plain)
 	l.wantTargets(portalA, plain, chap, mutual)
 	l.wantTargets(portalB, plain)
 	l.initiator.world(network("target " + late + " " + portalB + " 3260")...)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package published
 
 import (
@@ -97,7 +99,7 @@ func illAt(t *testing.T, m *mounter.Mounter, cause error, paths ...string) {
 	for _, path := range paths {
 		c, err := m.Condition(t.Context(), path)
 		named := strings.Contains(strings.ToLower(c.Message), strings.ToLower(strings.ReplaceAll(path, "/", `\`)))
-		if !c.Abnormal || !errors.Is(c.Cause, cause) || !named && cause != csiproxy.ErrDamaged || err != nil {
+		if !c.Abnormal || !errors.Is(c.Cause, cause) || !named && !errors.Is(c.Cause, csiproxy.ErrDamaged) || err != nil {
 			t.Errorf("the condition at %s is %+v, %v, want abnormal because of: %v", path, c, err, cause)
 		}
 	}

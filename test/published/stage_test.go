@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package published
 
 import (
@@ -47,28 +49,28 @@ func (s subject) withData(t *testing.T, target string) {
 	s.WriteFile(target+`\data`, "precious")
 }
 
-// halfDones are the states in which a disk may be when a driver stages it.
+// halfDones are the states in which a disk may be when a driver stages it. A short run takes every second one.
 var halfDones = []struct {
 	name string
 	make func(*testing.T, subject)
 	data bool // a file must survive
 }{
-	{name: "raw", make: func(*testing.T, subject) {}},
 	{name: "raw and offline", make: func(_ *testing.T, s subject) { s.SetDiskOnline(s.disk, false) }},
-	{name: "raw and read-only", make: func(_ *testing.T, s subject) { s.SetDiskReadOnly(s.disk, true) }},
+	{name: "raw", make: func(*testing.T, subject) {}},
 	{name: "initialised", make: func(t *testing.T, s subject) {
 		defer s.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_SET_DRIVE_LAYOUT_EX"}, "ERROR_IO_DEVICE")()
 		if err := s.partition(t); err == nil {
 			t.Error("the disk was partitioned although Windows wrote no partition")
 		}
 	}},
-	{name: "partitioned", make: func(t *testing.T, s subject) { check(t, "partitioning", s.partition(t)) }},
+	{name: "raw and read-only", make: func(_ *testing.T, s subject) { s.SetDiskReadOnly(s.disk, true) }},
 	{name: "formatted", data: true, make: func(t *testing.T, s subject) {
 		s.withData(t, s.at)
 		check(t, "unmounting", s.m.UnmountDevice(t.Context(), s.at))
 	}},
-	{name: "mounted", data: true, make: func(t *testing.T, s subject) { s.withData(t, s.at) }},
+	{name: "partitioned", make: func(t *testing.T, s subject) { check(t, "partitioning", s.partition(t)) }},
 	{name: "mounted elsewhere", data: true, make: func(t *testing.T, s subject) { s.withData(t, s.other) }},
+	{name: "mounted", data: true, make: func(t *testing.T, s subject) { s.withData(t, s.at) }},
 	{name: "grown", data: true, make: func(t *testing.T, s subject) {
 		s.withData(t, s.at)
 		s.GrowDisk(s.disk, 2<<30)
@@ -95,7 +97,7 @@ func TestStageFromEveryState(t *testing.T) {
 	check(t, "staging another disk", m.MountDisk(t.Context(), 1, staging))
 	for i, state := range halfDones {
 		for number := range 2 * mostCalls {
-			if !testnode.Sampled(number, 5*i, 2*mostCalls) {
+			if !testnode.Sampled(i, 0, 2) || !testnode.Sampled(number, 5*i, 2*mostCalls) {
 				continue
 			}
 			s := subject{Node: n, m: m, serial: fmt.Sprintf("s%d-%d-", i, number)}
@@ -164,7 +166,11 @@ func TestStageRefuses(t *testing.T) {
 	n, m := start(t)
 	foreign := n.AttachDisk(csiproxytest.Disk{ImagePath: foreignImage(t), SerialNumber: "foreign"})
 	check(t, "staging one disk", m.MountDisk(t.Context(), 1, elsewhere))
-	digests := func() string { return n.DiskDigest(foreign) + " " + n.DiskDigest(2) }
+	unformatted := subject{Node: n, disk: n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "unformatted"})}
+	check(t, "partitioning", unformatted.partition(t))
+	digests := func() string {
+		return n.DiskDigest(foreign) + " " + n.DiskDigest(unformatted.disk) + " " + n.DiskDigest(2)
+	}
 	before := digests()
 	for name, c := range map[string]struct {
 		match   mounter.Match
@@ -175,6 +181,7 @@ func TestStageRefuses(t *testing.T) {
 		"foreign data":           {mounter.BySerialNumber("foreign"), staging, mounter.StageOptions{}, csiproxy.ErrNotBlank},
 		"foreign data read-only": {mounter.BySerialNumber("foreign"), staging, mounter.StageOptions{ReadOnly: true}, mounter.ErrNotFormatted},
 		"a raw disk read-only":   {mounter.BySerialNumber("vol0123456789abcdef2"), staging, mounter.StageOptions{ReadOnly: true}, mounter.ErrNotFormatted},
+		"no file system":         {mounter.BySerialNumber("unformatted"), staging, mounter.StageOptions{ReadOnly: true}, mounter.ErrNotFormatted},
 		"a target in use":        {mounter.BySerialNumber("vol0123456789abcdef2"), elsewhere, mounter.StageOptions{}, csiproxy.ErrOtherVolumeMounted},
 		"the system disk":        {mounter.BySerialNumber("EMU-DISK-0000"), staging, mounter.StageOptions{}, nil},
 		"two disks":              {mounter.BySerialNumber("vol0123456789abcdef"), staging, mounter.StageOptions{}, mounter.ErrAmbiguous},
@@ -255,6 +262,15 @@ func TestSizes(t *testing.T) {
 	}
 	if need, err := m.NeedResize(ctx, publish); need || err != nil {
 		t.Errorf("NeedResize = %v, %v afterwards", need, err)
+	}
+	_, err = n.Client().Volume.ResizeVolume(ctx, &volumeapi.ResizeVolumeRequest{VolumeId: device.Volume, SizeBytes: 20 << 30})
+	if !errors.Is(err, csiproxy.ErrSizeOutOfRange) {
+		t.Errorf("more than the disk has: %v, want ErrSizeOutOfRange", err)
+	}
+	n.SetDiskReadOnly(1, true)
+	n.GrowDisk(1, 13<<30)
+	if _, err := m.ExpandTo(ctx, publish, 13<<30); !errors.Is(err, csiproxy.ErrDiskReadOnly) {
+		t.Errorf("expanding a read-only disk: %v, want ErrDiskReadOnly", err)
 	}
 	if _, err := m.DeviceOf(ctx, `C:\var\lib\kubelet\plugins`); !errors.Is(err, csiproxy.ErrNotMounted) {
 		t.Errorf("DeviceOf a plain directory: %v, want ErrNotMounted", err)

@@ -55,8 +55,8 @@ func (s iscsiState) parsePortal(b []byte) (ISCSIPortalSpec, error) {
 	return ISCSIPortalSpec{At: name}, win32.ISDSC_CONNECTION_FAILED
 }
 
-// AddISCSISendTargetPortal implements kernel.ISCSI. A portal that does not answer is registered all the same, as observed
-// on Windows.
+// AddISCSISendTargetPortal implements kernel.ISCSI. It asks the portal for its targets, and registers one that does not answer all the
+// same: the integration tests of wk8/go-win-iscsidsc saw both on Windows.
 func (n *Node) AddISCSISendTargetPortal(portal []byte) error {
 	return n.withISCSI("AddIScsiSendTargetPortalW", "", func(s iscsiState) error {
 		p, answer := s.parsePortal(portal)
@@ -66,7 +66,13 @@ func (n *Node) AddISCSISendTargetPortal(portal []byte) error {
 		if slices.ContainsFunc(s.Registered, p.At.same) {
 			return win32.ISDSC_TARGET_PORTAL_ALREADY_EXISTS
 		}
-		if err := n.update(func(s *state) { s.ISCSI.Registered = append(s.ISCSI.Registered, p.At) }); err != nil {
+		err := n.update(func(s *state) {
+			s.ISCSI.Registered = append(s.ISCSI.Registered, p.At)
+			if answer == nil {
+				s.ISCSI.learn(p)
+			}
+		})
+		if err != nil {
 			return err
 		}
 		return answer
@@ -112,18 +118,16 @@ func (n *Node) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint
 		if err != nil {
 			return err
 		}
-		return n.discover(p)
+		return n.update(func(s *state) { s.ISCSI.learn(p) })
 	})
 }
 
-// discover asks one portal for its targets.
-func (n *Node) discover(p ISCSIPortalSpec) error {
-	return n.update(func(s *state) {
-		s.ISCSI.forget(p.At)
-		for _, t := range p.Targets {
-			s.ISCSI.Known = append(s.ISCSI.Known, iscsiKnown{t.Name, p.At})
-		}
-	})
+// learn keeps a portal's answer to the question for its targets.
+func (s *iscsiState) learn(p ISCSIPortalSpec) {
+	s.forget(p.At)
+	for _, t := range p.Targets {
+		s.Known = append(s.Known, iscsiKnown{t.Name, p.At})
+	}
 }
 
 // forget drops the targets that were discovered at a portal.
@@ -189,7 +193,9 @@ func (n *Node) ISCSIPersistentLogins() (logins []byte, count int, err error) {
 	return logins, count, err
 }
 
-// RemoveISCSIPersistentTarget implements kernel.ISCSI.
+// RemoveISCSIPersistentTarget implements kernel.ISCSI. A portal that "contains no information" means all portals.
+//
+// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-removeiscsipersistenttargetw
 func (n *Node) RemoveISCSIPersistentTarget(initiator string, _ uint32, target string, portal []byte) error {
 	return n.withISCSI("RemoveIScsiPersistentTargetW", target, func(s iscsiState) error {
 		p, err := win32.ParseISCSITargetPortal(portal)
@@ -197,7 +203,8 @@ func (n *Node) RemoveISCSIPersistentTarget(initiator string, _ uint32, target st
 			return win32.ISDSC_INVALID_PARAMETER
 		}
 		gone := func(k iscsiKnown) bool {
-			return initiator == iscsiAdapter && strings.EqualFold(k.Target, target) && k.Portal.same(portalName{p.Address, p.Socket})
+			return initiator == iscsiAdapter && strings.EqualFold(k.Target, target) &&
+				(p.Address == "" || k.Portal.same(portalName{p.Address, p.Socket}))
 		}
 		if !slices.ContainsFunc(s.Persistent, gone) {
 			return win32.ISDSC_NOT_FOUND

@@ -121,6 +121,27 @@ func TestISCSICodes(t *testing.T) {
 	wantCode(t, "forget no login", n.RemoveISCSIPersistentTarget(iscsiAdapter, anyPort, iqnOpen, thePortal()), win32.ISDSC_NOT_FOUND)
 }
 
+// A portal is asked for its targets when it is registered; no refresh is needed before a login.
+func TestISCSIRegisteringDiscovers(t *testing.T) {
+	n := newNode(t, nil)
+	must(t, n.AddISCSISendTargetPortal(thePortal()))
+	if targets, err := n.ReportISCSITargets(); len(targets) != 3 || err != nil {
+		t.Errorf("the targets are %q, %v", targets, err)
+	}
+	must(t, n.LogoutISCSITarget(logIn(t, n, openLogin())))
+}
+
+// A login is forgotten for all portals if the caller's portal contains no information.
+func TestISCSILoginsOfAllPortals(t *testing.T) {
+	n := newNode(t, nil)
+	discovered(t, n)
+	must(t, n.LogInISCSITargetForGood(openLogin()))
+	must(t, n.RemoveISCSIPersistentTarget(iscsiAdapter, anyPort, iqnOpen, portalAt("", 0)))
+	if _, count, err := n.ISCSIPersistentLogins(); count != 0 || err != nil {
+		t.Errorf("%d logins are left, %v", count, err)
+	}
+}
+
 func TestISCSIDevicesArriveLate(t *testing.T) {
 	n := newNode(t, nil)
 	discovered(t, n)
