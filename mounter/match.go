@@ -41,7 +41,9 @@ func senseless(format string, args ...any) Match {
 }
 
 // ByLUN picks disks by their logical unit number, with which Azure attaches disks at SCSI adapters. Disks that Windows
-// needs and those beside the system disk have no LUN in the agent's answer, so that none of them is found.
+// needs and those beside the system disk have no LUN in the agent's answer, so that none of them is found. Disks of iSCSI targets and
+// Fibre Channel do have one: a driver that uses such disks as well, or whose node may have them, needs a Where that tells them apart,
+// by the adapter.
 //
 // NVMe disks have none either. The driver of Azure takes the namespace of the device path less one for the LUN, and the API
 // does not have that path: such a disk is not found.
@@ -108,6 +110,9 @@ func ByGCEDevice(name string) Match {
 // Source: gcp-compute-persistent-disk-csi-driver, extractEUIFromDiskInfo, convertSerialToEUI and convertEUIToDecimal in
 // pkg/mount-manager.
 func ByEUI64(id uint64) Match {
+	if id == 0 {
+		return senseless("an EUI-64 of 0 is that of every namespace that has none")
+	}
 	want := fmt.Sprintf("%016x", id)
 	return Where("EUI-64 "+want, func(d Disk) bool {
 		digits, ok := strings.CutPrefix(d.Page83, "eui.")

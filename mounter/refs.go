@@ -4,8 +4,11 @@ package mounter
 
 import (
 	"context"
+	"errors"
 	"io/fs"
+	"path"
 	"strings"
+	"syscall"
 )
 
 // WithKubelet returns a mounter that also looks into kubelet's directory, for what the API does not list: GetMountRefs finds
@@ -28,14 +31,18 @@ type kubelet struct {
 // places are where kubelet has drivers stage and publish volumes.
 var places = []string{"plugins/kubernetes.io/csi/*/*/globalmount", "pods/*/volumes/kubernetes.io~csi/*/mount"}
 
-// volumes returns the paths at which volumes may be staged or published.
+// volumes returns the paths at which volumes may be staged or published. What cannot be read is an error: a volume that is passed
+// over would count as gone.
 func (k kubelet) volumes() ([]string, error) {
 	if k.files == nil {
 		return nil, nil
 	}
+	if _, err := fs.Stat(k.files, "."); err != nil {
+		return nil, err
+	}
 	var all []string
-	for _, pattern := range places {
-		found, err := fs.Glob(k.files, pattern)
+	for _, place := range places {
+		found, err := k.below(".", strings.Split(place, "/"))
 		if err != nil {
 			return nil, err
 		}
@@ -46,31 +53,77 @@ func (k kubelet) volumes() ([]string, error) {
 	return all, nil
 }
 
+// below returns the names that a place has below a directory. A * stands for every name.
+func (k kubelet) below(dir string, place []string) (found []string, err error) {
+	if len(place) == 0 {
+		return []string{dir}, nil
+	}
+	names := place[:1]
+	if place[0] == "*" {
+		entries, err := fs.ReadDir(k.files, dir)
+		if err != nil && !isNoDirectory(err) {
+			return nil, err
+		}
+		names = nil
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+	}
+	for _, name := range names {
+		name = path.Join(dir, name)
+		if _, err := fs.Lstat(k.files, name); isNoDirectory(err) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		more, err := k.below(name, place[1:])
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
+	}
+	return found, nil
+}
+
+// isNoDirectory reports whether a failure means that a directory is not there, or a file is in its place.
+func isNoDirectory(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
 // remote returns the remote path that a link leads to, directly or through kubelet's directory, without a backslash at the
 // end; "" if it is no such link.
-func (k kubelet) remote(path string, through bool) string {
+func (k kubelet) remote(link string, through bool) (string, error) {
 	files, ok := k.files.(fs.ReadLinkFS)
 	for links := 0; ok && links < 8; links++ {
-		if len(path) <= len(k.path) || !strings.EqualFold(path[:len(k.path)+1], k.path+`\`) {
-			return ""
+		if len(link) <= len(k.path) || !strings.EqualFold(link[:len(k.path)+1], k.path+`\`) {
+			return "", nil
 		}
-		target, err := files.ReadLink(strings.ReplaceAll(path[len(k.path)+1:], `\`, "/"))
+		name := strings.ReplaceAll(link[len(k.path)+1:], `\`, "/")
+		switch info, err := files.Lstat(name); {
+		case isNoDirectory(err):
+			return "", nil
+		case err != nil:
+			return "", err
+		case info.Mode()&fs.ModeSymlink == 0:
+			return "", nil
+		}
+		target, err := files.ReadLink(name)
 		if err != nil {
-			return ""
+			return "", err
 		}
 		if rest, ok := strings.CutPrefix(target, `\\?\UNC\`); ok {
 			target = `\\` + rest
 		}
 		target = strings.TrimRight(target, `\`)
 		if (use{Remote: target}).share() != "" && !strings.HasPrefix(target, `\\?\`) {
-			return target
+			return target, nil
 		}
 		if !through {
-			return ""
+			return "", nil
 		}
-		path = target
+		link = target
 	}
-	return ""
+	return "", nil
 }
 
 // GetMountRefs returns the path itself if it exists and, of a mounter that sees kubelet's directory, the other paths in it
@@ -90,12 +143,19 @@ func (m *Mounter) GetMountRefs(path string) ([]string, error) {
 	if err != nil {
 		return refs, err
 	}
-	remote := m.kubelet.remote(at, true)
+	remote, err := m.kubelet.remote(at, true)
+	if err != nil {
+		return refs, err
+	}
 	for _, other := range all {
 		if strings.EqualFold(other, at) {
 			continue
 		}
-		same := remote != "" && strings.EqualFold(m.kubelet.remote(other, true), remote)
+		otherRemote, err := m.kubelet.remote(other, true)
+		if err != nil {
+			return refs, err
+		}
+		same := remote != "" && strings.EqualFold(otherRemote, remote)
 		if there.volume != "" {
 			otherThere, err := m.at(ctx, other)
 			if err != nil {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/grpc/codes"
+
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
@@ -83,7 +85,8 @@ func (s *Shares) Unstage(ctx context.Context, target string) error {
 	target = windowsPath(target)
 	there, err := s.records.read(ctx, target)
 	if errors.Is(err, ErrNotStaged) {
-		return s.mounter.unmount(ctx, target)
+		_, err := s.mounter.unmount(ctx, target)
+		return err
 	}
 	if err != nil {
 		return err
@@ -95,11 +98,14 @@ func (s *Shares) Unstage(ctx context.Context, target string) error {
 // is locked.
 func (s *Shares) unstage(ctx context.Context, u use, ifGone bool) error {
 	return s.records.locked(ctx, u.share(), func() error {
-		there, err := s.mounter.exists(ctx, u.Target)
-		if err != nil || there && ifGone {
-			return err
-		}
-		if there { // without force, this removes no more than a link or an empty directory, and asks no server
+		if ifGone {
+			there, err := s.mounter.linked(ctx, u.Target)
+			if err != nil || there {
+				return err
+			}
+		} else {
+			// Without force, this removes no more than a link or an empty directory, and asks no server. It is not left out where there
+			// is no link: a call that was given up may still be about to make it, and this one waits for that.
 			_, err := s.mounter.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: u.Target})
 			if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
 				return err
@@ -110,7 +116,8 @@ func (s *Shares) unstage(ctx context.Context, u use, ifGone bool) error {
 			return err
 		}
 		if len(users) == 0 {
-			if err := s.mounter.UnmapShare(ctx, u.share()); err != nil {
+			// A share of a name that the agent refuses was never mapped.
+			if err := s.mounter.UnmapShare(ctx, u.share()); err != nil && !refused(err) {
 				return err
 			}
 		}
@@ -164,7 +171,7 @@ func (s *Shares) users(ctx context.Context, share, but string) ([]string, error)
 		if u.share() != share || strings.EqualFold(u.Target, but) {
 			continue
 		}
-		there, err := s.mounter.exists(ctx, u.Target)
+		there, err := s.mounter.linked(ctx, u.Target)
 		if err != nil {
 			return nil, err
 		}
@@ -173,11 +180,42 @@ func (s *Shares) users(ctx context.Context, share, but string) ([]string, error)
 		}
 	}
 	linked, err := s.mounter.kubelet.volumes()
+	if err != nil {
+		return nil, err
+	}
 	for _, path := range linked {
 		known := func(target string) bool { return strings.EqualFold(target, path) }
-		if !known(but) && !slices.ContainsFunc(users, known) && (use{Remote: s.mounter.kubelet.remote(path, false)}).share() == share {
+		if known(but) || slices.ContainsFunc(users, known) {
+			continue
+		}
+		remote, err := s.mounter.kubelet.remote(path, false)
+		if err != nil {
+			return nil, err
+		}
+		if (use{Remote: remote}).share() == share {
 			users = append(users, path)
 		}
 	}
-	return users, err
+	return users, nil
+}
+
+// linked reports whether a link is at the path of a staged share, or a mounted volume. Kubelet's directory, which it makes before it
+// asks for the share, does not count. No server is asked.
+func (m *Mounter) linked(ctx context.Context, path string) (bool, error) {
+	switch _, err := m.volumeAt(ctx, path); {
+	case err == nil, errors.Is(err, csiproxy.ErrLink):
+		return true, nil
+	case isAny(err, csiproxy.ErrNotMounted, csiproxy.ErrPathNotFound):
+		return false, nil
+	case withoutReason(err):
+		return m.exists(ctx, path)
+	default:
+		return false, err
+	}
+}
+
+// refused reports whether the agent found no sense in the arguments of a call.
+func refused(err error) bool {
+	var e *csiproxy.Error
+	return errors.As(err, &e) && e.Code == codes.InvalidArgument
 }

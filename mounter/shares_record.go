@@ -96,12 +96,15 @@ func (r records) remove(ctx context.Context, target string) error {
 
 func (r records) all(ctx context.Context) (all []use, err error) {
 	err = r.alone(ctx, func() error {
-		files, err := filepath.Glob(filepath.Join(r.dir, "*"+suffix))
+		files, err := os.ReadDir(r.dir) // and not a pattern: that passes over what cannot be read
 		if err != nil {
 			return err
 		}
 		for _, file := range files {
-			u, err := load(file)
+			if !strings.HasSuffix(file.Name(), suffix) {
+				continue
+			}
+			u, err := load(filepath.Join(r.dir, file.Name()))
 			if err != nil {
 				return err
 			}

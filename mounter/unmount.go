@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	"google.golang.org/grpc/codes"
+
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
@@ -18,25 +20,47 @@ import (
 // a directory with content is an error. A missing target is success. The disk of the volume stays online, see
 // UnmountDevice.
 func (m *Mounter) Unmount(target string) error {
-	return m.unmount(context.Background(), windowsPath(target))
+	_, err := m.unmount(context.Background(), windowsPath(target))
+	return err
 }
 
-// UnmountDevice is Unmount for the path at which FormatAndMount mounted a disk. It also takes the disk offline, so that
-// it can be detached without loss. A volume whose disk has already gone is unmounted as well.
+// UnmountDevice is Unmount for the path at which StageDisk or FormatAndMount mounted a disk. Then it takes the disk offline, so that
+// it can be detached without loss; unless the path was only a link to the volume, or a mounter with WithKubelet sees the volume at
+// another path. If it fails in between, the volume is flushed and unmounted, and the disk stays online. A volume whose disk has
+// already gone is unmounted as well.
 func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 	target = windowsPath(target)
-	there, err := m.at(ctx, target)
-	if err != nil {
-		return fmt.Errorf("unmounting %s: %w", target, err)
-	}
-	if err := m.unmount(ctx, target); err != nil || there.volume == "" || there.gone {
+	volume, err := m.unmount(ctx, target)
+	if err != nil || volume == "" {
 		return err
 	}
-	_, err = m.client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: there.disk, IsOnline: false})
-	if errors.Is(err, csiproxy.ErrDiskNotFound) {
+	if used, err := m.mountedElsewhere(ctx, volume); err != nil || used {
+		return err
+	}
+	// Only now: while the volume was flushed, its disk may have gone, and its number may be another one's.
+	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
+	if err == nil {
+		_, err = m.client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: of.GetDiskNumber(), IsOnline: false})
+	}
+	if isAny(err, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound) {
 		return nil
 	}
 	return err
+}
+
+// mountedElsewhere reports whether a volume is mounted in kubelet's directory.
+func (m *Mounter) mountedElsewhere(ctx context.Context, volume string) (bool, error) {
+	all, err := m.kubelet.volumes()
+	for _, path := range all {
+		there, err := m.at(ctx, path)
+		if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
+			return false, err
+		}
+		if there.volume == volume {
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 // A place is what is mounted at a path.
@@ -66,19 +90,24 @@ func isAny(err error, kinds ...error) bool {
 	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
 }
 
-func (m *Mounter) unmount(ctx context.Context, target string) error {
+// unmount returns the volume whose mount point it removed, "" if there was none.
+func (m *Mounter) unmount(ctx context.Context, target string) (unmounted string, err error) {
 	exists, err := m.exists(ctx, target)
 	if err != nil || !exists {
-		return err
+		return "", err
 	}
 	switch volume, err := m.volumeAt(ctx, target); {
 	case err == nil:
-		if err := m.unmountVolume(ctx, volume, target); err != nil {
-			return fmt.Errorf("unmounting %s: %w", target, err)
+		mounted, err := m.unmountVolume(ctx, volume, target)
+		if err != nil {
+			return "", fmt.Errorf("unmounting %s: %w", target, err)
+		}
+		if mounted {
+			unmounted = volume
 		}
 	case errors.Is(err, csiproxy.ErrNotMounted), errors.Is(err, csiproxy.ErrLink), withoutReason(err):
 	default:
-		return fmt.Errorf("unmounting %s: %w", target, err)
+		return "", fmt.Errorf("unmounting %s: %w", target, err)
 	}
 	// The path is now a link, an empty directory, or something that an old agent did not describe further. With force, a
 	// link or mount point is removed but not its target; a directory with content must not be removed.
@@ -87,24 +116,26 @@ func (m *Mounter) unmount(ctx context.Context, target string) error {
 		_, err = m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: target, Force: link.GetIsSymlink()})
 	}
 	if errors.Is(err, csiproxy.ErrPathNotFound) {
-		return nil
+		err = nil
 	}
-	return err
+	return unmounted, err
 }
 
-// unmountVolume unmounts the volume that was found at a path. A link that leads to the volume is left alone.
-func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) error {
-	_, err := m.client.Volume.UnmountVolume(ctx, &volumeapi.UnmountVolumeRequest{VolumeId: volume, TargetPath: target})
+// unmountVolume unmounts the volume that was found at a path. A link that leads to the volume is left alone: it is not mounted there.
+func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) (mounted bool, err error) {
+	_, err = m.client.Volume.UnmountVolume(ctx, &volumeapi.UnmountVolumeRequest{VolumeId: volume, TargetPath: target})
 	switch {
-	case err == nil, errors.Is(err, csiproxy.ErrLink):
-		return nil
+	case err == nil:
+		return true, nil
+	case errors.Is(err, csiproxy.ErrLink):
+		return false, nil
 	case withoutReason(err):
 		// The agent does not say whether it failed because of a link. Once flushed, the volume may go either way.
 		if _, flushed := m.client.Volume.WriteVolumeCache(ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: volume}); flushed == nil {
-			return nil
+			return false, nil
 		}
 	}
-	return err
+	return false, err
 }
 
 // volumeAt returns the volume that a path leads to.
@@ -116,5 +147,5 @@ func (m *Mounter) volumeAt(ctx context.Context, path string) (string, error) {
 // withoutReason reports whether a failure comes from an agent that sends only texts.
 func withoutReason(err error) bool {
 	var e *csiproxy.Error
-	return errors.As(err, &e) && e.Reason == "" && !errors.Is(err, csiproxy.ErrNoAgent) && !errors.Is(err, csiproxy.ErrUnsupported)
+	return errors.As(err, &e) && e.Reason == "" && e.Code == codes.Unknown && !errors.Is(err, csiproxy.ErrNoAgent) && !errors.Is(err, csiproxy.ErrUnsupported)
 }

@@ -64,7 +64,7 @@ func unzipped(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	archive, err := zip.OpenReader(ts.MkAbs(args[0]))
 	ts.Check(err)
-	defer archive.Close()
+	defer func() { _ = archive.Close() }()
 	for _, f := range archive.File {
 		to := filepath.Join(ts.MkAbs(args[1]), filepath.FromSlash(f.Name))
 		ts.Check(os.MkdirAll(filepath.Dir(to), 0o700))

@@ -69,7 +69,7 @@ func users(d treeview.Disk) (drivers, elsewhere []string) {
 		}
 		for _, path := range p.Volume.MountPoints {
 			switch of := staged.FindStringSubmatch(path); {
-			case of != nil && !slices.Contains(drivers, of[1]):
+			case len(of) > 1 && !slices.Contains(drivers, of[1]):
 				drivers = append(drivers, of[1])
 			case of == nil && !below.MatchString(path):
 				elsewhere = append(elsewhere, path)

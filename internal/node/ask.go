@@ -79,9 +79,10 @@ func (o *op) ask(x object, part int, f func(o *op) error) error {
 			return err
 		case <-limit.C:
 		}
-		// An object whose turn has not come has not failed to answer: many listings at once take longer than one.
+		// An object whose turn has not come has not failed to answer: many listings at once take longer than one. But one whose
+		// turn does not come because earlier calls hang there has.
 		left := patience - (time.Since(began) - aside.queued.total())
-		if left > 0 && o.reads {
+		if left > 0 && o.reads && o.caller.Err() == nil && !n.room.Hangs(x.key()) {
 			limit.Reset(left)
 			continue
 		}
@@ -134,14 +135,19 @@ func (o *op) askTime() time.Duration {
 	return askTime
 }
 
-// aside returns an operation that asks one object on behalf of another operation, until that gives up.
+// aside returns an operation that asks one object on behalf of another operation, until that gives up: a call that waits for its
+// place then is not made.
 func (o *op) aside(what operation, x object, entry *running.Entry[task], part int) (aside *op, giveUp context.CancelFunc) {
 	aside = &op{
 		ctx: o.ctx, node: o.node, deadline: o.deadline, client: o.client, operation: what, hangsAt: x.key(), entry: entry,
 		queued: &queueTime{},
 		reads:  true, acted: !o.reads, // a change holds locks, so what it asks is not held back for its client's late calls
 	}
-	aside.caller, giveUp = context.WithCancel(o.caller)
+	caller := o.caller
+	if !o.reads {
+		caller = context.WithoutCancel(caller) // a change goes on without its caller
+	}
+	aside.caller, giveUp = context.WithCancel(caller)
 	aside.k = aside.kernelFor(o.ctx, part)
 	return aside, giveUp
 }

@@ -80,10 +80,11 @@ func (o *op) gate(call kernel.Call) (leave func(), err error) {
 	return leave, nil
 }
 
-// placeFor waits for a kernel call's place. It returns nil when the operation is given up.
+// placeFor waits for a kernel call's place. It returns nil when the operation is given up. One that asks an object for another
+// operation can be given up between its calls.
 func (o *op) placeFor(f int, call kernel.Call) *threads.Call {
 	var gone <-chan struct{}
-	if !o.acted {
+	if !o.acted || o.queued != nil && call.Function != "Close" {
 		gone = o.caller.Done()
 	}
 	if f == deviceCalls && !o.reads {

@@ -37,6 +37,7 @@ type party struct {
 	calls         int // of all kinds
 	running, late int
 	reads         int    // of those that run
+	lateReads     int    // of those that are late
 	turn          uint64 // its last one
 }
 
@@ -117,12 +118,24 @@ func (c *Call) Leave() {
 		r.advance(f)
 		return
 	}
-	c.client.late--
-	c.object.late--
+	c.client.countLate(c, -1)
+	c.object.countLate(c, -1)
 	r.late--
 	for i := range r.facilities { // its client may have been held back anywhere
 		r.advance(&r.facilities[i])
 	}
+}
+
+// Hangs reports whether a call that asks the object is late. Where none waits for a place that may not be known yet.
+func (r *Room) Hangs(object string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.facilities {
+		if p := r.parties[name{facility: i, object: object}]; p != nil && p.late > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // party returns the party of a name, with one more call.
@@ -160,12 +173,12 @@ func (r *Room) mayBegin(f *facility, c *Call) bool {
 	case !c.Read:
 		return true
 	}
-	return c.object.late < mostOfOne && (!c.First || c.client.late+c.client.reads < r.share())
+	return c.object.late < mostOfOne && (!c.First || c.client.lateReads+c.client.reads < r.share())
 }
 
-// share returns how many calls of a client may be late, or be reads that may become so, until its reads are held back: a quarter of
-// those that are still free, so that each further client finds some, and one in any case. Changes that run do not count: their
-// client would wait for its own reads while it stages many volumes.
+// share returns how many reads of a client may be late, or become so, until its reads are held back: a quarter of the calls that may
+// still become late, so that each further client finds some, and one in any case. Changes do not count: their client would wait for
+// its own reads while it stages many volumes.
 func (r *Room) share() int { return max(1, (lateMost-r.late)/4) }
 
 // begin gives a call a place.
@@ -194,6 +207,14 @@ func (p *party) count(c *Call, n int) {
 	}
 }
 
+// countLate notes that one of the party's calls is late, with 1, or not any more, with -1.
+func (p *party) countLate(c *Call, n int) {
+	p.late += n
+	if c.Read {
+		p.lateReads += n
+	}
+}
+
 // drop removes a call from a list, and reports whether it was there.
 func drop(from *[]*Call, c *Call) bool {
 	i := slices.Index(*from, c)
@@ -209,8 +230,8 @@ func (r *Room) moveOut(f *facility) {
 		c := f.running[0]
 		r.end(f, c)
 		c.late = true
-		c.client.late++
-		c.object.late++
+		c.client.countLate(c, 1)
+		c.object.countLate(c, 1)
 		r.late++
 	}
 }

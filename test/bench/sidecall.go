@@ -103,7 +103,7 @@ func (c *sideCall) measure(ctx context.Context, o options, p program, echo strin
 	agent, err := r.open(ctx, p, conns)
 	if err != nil {
 		c.Failure = status.Code(err).String()
-		return nil //nolint:nilerr // the table shows it
+		return nil // the table shows it
 	}
 	defer agent.close()
 	if err := agent[0].Invoke(ctx, r.method, r.message, r.reply); err != nil {

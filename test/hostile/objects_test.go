@@ -4,11 +4,14 @@ package hostile
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
@@ -95,6 +98,36 @@ func TestWhatHangsIsLeftOut(t *testing.T) {
 	if tree := n.Tree(); len(tree.GetDisks()) != 2 {
 		t.Errorf("the tree has %d disks, want 2", len(tree.GetDisks()))
 	}
+}
+
+// Many listings at once leave out a disk that hangs as one alone does: those that find its places taken by calls that hang wait no
+// longer for it than these. Nothing of them is left, and later listings are answered.
+func TestManyListingsBesideADiskThatHangs(t *testing.T) {
+	t.Parallel()
+	n := attack(t, testnode.Options{})
+	_, release := n.Hang(csiproxytest.Calls{Function: "DeviceIoControl", Object: "prod_disk#1"})
+	defer release()
+	var listings sync.WaitGroup
+	for range 20 {
+		listings.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+			defer cancel()
+			ids, err := n.Disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
+			if _, listed := ids.GetDiskIDs()[1]; err != nil || listed || len(ids.GetDiskIDs()) != 2 {
+				t.Errorf("ListDiskIDs lists %v, %v, want the disks 0 and 2", ids.GetDiskIDs(), err)
+			}
+		})
+	}
+	listings.Wait()
+	eventually(t, "no listing is left", func() bool {
+		r, err := n.admin.Inspect(t.Context(), &admin.InspectRequest{})
+		noError(t, err)
+		return !slices.ContainsFunc(r.GetOperations(), func(o *admin.Operation) bool { return o.GetName() == "ListDiskIDs" })
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+	defer cancel()
+	_, err := n.Disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
+	noError(t, err)
 }
 
 // looks is an attacked node with two of everything: disks, volumes, mount points, shares, targets.

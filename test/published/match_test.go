@@ -41,9 +41,8 @@ func TestMatches(t *testing.T) {
 			{mounter.ByGCEDevice("pvc-6f0d5b1e-93a7-4c28-8d14-b7e2a05c9f37"), 2},
 			{mounter.ByGCEDevice("Google"), none},
 			{mounter.ByGCEDevice("9f37"), none},
-			{mounter.ByEUI64(0), none},
 		},
-		"gce-pd-nvme": {{mounter.ByEUI64(0xe3f02b7194da5c08), 2}, {mounter.ByEUI64(0xe3f02b7194da5c09), none}, {mounter.ByEUI64(0), none}},
+		"gce-pd-nvme": {{mounter.ByEUI64(0xe3f02b7194da5c08), 2}, {mounter.ByEUI64(0xe3f02b7194da5c09), none}},
 		"vsphere":     {{mounter.ByVSphereUUID("6000C294-e9da-4137-7ffb-eda45b97abeb"), 2}, {mounter.ByVSphereUUID("6000C294-e9da-4137-7ffb-eda45b97abec"), none}},
 	} {
 		m := mounter.New(csiproxytest.Start(t, csiproxytest.Options{Scenario: profile}).InProcess())
@@ -64,7 +63,7 @@ func TestMatchArguments(t *testing.T) {
 	_, m := start(t)
 	for _, match := range []mounter.Match{
 		{}, mounter.BySerialNumber(""), mounter.ByPage83(""), mounter.ByEBSVolume(""), mounter.ByEBSVolume("snap-0123"),
-		mounter.ByGCEDevice(""), mounter.ByGCEDevice("two words"), mounter.ByVSphereUUID("6000C294"),
+		mounter.ByGCEDevice(""), mounter.ByGCEDevice("two words"), mounter.ByVSphereUUID("6000C294"), mounter.ByEUI64(0),
 	} {
 		if _, err := m.WaitForDisk(t.Context(), match); !errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("%q: %v, want fs.ErrInvalid", match, err)

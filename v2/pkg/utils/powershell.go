@@ -18,6 +18,9 @@ type disks interface {
 	SetDiskReadOnly(diskNumber uint32, isReadOnly bool) error
 }
 
+// cmdlet is the name of a command, as Windows forms them.
+var cmdlet = regexp.MustCompile(`^[A-Za-z]+-[A-Za-z]+$`)
+
 // setDisk is the command that drivers are known to run.
 var setDisk = regexp.MustCompile(`(?i)^Set-Disk\s+-Number\s+(\d+)\s+-(IsReadOnly|IsOffline)\s+\$(true|false)$`)
 
@@ -25,7 +28,7 @@ var setDisk = regexp.MustCompile(`(?i)^Set-Disk\s+-Number\s+(\d+)\s+-(IsReadOnly
 // statements of the form "Set-Disk -Number 1 -IsReadOnly $false" and "Set-Disk -Number 1 -IsOffline $true", separated
 // by semicolons, as the driver of vSphere v3.7.3 runs them. Every other command fails with errors.ErrUnsupported in the error,
 // before any of its statements is carried out. The output is empty.
-func RunPowershellCmd(command string, envs ...string) ([]byte, error) {
+func RunPowershellCmd(command string, _ ...string) ([]byte, error) {
 	return nil, run(hostapi.New(), command)
 }
 
@@ -37,8 +40,11 @@ func run(api disks, command string) error {
 		}
 		parts := setDisk.FindStringSubmatch(statement)
 		if parts == nil {
-			// The rest may hold a password.
-			return fmt.Errorf("%w: utils.RunPowershellCmd runs no PowerShell, and does not know how to do %s without; the packages disk, volume, filesystem, smb and iscsi have the calls", errors.ErrUnsupported, strings.Fields(statement)[0])
+			name := strings.Fields(statement)[0]
+			if !cmdlet.MatchString(name) { // it may hold a password, as the rest may
+				name = "such a statement"
+			}
+			return fmt.Errorf("%w: utils.RunPowershellCmd runs no PowerShell, and does not know how to do %s without; the packages disk, volume, filesystem, smb and iscsi have the calls", errors.ErrUnsupported, name)
 		}
 		number, err := strconv.ParseUint(parts[1], 10, 32)
 		if err != nil {

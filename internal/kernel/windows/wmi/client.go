@@ -142,6 +142,7 @@ func initialize() error {
 	}
 	err := ole.CoInitializeSecurity(-1, rpcAuthenticationPrivacy, rpcImpersonate, 0)
 	if err != nil && result(err) != securityTooLate {
+		ole.CoUninitialize() // a session without it is never closed
 		return failure(err)
 	}
 	return nil
