@@ -33,7 +33,8 @@ var ErrNotFormatted = errors.New("no file system")
 // is mounted at other directories, too, stays mounted there. A mount point at target whose volume has gone, as after a disk
 // was detached by force, is replaced.
 //
-// Nothing is overwritten by this project's agent; the original's formats a volume whose file system Windows does not know. A disk or volume with other content is csiproxy.ErrNotBlank, and a target at which another volume
+// Nothing is overwritten by this project's agent; the original's formats a volume whose file system Windows does not know. A disk
+// or volume with other content is csiproxy.ErrNotBlank, and a target at which another volume
 // is mounted csiproxy.ErrOtherVolumeMounted, before the disk is touched. Other errors are those of WaitForDisk and of the
 // calls.
 func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, options StageOptions) (Device, error) {

@@ -80,10 +80,10 @@ func (n *Node) fly(ctx context.Context, what operation, finally func(), f func(o
 	n.tell(what, Queued)
 	n.busy.Go(func() {
 		defer fl.cancel()
-		if finally != nil {
-			defer finally()
-		}
 		fl.err = o.run(func() (err error) { fl.value, err = o.perform(fl, f); return err })
+		if finally != nil { // before the answer: whoever has it may rely on that
+			finally()
+		}
 		n.tell(what, fl.outcome())
 		n.end(entry, held) // first: a caller that has its answer must not find the operation still running
 		close(fl.done)
