@@ -35,7 +35,7 @@ test-sanity: setup-test build ## csi-sanity on the example driver, with its coun
 	@grep -aE -A 30 "csi-sanity, (disks|shares)" bin/csi-sanity.log | grep -aE "csi-sanity,|skipped:"
 
 .PHONY: test-long
-test-long: setup-test build ## what `make test` samples, in full: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point; kernel faults and open questions in whole drivers' sequences stay sampled
+test-long: setup-test build ## three times as much of what `make test` samples, or all: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point; kernel faults and open questions in whole drivers' sequences stay sampled
 	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m ./internal/kernel/emulated ./test/bench ./test/conformance ./test/contract ./test/hostile ./test/reliability
 	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m -run 'Interrupted|AzureFinds' ./test/sequences
 	CSI_PROXY_LONG=1 go test -trimpath -short -count=1 -timeout 10m -run Interrupted ./csiproxytest

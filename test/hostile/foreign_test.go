@@ -117,7 +117,7 @@ func TestForeignDisks(t *testing.T) {
 		noError(t, os.Remove(image))
 	}
 	t.Logf("%d foreign disks", number)
-	if testnode.Long() && number < 136 {
+	if testnode.All() && number < 136 {
 		t.Errorf("only %d foreign disks", number)
 	}
 	g.alive()

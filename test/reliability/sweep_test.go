@@ -86,7 +86,7 @@ func TestSweep(t *testing.T) {
 	t.Log(total.String())
 }
 
-// eachExample tries the examples side by side; in a run that is not long, one in every, from first.
+// eachExample tries a sample of the examples side by side, see testnode.Sampled.
 func eachExample(t *testing.T, every, first int, try func(t *testing.T, number int, e swept)) {
 	t.Helper()
 	t.Run("examples", func(t *testing.T) {

@@ -4,9 +4,20 @@ package testnode
 
 import "os"
 
-// Long reports whether tests should try everything instead of a sample. `make test-long` sets CSI_PROXY_LONG for that.
+// Long reports whether tests should try more than `make test` has time for. `make test-long` sets CSI_PROXY_LONG for that.
 func Long() bool { return os.Getenv("CSI_PROXY_LONG") != "" }
 
-// Sampled reports whether the disturbance with this number is to be tried: in a long run every one, otherwise every nth,
-// beginning with a different one for each subject, so that the subjects together try most of them.
-func Sampled(number, subject, every int) bool { return Long() || number%every == subject%every }
+// All reports whether tests should try everything, which takes hours: CSI_PROXY_LONG=all.
+func All() bool { return os.Getenv("CSI_PROXY_LONG") == "all" }
+
+// Sampled reports whether the disturbance with this number is to be tried: every nth, in a long run three times as many, beginning with
+// a different one for each subject, so that the subjects together try most of them. All are tried if All says so.
+func Sampled(number, subject, every int) bool {
+	switch {
+	case All():
+		return true
+	case Long():
+		every = (every + 2) / 3
+	}
+	return number%every == subject%every
+}
