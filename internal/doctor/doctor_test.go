@@ -145,8 +145,16 @@ func TestManyMappings(t *testing.T) {
 func TestWithoutSecrets(t *testing.T) {
 	lines := []string{
 		`I1122 call request={"user":"csi","password":"hush-1","path":"C:\\kept"} err=null`,
-		`"request":"{\"chap_secret\":\"hush-2\",\"iqn\":\"kept\"}"`,
-		`DefaultEndpointsProtocol=https;AccountName=kept;AccountKey=hush-3==;EndpointSuffix=kept`,
+		`"request":"{\"iqn\":\"kept\",\"chap_secret\":\"hush-2\",\"target\":\"hidden\"}"`,
+		`"request":"{\"password\":\"hush-2 \\\"quoted\\\" hush\"}"`,
+		`{"user":"kept","password":"hush \"quoted\" hush"}`,
+		`{"password":"hush\\","user":"kept"}`,
+		`"secrets":["hush","hush"]`,
+		`"user":"kept","token":{"value":"hush"}`,
+		`password=hu,hush;hush}hush kept`,
+		`smbmap --password -hush kept`,
+		`ConvertTo-SecureString -AsPlainText -Force -String "hush"`,
+		`DefaultEndpointsProtocol=https;AccountName=kept;AccountKey=hush-3==;EndpointSuffix=hidden`,
 		`csi-proxyctl smb map --user kept --password hush-4 --password-file kept`,
 		`New-SmbGlobalMapping -Credential kept -Password 'hush-5 with spaces' -RemotePath kept`,
 		`ConvertTo-SecureString "hush-6" -AsPlainText`,

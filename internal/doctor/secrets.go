@@ -14,12 +14,14 @@ const removed = "[removed]"
 var secrets = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`(?s)()-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----`),
-		// "password":"…", also as JSON within JSON, where quotes are escaped.
-		regexp.MustCompile(`(?i)("[a-z0-9_.-]*` + names + `[a-z0-9_.-]*\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"])*`),
-		// password=…, AccountKey=…, --password …, -Password '…', secret: …
-		regexp.MustCompile(`(?i)(\b[a-z0-9_.-]*` + names + `[a-z0-9_.-]*\s*[=:]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"',;&\\}\]]+)`),
-		regexp.MustCompile(`(?i)((?:^|\s)--?[a-z-]*` + names + `\s+)(?:"[^"]*"|'[^']*'|[^\s-]\S*)`),
-		regexp.MustCompile(`(?i)(ConvertTo-SecureString\s+(?:-String\s+)?)(?:"[^"]*"|'[^']*'|\S+)`),
+		// "password":"…", and a number, list or object of one line.
+		regexp.MustCompile(`(?i)("[a-z0-9_.-]*` + names + `[a-z0-9_.-]*"\s*:\s*)(?:"(?:[^"\\]|\\.)*"|\[[^\]\n]*\]?|\{[^}\n]*\}?|[^\s",\]}]+)`),
+		// JSON within JSON, whose quotes are escaped: the rest of the line, since what ends the value depends on how deep it is.
+		regexp.MustCompile(`(?i)("[a-z0-9_.-]*` + names + `[a-z0-9_.-]*\\+"\s*:).*`),
+		// password=…, AccountKey=…;, --password …, -Password '…', secret: …
+		regexp.MustCompile(`(?i)(\b[a-z0-9_.-]*` + names + `[a-z0-9_.-]*\s*[=:]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']+)`),
+		regexp.MustCompile(`(?i)((?:^|\s)--?[a-z-]*` + names + `\s+)(?:"[^"]*"|'[^']*'|\S+)`),
+		regexp.MustCompile(`(?i)(ConvertTo-SecureString).*`),
 		// Bearer and basic tokens, and what signs the address of a blob.
 		regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)[a-z0-9._~+/=-]{8,}`),
 		regexp.MustCompile(`(?i)([?&](?:sig|signature|x-amz-signature|x-amz-security-token)=)[^&\s"']+`),
