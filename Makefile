@@ -25,12 +25,11 @@ build: ## build the commands into bin/, for GOOS and GOARCH (VERSION=vX.Y.Z: the
 	hack/build.sh bin $(VERSION)
 
 .PHONY: test
-test: setup-test build ## vet, and all tests with the race detector; the long ones are sampled
-	CSI_PROXY_BIN=$(CURDIR)/bin go test -race -trimpath -vet=all -timeout 20m $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver,$(MODULES)))
+test: setup-test build ## all tests with the race detector; the long ones are sampled (make lint vets)
+	CSI_PROXY_BIN=$(CURDIR)/bin go test -race -trimpath -vet=off -timeout 20m $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver,$(MODULES)))
 
 .PHONY: test-sanity
 test-sanity: setup-test build ## csi-sanity on the example driver, with its counts, and kubelet's calls for pods; without the race detector, whose build takes longer than the tests
-	go vet -trimpath ./csisanity/... ./examples/csi-driver/...
 	CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -vet=off -count=1 -timeout 20m -v ./examples/csi-driver >bin/csi-sanity.log 2>&1 || { cat bin/csi-sanity.log; exit 1; }
 	@grep -aE -A 30 "csi-sanity, (disks|shares)" bin/csi-sanity.log | grep -aE "csi-sanity,|skipped:"
 
@@ -86,8 +85,7 @@ check-workflows: ## actionlint for .github/workflows
 	$(call tool,actionlint) -shellcheck= -pyflakes=
 
 .PHONY: cross
-cross: ## build and vet for Windows on amd64 and arm64; the commands as a release has them, into bin/windows-*
-	GOOS=windows GOARCH=amd64 go vet -trimpath $(MODULES:%=./%/...)
+cross: ## build for Windows on amd64 and arm64, where `make lint` looks at the tests, too; the commands as a release has them, into bin/windows-*
 	GOOS=windows GOARCH=amd64 go build -trimpath $(MODULES:%=./%/...)
 	GOOS=windows GOARCH=arm64 go build -trimpath $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver test/published,$(MODULES)))
 	@for arch in amd64 arm64; do echo "windows/$$arch"; GOOS=windows GOARCH=$$arch hack/build.sh bin/windows-$$arch $(VERSION); done
@@ -111,7 +109,7 @@ check-docs: setup-docs ## type what the documents show, in a clone of this repos
 .PHONY: check-deploy
 check-deploy: ## decode and validate the manifests as an API server does, lint and render the Helm chart, read the images' Dockerfiles
 	@linter=$(call tool,golangci-lint); cd test/deploy && export GOWORK=off && \
-		go vet ./... && $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -count=1 -timeout 20m ./...
+		$$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -count=1 -timeout 20m ./...
 	@for script in deploy/*/build.sh .github/actions/*/*.sh; do bash -n $$script; done
 
 .PHONY: chart-files
@@ -150,9 +148,9 @@ check-licenses: ## check that everything that is linked has a licence of the lis
 	cd hack/release && GOWORK=off go run . licenses
 
 .PHONY: check-release
-check-release: check-licenses ## vet, lint and test the release program, and check the licences
+check-release: check-licenses ## lint and test the release program, and check the licences
 	@linter=$(call tool,golangci-lint); cd hack/release && export GOWORK=off && \
-		go vet ./... && $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -count=1 ./...
+		$$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -count=1 ./...
 
 .PHONY: fuzz
 fuzz: ## fuzz every parser, FUZZTIME (5s) each
