@@ -84,7 +84,7 @@ func (n *Node) Mounts() []Mount {
 	return list
 }
 
-// A Link is a symbolic link or junction that is no mount point.
+// A Link is a symbolic link, or a junction that is not a mount point.
 type Link struct {
 	Path   string
 	Target string // a path of the node, or a share

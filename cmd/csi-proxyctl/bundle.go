@@ -221,7 +221,7 @@ func endOf(path string) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%w: it is no regular file", fs.ErrInvalid)
+		return "", fmt.Errorf("%w: it is not a regular file", fs.ErrInvalid)
 	}
 	from := max(0, info.Size()-maxLog)
 	text, err := io.ReadAll(io.NewSectionReader(file, from, maxLog))
