@@ -4,6 +4,7 @@ package recording
 
 import (
 	"encoding/json"
+	"runtime"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 )
@@ -55,18 +56,18 @@ type Call struct {
 	Room      int             `json:"room,omitempty"` // bytes of the output buffer
 
 	// What came out.
-	Win32     uint32          `json:"win32,omitempty"`  // 0: success
-	Error     string          `json:"error,omitempty"`  // the code's name
-	Failed    string          `json:"failed,omitempty"` // the Windows function that failed
-	End       bool            `json:"end,omitempty"`    // of ReadAt: io.EOF
-	Out       []byte          `json:"out,omitempty"`    // without the zeros at its end, if the call does not say how many bytes it wrote
-	Cut       int             `json:"cut,omitempty"`    // bytes that Out was too long by
-	Count     int             `json:"count,omitempty"`  // bytes that ReadAt or DeviceIoControl returned, structures in Out
-	Base      uint64          `json:"base,omitempty"`   // the address of Out that pointers in it are relative to
-	Hash      string          `json:"hash,omitempty"`   // of ReadAt: the SHA-256 of the bytes that were read
-	Zero      bool            `json:"zero,omitempty"`   // of ReadAt: they are all zero
-	Result    json.RawMessage `json:"result,omitempty"` // a returned string, list or structure
-	Nanosecs  int64           `json:"nanoseconds"`
+	Win32    uint32          `json:"win32,omitempty"`  // 0: success
+	Error    string          `json:"error,omitempty"`  // the code's name
+	Failed   string          `json:"failed,omitempty"` // the Windows function that failed
+	End      bool            `json:"end,omitempty"`    // of ReadAt: io.EOF
+	Out      []byte          `json:"out,omitempty"`    // without the zeros at its end, if the call does not say how many bytes it wrote
+	Cut      int             `json:"cut,omitempty"`    // bytes that Out was too long by
+	Count    int             `json:"count,omitempty"`  // bytes that ReadAt or DeviceIoControl returned, structures in Out
+	Base     uint64          `json:"base,omitempty"`   // the address of Out that pointers in it are relative to
+	Hash     string          `json:"hash,omitempty"`   // of ReadAt: the SHA-256 of the bytes that were read
+	Zero     bool            `json:"zero,omitempty"`   // of ReadAt: they are all zero
+	Result   json.RawMessage `json:"result,omitempty"` // a returned string, list or structure
+	Nanosecs int64           `json:"nanoseconds"`
 }
 
 // closing is the Function of Handle.Close, which kernel.Functions does not list.
@@ -79,3 +80,8 @@ func (c *Call) Opens() bool {
 
 // Succeeded reports whether the call did what was asked, the end of a device included.
 func (c *Call) Succeeded() bool { return c.Win32 == 0 && c.Error == "" }
+
+// OfEmulated returns the header of recordings of an emulated node.
+func OfEmulated(program string) Header {
+	return Header{Host: Emulated, Architecture: runtime.GOARCH, Program: program}
+}

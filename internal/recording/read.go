@@ -96,7 +96,7 @@ type reader struct {
 }
 
 func (r *reader) line(line []byte) error {
-	if bytes.HasPrefix(line, []byte(`{"recording":`)) {
+	if isHeader(line) {
 		var h Header
 		if err := decode(line, &h); err != nil {
 			return err
@@ -125,6 +125,12 @@ func (r *reader) line(line []byte) error {
 	last := &r.done[len(r.done)-1]
 	last.Calls = append(last.Calls, c)
 	return nil
+}
+
+// isHeader reports whether a line is a header, in whatever order its members are.
+func isHeader(line []byte) bool {
+	var h struct{ Recording *int }
+	return bytes.Contains(line, []byte(`"recording":`)) && json.Unmarshal(line, &h) == nil && h.Recording != nil
 }
 
 func decode(line []byte, to any) error {
