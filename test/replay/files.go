@@ -236,13 +236,13 @@ func (f *files) create(i int, path string) error {
 	if k.directory || !k.known && f.hasChildren(path) {
 		err = os.Mkdir(host, 0o750)
 	} else if _, missing := os.Lstat(host); missing != nil {
-		err = os.WriteFile(host, make([]byte, min(k.size, 1<<20)), 0o640)
+		err = os.WriteFile(host, make([]byte, min(k.size, 1<<20)), 0o600)
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil
 	case err == nil && k.readOnly && !k.directory:
-		err = os.Chmod(host, 0o440)
+		err = os.Chmod(host, 0o400)
 	case err == nil && k.reparse != nil:
 		err = f.link(path, k.reparse)
 	}

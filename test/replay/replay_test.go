@@ -81,7 +81,7 @@ func checkPage(t *testing.T, want string) {
 	t.Helper()
 	page := filepath.Join("..", "..", "docs", "emulated-node-recorded.md")
 	if *update {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil { //nolint:gosec // a document for everybody
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
