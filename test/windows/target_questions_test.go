@@ -13,8 +13,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-const initiatorService = "MSiSCSI"
-
 func targetQuestions() []Question {
 	return []Question{
 		{18, "Which lengths of a CHAP secret does the initiator take, and does an empty one clear it?", askSecretLengths},
