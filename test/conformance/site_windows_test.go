@@ -4,7 +4,6 @@ package conformance
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -29,8 +28,8 @@ type onWindows struct {
 // and a life that is a subtest uses its parent's agent.
 func windowsSite(t testing.TB) site {
 	t.Helper()
-	for _, dir := range []string{pods, kubelet + `\plugins`} {
-		noError(t, os.MkdirAll(dir, 0o750))
+	for _, dir := range []string{pods + `\1\volumes`, kubelet + `\plugins\kubernetes.io\csi\driver\1`} { // and what is below
+		noError(t, windows.MakeDirectory(t, dir))
 	}
 	if c, err := adminclient.Dial(t.Context(), ""); err == nil {
 		_ = c.Close() // the agent of the test that this one is part of
@@ -153,7 +152,7 @@ func (*onWindows) service(testing.TB) string { return "W32Time" }
 
 func (*onWindows) biosSerial(t testing.TB) string {
 	t.Helper()
-	serial, err := windows.PowerShell(t.Context(), "(Get-CimInstance Win32_BIOS).SerialNumber")
+	serial, err := windows.BIOSSerial()
 	noError(t, err)
 	return serial
 }

@@ -98,7 +98,7 @@ func parseLedger(content []byte) (entries []Entry) {
 	at := map[string]int{} // 1 + the index of each entry, 0 for one that was struck out
 	for line := range bytes.Lines(content) {
 		var r record
-		if json.Unmarshal(line, &r) != nil {
+		if json.Unmarshal(bytes.Trim(line, "\x00\r\n"), &r) != nil { // a power cut may leave zeros
 			continue
 		}
 		if r.Made != nil && r.Made.ID != "" {

@@ -35,7 +35,7 @@ func TestQuestions(t *testing.T) {
 			return AttachVirtualDisk(t, bytes, sectorSize)
 		},
 	}
-	if err := os.MkdirAll(mountParent, 0o750); err != nil {
+	if err := MakeDirectory(t, mountParent); err != nil {
 		t.Fatal(err)
 	}
 	for _, q := range Questions() {

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// making makes a thing until the test ends: it is noted, made and, in the end, removed and struck out. What making found out
+// making makes a thing until the test ends: it is noted, made and, in the end, removed and struck out. What do finds out
 // about the thing, it puts into the entry. A thing that was made in part is removed at once.
-func making(t testing.TB, e Entry, make func(e *Entry) error) error {
+func making(t testing.TB, e Entry, do func(e *Entry) error) error {
 	t.Helper()
 	l, err := inherited()
 	if err != nil {
@@ -24,24 +24,29 @@ func making(t testing.TB, e Entry, make func(e *Entry) error) error {
 	if e, err = l.Note(e); err != nil {
 		return err
 	}
-	noted := e
-	err = make(&e)
-	if err == nil && e != noted {
-		_, err = l.Note(e)
-	}
+	gone := false
 	remove := func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // the test's own context has ended
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // the test's own context may have ended
 		defer cancel()
+		gone = true
 		return l.remove(ctx, e)
 	}
-	if err != nil {
-		return errors.Join(err, remove())
-	}
-	t.Cleanup(func() {
+	t.Cleanup(func() { // also if the test ends while the thing is made
+		if gone {
+			return
+		}
 		if err := remove(); err != nil {
 			t.Errorf("left on this machine: %v", err)
 		}
 	})
+	noted := e
+	err = do(&e)
+	if err == nil && e != noted {
+		_, err = l.Note(e)
+	}
+	if err != nil {
+		return errors.Join(err, remove())
+	}
 	return nil
 }
 

@@ -148,7 +148,7 @@ func removeShare(_ context.Context, e Entry) error {
 	}
 	var info *winapi.ShareInfo502
 	status := winapi.NetShareGetInfo(nil, name, 502, &info)
-	if status == winapi.ShareNotFound {
+	if status == winapi.ShareNotFound || status == uint32(win32.ERROR_NOT_SUPPORTED) { // Wine has no shares
 		return nil
 	}
 	if status != 0 {

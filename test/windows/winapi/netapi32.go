@@ -32,7 +32,7 @@ const ShareDiskTree = 0
 
 // ShareEncryptData is SHI1005_FLAGS_ENCRYPT_DATA: the server refuses clients that do not encrypt.
 //
-// [MS-SRVS] 2.2.4.29 SHARE_INFO_1005
+// https://learn.microsoft.com/openspecs/windows_protocols/ms-srvs/8a481783-9c6e-4f17-99d1-aea6578e21fb
 const ShareEncryptData = 0x8000
 
 // UserInfo1 is USER_INFO_1.
