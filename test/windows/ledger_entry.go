@@ -37,10 +37,9 @@ const (
 	KindTarget     Kind = "iscsi-target"
 	KindTargetDisk Kind = "iscsi-disk"
 
-	// KindLogin is all sessions with an iSCSI target that was made; Name is its random name, which its IQN contains. KindPortal is
-	// a portal that the initiator did not know; Name is its address, a colon and its port.
-	KindLogin  Kind = "iscsi-login"
-	KindPortal Kind = "iscsi-portal"
+	// KindInitiator is an iSCSI initiator that nobody used: it had no sessions, portals and persistent logins, and is to have
+	// none again, and no secret. Name is its service.
+	KindInitiator Kind = "iscsi-initiator"
 
 	// KindService is a service of Windows, the agent's among them, with its event source. Name is its name, Mark the path of its program.
 	KindService Kind = "service"

@@ -38,6 +38,9 @@ type Subject struct {
 	Share  func(t testing.TB) (Share, error)
 	Target func(t testing.TB) (Target, error)
 
+	// Initiator starts the iSCSI initiator of a node that is not only the test's, until the test ends; nil: it is.
+	Initiator func(t testing.TB) error
+
 	// Patience is how long a volume or partition may take to arrive.
 	Patience time.Duration
 }

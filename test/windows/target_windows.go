@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/go-ole/go-ole"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
@@ -33,6 +31,9 @@ func NewTarget(t testing.TB) (Target, error) {
 	if err := prepareTargetServer(t); err != nil {
 		return Target{}, err
 	}
+	if err := BorrowInitiator(t); err != nil { // before the target, so that its sessions end before it goes
+		return Target{}, err
+	}
 	name, mark := randomName(), "made by csi-proxy-prove "+random(8)
 	file := filepath.Join(t.TempDir(), randomName()+diskFileEnding)
 	made := Target{Port: targetPort, User: "csi-user", Secret: random(7)} // 14 characters of the 12 to 16
@@ -49,13 +50,12 @@ func NewTarget(t testing.TB) (Target, error) {
 			made.IQN, err = makeTarget(name, mark, made.User, made.Secret)
 			return err
 		}},
-		{Entry{Kind: KindLogin, Name: name}, func() error { return nil }}, // which others do
 	} {
 		if err := making(t, thing.Entry, func(*Entry) error { return thing.make() }); err != nil {
 			return Target{}, err
 		}
 	}
-	return made, prepareInitiator(t, win32.ISCSITargetPortal{Address: made.Address, Socket: uint16(made.Port)})
+	return made, nil
 }
 
 // prepareTargetServer starts the target server and has it serve the machine that it runs on, which it refuses unless told
@@ -107,44 +107,6 @@ func prepareTargetServer(t testing.TB) error {
 		}
 	}
 	return winservice.Start(ctx, m, targetService)
-}
-
-// prepareInitiator notes what others will do to the initiator: start its service, and add the portal.
-func prepareInitiator(t testing.TB, portal win32.ISCSITargetPortal) error {
-	t.Helper()
-	k := nativeKernel()
-	service, err := k.QueryService(initiatorService)
-	if err != nil {
-		return err
-	}
-	nothing := func(*Entry) error { return nil }
-	if service.State != win32.SERVICE_RUNNING {
-		if err := making(t, Entry{Kind: KindStopped, Name: initiatorService}, nothing); err != nil {
-			return err
-		}
-		m, err := winservice.Connect()
-		if err != nil {
-			return err
-		}
-		defer func() { _ = m.Close() }()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := winservice.Start(ctx, m, initiatorService); err != nil {
-			return err
-		}
-	}
-	list, count, err := k.ReportISCSISendTargetPortals()
-	if err != nil {
-		return err
-	}
-	known, err := win32.ParseISCSITargetPortalInfos(list, count)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(known, func(p win32.ISCSITargetPortalInfo) bool { return portalName(p.Portal) == portalName(portal) }) {
-		return nil // it is somebody else's
-	}
-	return making(t, Entry{Kind: KindPortal, Name: portalName(portal)}, nothing)
 }
 
 // makeTargetDisk makes a disk of 1 GiB.
