@@ -82,6 +82,9 @@ func asked(t *testing.T) (numbers []int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(files) == 0 {
+		t.Skip("require the source of this package")
+	}
 	line := regexp.MustCompile("(?m)^\t\t(?:\\{|unasked\\()(\\d+), [\"`]")
 	for _, file := range files {
 		source, err := os.ReadFile(file)

@@ -18,7 +18,7 @@ func pathQuestions() []Question {
 }
 
 func askMoved(t testing.TB, s Subject) (any, error) {
-	volume, at, err := freshVolume(t, s)
+	volume, _, err := freshVolume(t, s)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func askMoved(t testing.TB, s Subject) (any, error) {
 	if err := makeDirectory(s, mountParent+`\`+above, "mount"); err != nil {
 		return nil, err
 	}
-	at = mountParent + `\` + above + `\mount\`
+	at := mountParent + `\` + above + `\mount\`
 	if err := s.Kernel.SetVolumeMountPoint(at, volume); err != nil {
 		return nil, err
 	}
