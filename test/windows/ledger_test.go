@@ -67,39 +67,28 @@ func TestWhatIsNotedRemainsUntilItIsStruckOut(t *testing.T) {
 
 // Whatever part of the last write a power cut leaves, what was written before stands, and so does what is written then.
 func TestTornLines(t *testing.T) {
-	l := newLedger(t, nil)
-	kept := note(t, l, Entry{Kind: KindUser, Name: "kept"})
-	before, err := os.ReadFile(l.path)
-	if err != nil {
-		t.Fatal(err)
+	line := func(r record) []byte {
+		text, err := r.line()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
 	}
-	torn := note(t, l, Entry{Kind: KindShare, Name: "torn"})
-	whole, err := os.ReadFile(l.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for length := len(before); length <= len(whole); length++ {
-		for name, tail := range map[string][]byte{"cut": nil, "zeros": make([]byte, len(whole)-length)} {
-			content := slices.Concat(whole[:length], tail)
-			if err := os.WriteFile(l.path, content, 0o600); err != nil {
-				t.Fatal(err)
+	made := func(name string) []byte { return line(record{Made: &Entry{ID: name, Kind: KindUser, Name: name}}) }
+	before, last, next := made("kept"), made("torn"), made("next")
+	strikes := slices.Concat(line(record{Struck: "kept"}), line(record{Struck: "torn"}), line(record{Struck: "next"}))
+	for length := range len(last) + 1 {
+		for name, tail := range map[string][]byte{"cut": nil, "zeros": make([]byte, len(last)-length)} {
+			want := []string{"kept", "next"}
+			if length >= len(last)-1 { // all but the end of the line
+				want = []string{"kept", "torn", "next"}
 			}
-			want := []string{"kept"}
-			if length >= len(whole)-1 { // all but the end of the line
-				want = append(want, "torn")
+			content := slices.Concat(before, last[:length], tail, next)
+			if diff := cmp.Diff(names(parseLedger(content)), want); diff != "" {
+				t.Errorf("%s after %d of %d bytes (-got +want):\n%s", name, length, len(last), diff)
 			}
-			if diff := cmp.Diff(names(l.Remaining()), want); diff != "" {
-				t.Fatalf("%s after %d of %d bytes (-got +want):\n%s", name, length, len(whole), diff)
-			}
-			next := note(t, l, Entry{Kind: KindUser, Name: "next"})
-			if diff := cmp.Diff(names(l.Remaining()), append(want, "next")); diff != "" {
-				t.Fatalf("%s after %d of %d bytes, and another one (-got +want):\n%s", name, length, len(whole), diff)
-			}
-			if err := errors.Join(l.Strike(next), l.Strike(kept), l.Strike(torn)); err != nil {
-				t.Fatal(err)
-			}
-			if left := l.Remaining(); len(left) > 0 {
-				t.Fatalf("%s after %d bytes: %v is left", name, length, left)
+			if left := parseLedger(slices.Concat(content, strikes)); len(left) > 0 {
+				t.Errorf("%s after %d bytes: %v is left", name, length, left)
 			}
 		}
 	}

@@ -91,6 +91,10 @@ func askRefused(_ testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	above, err := nativePath(s, mountParent)
+	if err != nil {
+		return nil, err
+	}
 	answers := map[string]string{}
 	for name, open := range map[string]struct {
 		path    string
@@ -102,7 +106,7 @@ func askRefused(_ testing.TB, s Subject) (any, error) {
 		"itself, opened as a link": {link, win32.FILE_OPEN_REPARSE_POINT, true},
 		"itself, to be followed":   {link, win32.FILE_DIRECTORY_FILE, true},
 	} {
-		h, err := s.Kernel.OpenFile(nil, `\\?\`+mountParent+`\`+open.path, kernel.OpenHow{
+		h, err := s.Kernel.OpenFile(nil, above+`\`+open.path, kernel.OpenHow{
 			Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: open.options, NoReparse: open.refuse,
 		})
 		if err == nil {
@@ -111,4 +115,15 @@ func askRefused(_ testing.TB, s Subject) (any, error) {
 		answers[name] = verdict(err)
 	}
 	return answers, nil
+}
+
+// nativePath returns the path of a directory in the object manager's spelling: a drive letter is a link itself, which
+// OBJ_DONT_REPARSE refuses.
+func nativePath(s Subject, path string) (string, error) {
+	h, err := openDirectory(s, nil, `\\?\`+path)
+	if err != nil {
+		return "", err
+	}
+	defer h.Close()
+	return h.FinalPath(win32.VOLUME_NAME_NT)
 }

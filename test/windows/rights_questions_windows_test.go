@@ -102,6 +102,10 @@ func askMakersOfLinks(t testing.TB, s Subject) (any, error) {
 	if err := makeDirectory(s, mountParent, target); err != nil {
 		return nil, err
 	}
+	above, err := nativePath(s, mountParent)
+	if err != nil {
+		return nil, err
+	}
 	answers := map[string]string{}
 	for maker, run := range map[string]func(command ...string) error{
 		"an administrator": func(command ...string) error {
@@ -114,13 +118,13 @@ func askMakersOfLinks(t testing.TB, s Subject) (any, error) {
 		"SYSTEM": func(command ...string) error { return AsSystem(t, command...) },
 	} {
 		for kind, flag := range map[string]string{"symbolic link": "/D", "junction": "/J"} {
-			name, link := kind+" of "+maker, mountParent+`\`+namePrefix+random(5)
-			if err := run(filepath.Join(system, "cmd.exe"), "/D", "/C", "mklink", flag, link, mountParent+`\`+target); err != nil {
+			name, link := kind+" of "+maker, namePrefix+random(5)
+			if err := run(filepath.Join(system, "cmd.exe"), "/D", "/C", "mklink", flag, mountParent+`\`+link, mountParent+`\`+target); err != nil {
 				answers[name] = err.Error()
 				continue
 			}
 			for how, refuse := range map[string]bool{"followed": false, "refused": true} {
-				h, err := s.Kernel.OpenFile(nil, `\\?\`+link, kernel.OpenHow{
+				h, err := s.Kernel.OpenFile(nil, above+`\`+link, kernel.OpenHow{
 					Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE, NoReparse: refuse,
 				})
 				if err == nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // The agent's operations on disks that drivers seldom have: on an emulated node always, and on a machine that may be changed.
@@ -25,11 +24,13 @@ func unusualDisks(t *testing.T, s Subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n.EnablePrivileges(t.Context())
 	mbr := make([]byte, 512)
 	copy(mbr[440:], "\x12\x34\x56\x78")
 	copy(mbr[510:], "\x55\xAA")
 	partitioned := bytes.Clone(mbr)
 	copy(partitioned[446:], "\x00\xFE\xFF\xFF\x07\xFE\xFF\xFF\x00\x08\x00\x00\x00\x00\x04\x00") // NTFS, 128 MiB from 1 MiB on
+	partitioned[440]++ // a signature of its own, or the second disk would be taken for a clone
 	luks := make([]byte, 512)
 	copy(luks, "LUKS\xBA\xBE\x00\x01")
 	for name, test := range map[string]struct {
@@ -45,7 +46,8 @@ func unusualDisks(t *testing.T, s Subject) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := d.Write(0, test.content); err != nil {
+			// Windows reads the table when the disk comes.
+			if err := errors.Join(d.Write(0, test.content), d.Detach(), d.Attach()); err != nil {
 				t.Fatal(err)
 			}
 			h, err := openDisk(s, d)
@@ -53,9 +55,6 @@ func unusualDisks(t *testing.T, s Subject) {
 				t.Fatal(err)
 			}
 			defer h.Close()
-			if err := send(h, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil); err != nil {
-				t.Fatal(err)
-			}
 			err = n.Disks.PartitionDisk(t.Context(), d.Number())
 			var failed *node.Error
 			if refused := errors.As(err, &failed) && failed.Class == node.FailedPrecondition; refused != test.refused || !refused && err != nil {

@@ -4,8 +4,6 @@
 
 package winapi
 
-import "golang.org/x/sys/windows"
-
 // DisableMaxPrivilege is DISABLE_MAX_PRIVILEGE: the new token has no privilege but SeChangeNotifyPrivilege.
 const DisableMaxPrivilege = 0x1
 
