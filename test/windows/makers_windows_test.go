@@ -66,12 +66,17 @@ func TestServices(t *testing.T) {
 			t.Fatal(err)
 		}
 		is(dependent, win32.SERVICE_RUNNING)
+		if testnode.OnWine() { // Wine starts only what it is told to
+			if err := k.StartService(name); err != nil {
+				t.Fatal(err)
+			}
+		}
 		is(name, win32.SERVICE_RUNNING)
 		names, err := k.DependentServices(name)
-		if err != nil || !slices.Contains(names, dependent) {
+		if err != nil || slices.Contains(names, dependent) == testnode.OnWine() { // which knows of no dependents
 			t.Errorf("the dependents are %q, %v", names, err)
 		}
-		if err := k.StopService(name); !errors.Is(err, win32.ERROR_DEPENDENT_SERVICES_RUNNING) {
+		if err := k.StopService(name); errors.Is(err, win32.ERROR_DEPENDENT_SERVICES_RUNNING) == testnode.OnWine() {
 			t.Errorf("stopping what another one needs: %v", err)
 		}
 		if err := k.StopService(dependent); err != nil {
@@ -197,6 +202,12 @@ func TestBIOSSerial(t *testing.T) {
 	answer, err := askBIOS(t, Subject{Kernel: nativeKernel()})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if testnode.OnWine() {
+		if theirs != "Serial number" {
+			t.Errorf("Wine's Win32_BIOS has the serial number %q now; it used to have a text of its own instead of the table's", theirs)
+		}
+		return
 	}
 	if ours := answer.(map[string]string)["SMBIOS"]; ours != theirs {
 		t.Errorf("the agent reads %q, Win32_BIOS has %q", ours, theirs)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 
@@ -29,18 +30,16 @@ func TestPipesFromARestrictedToken(t *testing.T) {
 		token  func() (windows.Token, error)
 		access uint32
 		admits bool
-		onWine string // why it is otherwise there
+		wine   bool // Wine admits it: it gives everybody every pipe
 	}{
 		{name: "the agent's list admits it", token: OwnToken, access: both, admits: true},
 		{name: "without its privileges", token: UnprivilegedToken, access: both, admits: true},
-		{name: "a stranger's", token: StrangersToken, access: both},
-		{name: "a stranger's, for reading", token: StrangersToken, access: reading},
-		{name: "of low integrity", token: LowIntegrityToken, access: both, onWine: "Wine has no mandatory integrity control"},
+		{name: "a stranger's", token: StrangersToken, access: both, wine: true},
+		{name: "a stranger's, for reading", token: StrangersToken, access: reading, wine: true},
+		{name: "of low integrity", token: LowIntegrityToken, access: both, wine: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if test.onWine != "" && testnode.OnWine() {
-				t.Skip(test.onWine)
-			}
+			admits := test.admits || test.wine && testnode.OnWine()
 			token, err := test.token()
 			if err != nil {
 				t.Fatal(err)
@@ -56,7 +55,7 @@ func TestPipesFromARestrictedToken(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, err := range opened {
-				if test.admits && err != nil || !test.admits && !errors.Is(err, windows.ERROR_ACCESS_DENIED) {
+				if admits && err != nil || !admits && !errors.Is(err, windows.ERROR_ACCESS_DENIED) {
 					t.Errorf("%s: got %v", pipes[i], err)
 				}
 			}
@@ -81,5 +80,50 @@ func openPipe(path string, access uint32) error {
 		if !errors.Is(err, windows.ERROR_PIPE_BUSY) {
 			return err
 		}
+	}
+}
+
+// TestTokens opens an object that has the access control list of the agent's pipes: Wine looks at that of an event.
+func TestTokens(t *testing.T) {
+	list, err := windows.SecurityDescriptorFromString("D:P(A;;GA;;;SY)(A;;GA;;;BA)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, err := windows.UTF16PtrFromString(randomName())
+	if err != nil {
+		t.Fatal(err)
+	}
+	attributes := &windows.SecurityAttributes{SecurityDescriptor: list}
+	attributes.Length = uint32(unsafe.Sizeof(*attributes))
+	event, err := windows.CreateEvent(attributes, 1, 0, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = windows.CloseHandle(event) }()
+	for _, test := range []struct {
+		name   string
+		token  func() (windows.Token, error)
+		admits bool
+	}{{"own", OwnToken, true}, {"without privileges", UnprivilegedToken, true}, {"a stranger's", StrangersToken, false}} {
+		t.Run(test.name, func(t *testing.T) {
+			token, err := test.token()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = token.Close() }()
+			var opened error
+			err = AsToken(token, func() {
+				var h windows.Handle
+				if h, opened = windows.OpenEvent(windows.EVENT_MODIFY_STATE, false, name); opened == nil {
+					opened = windows.CloseHandle(h)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.admits && opened != nil || !test.admits && !errors.Is(opened, windows.ERROR_ACCESS_DENIED) {
+				t.Errorf("got %v", opened)
+			}
+		})
 	}
 }

@@ -36,7 +36,7 @@ func removers() map[Kind]remover {
 	}
 }
 
-// identity returns the identity of a directory: its volume, its file ID and when it was made.
+// identity returns the identity of a directory: its volume and its file ID, in which NTFS counts how often the record was used.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfileinformationbyhandle
 func identity(path string) (string, error) {
 	name, err := windows.UTF16PtrFromString(path)
@@ -58,7 +58,7 @@ func identity(path string) (string, error) {
 	if info.FileAttributes&kinds != plain {
 		return "", fmt.Errorf("%s is not a directory", path)
 	}
-	return fmt.Sprintf("%x-%x%08x-%x", info.VolumeSerialNumber, info.FileIndexHigh, info.FileIndexLow, info.CreationTime.Nanoseconds()), nil
+	return fmt.Sprintf("%x-%x%08x", info.VolumeSerialNumber, info.FileIndexHigh, info.FileIndexLow), nil
 }
 
 // unmountBelow removes the mount points below a directory, so that the mount manager forgets them, too. It enters neither
