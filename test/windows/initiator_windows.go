@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,15 @@ func BorrowInitiator(t testing.TB) error {
 		return NotHere("the iSCSI initiator of this machine is in use")
 	}
 	return making(t, Entry{Kind: KindInitiator, Name: initiatorService}, func(*Entry) error { return nil })
+}
+
+// ledgerHas reports whether the environment's ledger has an entry of a kind.
+func ledgerHas(kind Kind) (bool, error) {
+	l, err := inherited()
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(l.Remaining(), func(e Entry) bool { return e.Kind == kind }), nil
 }
 
 // initiatorUse is what an initiator has.

@@ -110,7 +110,7 @@ func askDisks(t testing.TB, s Subject) (any, error) {
 }
 
 // askNeeds writes down what ListDiskLocations is decided from, beside what Windows' own tools say.
-func askNeeds(t testing.TB, s Subject) (any, error) {
+func askNeeds(_ testing.TB, s Subject) (any, error) {
 	answers := map[string]any{}
 	for key, values := range map[string][]string{
 		`SYSTEM\Setup`: {"SystemPartition"},
@@ -254,7 +254,7 @@ func askRemoveAll(t testing.TB, s Subject) (any, error) {
 	return answers, nil
 }
 
-func askBIOS(t testing.TB, s Subject) (any, error) {
+func askBIOS(_ testing.TB, s Subject) (any, error) {
 	table, err := s.Kernel.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
 	if err != nil {
 		return nil, err

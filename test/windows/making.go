@@ -50,15 +50,6 @@ func making(t testing.TB, e Entry, do func(e *Entry) error) error {
 	return nil
 }
 
-// ledgerHas reports whether the environment's ledger has an entry of a kind.
-func ledgerHas(kind Kind) (bool, error) {
-	l, err := inherited()
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(l.Remaining(), func(e Entry) bool { return e.Kind == kind }), nil
-}
-
 // MakeDirectory makes a directory and its missing parents until the test ends, when it removes what it made, with all
 // that is in it. Directories that exist stay.
 func MakeDirectory(t testing.TB, path string) error {

@@ -136,7 +136,8 @@ func mountvol(setting string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // also when the test is over
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, filepath.Join(system, "mountvol.exe"), flag).CombinedOutput(); err != nil {
+	mountvol := exec.CommandContext(ctx, filepath.Join(system, "mountvol.exe"), flag) //nolint:gosec // one of the two flags above
+	if out, err := mountvol.CombinedOutput(); err != nil {
 		return fmt.Errorf("mountvol %s: %w: %s", flag, err, out)
 	}
 	return nil
