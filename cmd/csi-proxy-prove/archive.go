@@ -89,7 +89,7 @@ func unpack(kit, directory string) (map[string]string, error) {
 		if !filepath.IsLocal(f.Name) || filepath.Base(f.Name) != f.Name {
 			return nil, fmt.Errorf("the kit has a file %q", f.Name)
 		}
-		if hashes[f.Name], err = unpackOne(f, filepath.Join(directory, f.Name)); err != nil {
+		if hashes[f.Name], err = unpackOne(f, filepath.Join(directory, f.Name)); err != nil { //nolint:gosec // checked above
 			return nil, fmt.Errorf("unpacking %s: %w", f.Name, err)
 		}
 	}
@@ -114,14 +114,17 @@ func unpackOne(f *zip.File, path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), errors.Join(err, to.Close())
 }
 
-// hasPrograms returns an error for a kit without its programs.
-func hasPrograms(kit string) error {
+// contents returns the names of the programs in a kit.
+func contents(kit string) (names []string, err error) {
 	archive, err := zip.OpenReader(kit)
 	if errors.Is(err, zip.ErrFormat) {
-		return errNoPrograms
+		return nil, errNoPrograms
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return archive.Close()
+	for _, f := range archive.File {
+		names = append(names, f.Name)
+	}
+	return names, archive.Close()
 }

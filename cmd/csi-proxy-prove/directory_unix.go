@@ -42,11 +42,11 @@ func lock(base string) (unlock func(), err error) {
 		return nil, err
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		file.Close()
+		_ = file.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, errLocked
 		}
 		return nil, err
 	}
-	return sync.OnceFunc(func() { file.Close() }), nil
+	return sync.OnceFunc(func() { _ = file.Close() }), nil
 }

@@ -28,6 +28,8 @@ type kit struct {
 	asked bool // somebody at stdin can answer
 	out   io.Writer
 	look  func(ctx context.Context, base string) (machine, error)
+
+	programs []string // in it
 }
 
 // cleaning is how long taking away what is left may take, also after Ctrl-C.
@@ -37,7 +39,8 @@ func (k *kit) print(format string, args ...any) { _, _ = fmt.Fprintf(k.out, form
 
 // prove looks, asks, tries everything, and writes the report.
 func (k *kit) prove(ctx context.Context, o options) (int, error) {
-	if err := hasPrograms(k.self); err != nil {
+	var err error
+	if k.programs, err = contents(k.self); err != nil {
 		return exitNothing, err
 	}
 	m, err := k.look(ctx, k.base)
@@ -91,7 +94,7 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 // pending returns what an earlier run left on this machine.
 func (k *kit) pending() ([]windows.Entry, error) {
 	if _, err := os.Lstat(ledgerOf(k.base)); err != nil {
-		return nil, nil //nolint:nilerr // there was none
+		return nil, nil // there was none
 	}
 	if err := prepare(k.base); err != nil { // or others could have written what is to be removed
 		return nil, err
@@ -129,7 +132,7 @@ func (k *kit) announce(m machine, o options, pending []windows.Entry) {
 		if len(o.only) > 0 && !slices.Contains(o.only, p.name) {
 			continue
 		}
-		if why := p.lacks(m); why != "" {
+		if why := k.lacks(p, m); why != "" {
 			cannot = append(cannot, fmt.Sprintf("  %-17s %s", p.name, why))
 			continue
 		}

@@ -51,6 +51,7 @@ func fakeParts() []part {
 	}
 	installed := of("needs-service", step{program: "good.test"})
 	installed.needs = []need{noService}
+	unbuilt := of("unbuilt", step{program: "unbuilt.test"})
 	windowsOnly := of("windows-only", step{program: "good.test"})
 	windowsOnly.systems = []string{proof.Windows}
 	return []part{
@@ -61,7 +62,7 @@ func fakeParts() []part {
 		of("measure", step{name: "figures", program: "measure", writes: true}),
 		of("steps", step{name: "first", program: "broken"}, step{name: "second", program: "measure"}, step{name: "last", program: "remove", always: true}),
 		of("made", step{program: "made.test"}),
-		windowsOnly, installed,
+		windowsOnly, installed, unbuilt,
 	}
 }
 
@@ -87,7 +88,7 @@ func newKit(t *testing.T) (*kit, *bytes.Buffer) {
 
 func put(t *testing.T, name, content string) {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(content), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -139,7 +140,7 @@ func TestEverythingIsReported(t *testing.T) {
 	witness := filepath.Join(t.TempDir(), "witness")
 	put(t, witness, "")
 	t.Setenv("WITNESS", witness)
-	code, r, err := ran(t, k, "-yes", "-only=good,bad,crash,none,measure,steps,windows-only,needs-service")
+	code, r, err := ran(t, k, "-yes", "-only=good,bad,crash,none,measure,steps,windows-only,needs-service,unbuilt")
 	if err != nil || code != exitFailed {
 		t.Fatalf("exit %d, %v\n%s", code, err, out)
 	}
@@ -153,6 +154,7 @@ func TestEverythingIsReported(t *testing.T) {
 		"made: not run",
 		"windows-only: not here it is for windows, and this is neither Windows nor Wine",
 		"needs-service: not here a service csiproxy is installed here (running), and the kit touches none that it did not make",
+		"unbuilt: not here this kit was built without unbuilt.test",
 	}
 	if diff := cmp.Diff(verdictsOf(r), want); diff != "" {
 		t.Errorf("(-got +want):\n%s\n%s", diff, out)
@@ -279,10 +281,10 @@ func TestWhatIsRefused(t *testing.T) {
 		t.Errorf("a report that exists: exit %d, %v", code, err)
 	}
 	k, _ = newKit(t)
-	if err := os.Mkdir(k.base, 0o777); err != nil { //nolint:gosec // as somebody else would
+	if err := os.Mkdir(k.base, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(k.base, 0o777); err != nil { //nolint:gosec // as somebody else would
+	if err := os.Chmod(k.base, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, err := ran(t, k, "-yes"); code != exitNothing || err == nil || !strings.Contains(err.Error(), "can be changed by others") {

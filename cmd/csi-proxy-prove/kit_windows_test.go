@@ -48,7 +48,7 @@ func TestWholeKit(t *testing.T) {
 	if file == "" {
 		file = filepath.Join(t.TempDir(), "report.json.gz")
 	}
-	out, err := exec.CommandContext(t.Context(), kit, "-yes", "-report="+file, "-only=calls,service").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), kit, "-yes", "-report="+file).CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestKilledKits(t *testing.T) {
 	left, at := 0, map[string]int{}
 	for i := range kills {
 		var said bytes.Buffer
-		c := exec.Command(kit, "-yes", "-only=service,calls", fmt.Sprintf("-report=%s", filepath.Join(t.TempDir(), fmt.Sprintf("%d.json.gz", i))))
+		c := exec.Command(kit, "-yes", "-only=service", fmt.Sprintf("-report=%s", filepath.Join(t.TempDir(), fmt.Sprintf("%d.json.gz", i))))
 		c.Stdout, c.Stderr = &said, &said
 		c.WaitDelay = time.Second
 		if err := c.Start(); err != nil {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +35,7 @@ const (
 const minFree = 2 << 30
 
 // lacks returns why a part cannot run on a machine, or "".
-func (p part) lacks(m machine) string {
+func (k *kit) lacks(p part, m machine) string {
 	if !slices.Contains(p.systems, m.System) {
 		return fmt.Sprintf("it is for %s, and this is %s", strings.Join(p.systems, " or "), systemText(m))
 	}
@@ -48,7 +49,20 @@ func (p part) lacks(m machine) string {
 			return fmt.Sprintf("it needs %d MiB of free space in %s, and there are %d", minFree>>20, m.base, m.freeBytes>>20)
 		}
 	}
+	for _, s := range p.steps {
+		if !slices.Contains(k.programs, fileOf(s.program)) {
+			return "this kit was built without " + s.program
+		}
+	}
 	return ""
+}
+
+// fileOf returns the name of a program's file.
+func fileOf(program string) string {
+	if runtime.GOOS == "windows" {
+		return program + ".exe"
+	}
+	return program
 }
 
 // systemText returns a machine's system for people.

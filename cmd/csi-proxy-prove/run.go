@@ -27,7 +27,7 @@ type running struct {
 	unlock func()
 
 	dir                  string // of this run
-	programs, work, temp string // in it
+	binaries, work, temp string // in it
 	answers, recording   string // files there
 	more                 map[string][]string
 	recordings           []string
@@ -63,8 +63,8 @@ func (r *running) unpack(upstream string) (err error) {
 	if r.dir, err = os.MkdirTemp(r.base, runPrefix); err != nil {
 		return err
 	}
-	r.programs, r.work, r.temp = filepath.Join(r.dir, "programs"), filepath.Join(r.dir, "work"), filepath.Join(r.dir, "t")
-	for _, dir := range []string{r.programs, r.work, r.temp} {
+	r.binaries, r.work, r.temp = filepath.Join(r.dir, "programs"), filepath.Join(r.dir, "work"), filepath.Join(r.dir, "t")
+	for _, dir := range []string{r.binaries, r.work, r.temp} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
@@ -73,8 +73,8 @@ func (r *running) unpack(upstream string) (err error) {
 	if r.report.Kit.SHA256, err = hashOf(r.self); err != nil {
 		return err
 	}
-	r.report.Kit.Programs, err = unpack(r.self, r.programs)
-	r.more = map[string][]string{"bench": {"-programs=" + r.programs}}
+	r.report.Kit.Programs, err = unpack(r.self, r.binaries)
+	r.more = map[string][]string{"bench": {"-programs=" + r.binaries}}
 	if upstream != "" {
 		if upstream, err = filepath.Abs(upstream); err == nil {
 			_, err = os.Stat(upstream)
@@ -87,7 +87,7 @@ func (r *running) unpack(upstream string) (err error) {
 // part runs a part and returns what it showed. Whatever happens in it, the next ones run.
 func (r *running) part(ctx context.Context, p part, m machine, only []string) proof.Part {
 	done := proof.Part{Name: p.name, Does: p.does, Verdict: proof.NotRun}
-	switch why := p.lacks(m); {
+	switch why := r.lacks(p, m); {
 	case len(only) > 0 && !slices.Contains(only, p.name):
 		return done
 	case why != "":
@@ -107,10 +107,8 @@ func (r *running) part(ctx context.Context, p part, m machine, only []string) pr
 			continue
 		}
 		stepContext := ctx
-		if s.always { // also after Ctrl-C
-			var cancel context.CancelFunc
-			stepContext, cancel = context.WithTimeout(context.WithoutCancel(ctx), cleaning)
-			defer cancel()
+		if s.always { // also after Ctrl-C; its limit ends it
+			stepContext = context.WithoutCancel(ctx)
 		}
 		err := r.noteService(s)
 		var checks []proof.Check

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -24,11 +23,7 @@ const maxText = 256 << 10
 
 // command returns a program of the kit. Its temporary files are the run's; what it makes on the machine it notes in the ledger.
 func (r *running) command(s step) *exec.Cmd {
-	name := s.program
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	c := exec.Command(filepath.Join(r.programs, name)) //nolint:gosec // unpacked from this program
+	c := exec.Command(filepath.Join(r.binaries, fileOf(s.program))) //nolint:gosec // unpacked from this program
 	for _, arg := range append(s.args, r.more[s.program]...) {
 		c.Args = append(c.Args, strings.ReplaceAll(arg, "{dir}", r.dir))
 	}
@@ -38,7 +33,7 @@ func (r *running) command(s step) *exec.Cmd {
 			c.Env = append(c.Env, variable)
 		}
 	}
-	c.Env = append(c.Env, "TEMP="+r.temp, "TMP="+r.temp, "TMPDIR="+r.temp, "CSI_PROXY_BIN="+r.programs, "CSI_PROXY_PROVE_LEDGER="+ledgerOf(r.base),
+	c.Env = append(c.Env, "TEMP="+r.temp, "TMP="+r.temp, "TMPDIR="+r.temp, "CSI_PROXY_BIN="+r.binaries, "CSI_PROXY_PROVE_LEDGER="+ledgerOf(r.base),
 		"CSI_PROXY_ANSWERS="+r.answers, "CSI_PROXY_RECORDING="+r.recording)
 	c.Env = append(c.Env, s.env...)
 	return c
@@ -100,12 +95,14 @@ func (r *running) wait(ctx context.Context, c *exec.Cmd, limit time.Duration) er
 	if err := f.start(c); err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
+	ended := make(chan struct{})
+	var result error
+	go func() { result = c.Wait(); close(ended) }()
 	late := time.NewTimer(limit)
 	defer late.Stop()
 	select {
-	case err = <-ended:
+	case <-ended:
+		err = result
 	case <-ctx.Done():
 		stop()
 		<-ended
