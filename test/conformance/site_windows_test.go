@@ -4,7 +4,6 @@ package conformance
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -28,8 +27,8 @@ type onWindows struct {
 // windowsSite has an agent on the machine's own pipes, so there can be only one at a time; see testnode.OnMachine.
 func windowsSite(t testing.TB) site {
 	t.Helper()
-	for _, dir := range []string{pods, kubelet + `\plugins`} {
-		noError(t, os.MkdirAll(dir, 0o750))
+	for _, dir := range []string{pods + `\1\volumes`, kubelet + `\plugins\kubernetes.io\csi\driver\1`} { // and what is below
+		noError(t, windows.MakeDirectory(t, dir))
 	}
 	testnode.OnMachine(t)
 	return &onWindows{disks: map[uint32]*windows.VirtualDisk{}}
@@ -149,7 +148,7 @@ func (*onWindows) service(testing.TB) string { return "W32Time" }
 
 func (*onWindows) biosSerial(t testing.TB) string {
 	t.Helper()
-	serial, err := windows.PowerShell(t.Context(), "(Get-CimInstance Win32_BIOS).SerialNumber")
+	serial, err := windows.BIOSSerial()
 	noError(t, err)
 	return serial
 }
