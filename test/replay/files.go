@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -79,7 +80,7 @@ func (f *files) beforeOpen(i int, c *recording.Call, path string) error {
 			return f.remove(path)
 		}
 		return f.parents(i, path)
-	case code == win32.ERROR_PATH_NOT_FOUND || code == win32.ERROR_INVALID_NAME || code == win32.ERROR_INVALID_HANDLE || code == win32.ERROR_INVALID_PARAMETER:
+	case !c.Succeeded() && !slices.Contains(showsFile(), code):
 		return nil
 	case c.Succeeded() && c.How.Disposition == win32.FILE_CREATE:
 		if known == present {
@@ -94,6 +95,13 @@ func (f *files) beforeOpen(i int, c *recording.Call, path string) error {
 		return f.create(i, path)
 	}
 	return nil
+}
+
+// showsFile returns the codes with which an open fails only if there is a file.
+func showsFile() []win32.Errno {
+	return []win32.Errno{
+		win32.ERROR_ALREADY_EXISTS, win32.ERROR_DIRECTORY, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION, win32.ERROR_DELETE_PENDING,
+	}
 }
 
 // beforeListing makes a directory hold what its listing shows.
