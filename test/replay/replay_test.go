@@ -22,6 +22,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/proof"
 	"github.com/kubernetes-csi/csi-proxy/internal/recording"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -33,9 +34,9 @@ var update = flag.Bool("update", false, "rewrite docs/emulated-node-recorded.md"
 // TestRecordings replays the recordings of real machines. A difference that nobody has accepted fails, and so does an
 // accepted one that is not there any more.
 func TestRecordings(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "evidence", "recordings", "*.jsonl.gz"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d recordings, %v", len(files), err)
+	all, err := Load(filepath.Join("..", "..", "docs", "evidence"))
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d recordings, %v", len(all), err)
 	}
 	f, err := os.Open("accepted.txt")
 	if err != nil {
@@ -47,21 +48,15 @@ func TestRecordings(t *testing.T) {
 		t.Fatal(err)
 	}
 	var reports []*Report
-	for _, file := range files {
-		all, err := recording.ReadFile(file)
+	for _, one := range all {
+		report, err := Replay(one, t.TempDir(), nil)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s, %s: %v", one.Host, one.Program, err)
 		}
-		for _, one := range all {
-			report, err := Replay(one, t.TempDir(), nil)
-			if err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			reports = append(reports, report)
-			for _, d := range report.Differences() {
-				if accept(accepted, one.Header, d) == nil {
-					t.Errorf("%s, first at %s:\n\t%s | %v", filepath.Base(file), report.First[d], one.Host, d)
-				}
+		reports = append(reports, report)
+		for _, d := range report.Differences() {
+			if accept(accepted, one.Header, d) == nil {
+				t.Errorf("%s, first at %s:\n\t%s | %v", one.Program, report.First[d], one.Host, d)
 			}
 		}
 	}
@@ -283,6 +278,44 @@ func TestBrokenNodes(t *testing.T) {
 				t.Errorf("found %v, not %s", found, test.want)
 			}
 		})
+	}
+}
+
+// A report of a machine holds a recording, too, line by line. One with gaps is not replayed.
+func TestReports(t *testing.T) {
+	life := lived(t)
+	lines := []any{recording.Header{Schema: recording.Schema, Host: recording.Windows, Version: "10.0.20348", Architecture: "amd64", Date: "2026-11-23"}}
+	for _, c := range life.Calls {
+		lines = append(lines, c)
+	}
+	report := proof.Report{Kit: proof.Kit{SHA256: strings.Repeat("0", 64)}, Machine: proof.Machine{System: proof.Windows}}
+	for _, line := range lines {
+		report.Calls = append(report.Calls, marshal(line))
+	}
+	dir := t.TempDir()
+	write := func() {
+		t.Helper()
+		var text bytes.Buffer
+		err := report.Write(&text)
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(dir, "reports"), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "reports", "x.json.gz"), text.Bytes(), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	all, err := Load(dir)
+	if err != nil || len(all) != 1 || all[0].Host != recording.Windows || len(all[0].Calls) != len(life.Calls) {
+		t.Fatalf("%d recordings, %v", len(all), err)
+	}
+	report.CallsLeftOut = 1
+	write()
+	if _, err := Load(dir); err == nil {
+		t.Error("a report with gaps is replayed")
 	}
 }
 
