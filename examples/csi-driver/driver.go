@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
@@ -26,7 +25,7 @@ type driver struct {
 
 	mounter    *mounter.Mounter
 	shares     *mounter.Shares
-	iscsi      iscsiapi.IscsiClient
+	iscsi      csiproxy.IscsiClient
 	nodeID     string
 	sharesOnly bool
 }

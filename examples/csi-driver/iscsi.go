@@ -11,14 +11,14 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
 // An iscsiVolume is a volume on a logical unit of an iSCSI target. Kubelet unstages a volume by its id alone, so the id says
 // where it is: ADDRESS:PORT,IQN,LUN.
 type iscsiVolume struct {
-	portal *iscsiapi.TargetPortal
+	portal *csiproxy.TargetPortal
 	iqn    string
 	lun    uint32
 }
@@ -35,7 +35,7 @@ func iscsiOf(volumeID string) (v iscsiVolume, ok bool) {
 	if hostErr != nil || portErr != nil || lunErr != nil {
 		return v, false
 	}
-	return iscsiVolume{&iscsiapi.TargetPortal{TargetAddress: host, TargetPort: uint32(number)}, parts[1], uint32(lun)}, true
+	return iscsiVolume{&csiproxy.TargetPortal{TargetAddress: host, TargetPort: uint32(number)}, parts[1], uint32(lun)}, true
 }
 
 func (v iscsiVolume) match() mounter.Match {
@@ -45,16 +45,16 @@ func (v iscsiVolume) match() mounter.Match {
 // connect logs in to the volume's target, with CHAP if there are credentials. It can be repeated, as after a reboot, which ends
 // all sessions.
 func (d *driver) connect(ctx context.Context, v iscsiVolume, c mounter.Credentials) error {
-	_, err := d.iscsi.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: v.portal})
+	_, err := d.iscsi.AddTargetPortal(ctx, &csiproxy.AddTargetPortalRequest{TargetPortal: v.portal})
 	if err == nil {
-		_, err = d.iscsi.DiscoverTargetPortal(ctx, &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: v.portal})
+		_, err = d.iscsi.DiscoverTargetPortal(ctx, &csiproxy.DiscoverTargetPortalRequest{TargetPortal: v.portal})
 	}
 	if err != nil {
 		return err
 	}
-	login := &iscsiapi.ConnectTargetRequest{TargetPortal: v.portal, Iqn: v.iqn}
+	login := &csiproxy.ConnectTargetRequest{TargetPortal: v.portal, Iqn: v.iqn}
 	if c.User != "" {
-		login.AuthType, login.ChapUsername, login.ChapSecret = iscsiapi.AuthenticationType_ONE_WAY_CHAP, c.User, c.Password
+		login.AuthType, login.ChapUsername, login.ChapSecret = csiproxy.AuthenticationType_ONE_WAY_CHAP, c.User, c.Password
 	}
 	_, err = d.iscsi.ConnectTarget(ctx, login)
 	return err
@@ -62,7 +62,7 @@ func (d *driver) connect(ctx context.Context, v iscsiVolume, c mounter.Credentia
 
 // disconnect logs out of the volume's target, unless another of its volumes is in use, with which it will be logged out of.
 func (d *driver) disconnect(ctx context.Context, v iscsiVolume) error {
-	_, err := d.iscsi.DisconnectTarget(ctx, &iscsiapi.DisconnectTargetRequest{TargetPortal: v.portal, Iqn: v.iqn})
+	_, err := d.iscsi.DisconnectTarget(ctx, &csiproxy.DisconnectTargetRequest{TargetPortal: v.portal, Iqn: v.iqn})
 	if status.Code(err) == codes.FailedPrecondition {
 		return nil
 	}
