@@ -184,15 +184,16 @@ func (a *connection) seeDisk(ctx context.Context, args []string) (sight, error) 
 // diskSeen returns the number of the disk with a serial number. The agent's lists leave out a disk that does not answer, so one that an earlier
 // look found and this one does not is asked for by its number, unless another disk has that now.
 func (a *connection) diskSeen(ctx context.Context, client *csiproxy.Client, serial string) (uint32, error) {
-	number, err := diskBySerial(ctx, client, serial)
+	r, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
+	if err != nil {
+		return 0, err
+	}
+	number, err := diskIn(r.GetDiskIDs(), serial)
 	switch {
 	case err == nil:
 		a.seen = &number
-	case status.Code(err) == codes.NotFound && a.seen != nil:
-		r, listErr := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
-		if other := r.GetDiskIDs()[*a.seen].GetSerialNumber(); listErr != nil || other == "" {
-			return *a.seen, listErr
-		}
+	case status.Code(err) == codes.NotFound && a.seen != nil && r.GetDiskIDs()[*a.seen].GetSerialNumber() == "":
+		return *a.seen, nil
 	}
 	return number, err
 }
