@@ -153,8 +153,8 @@ check-release: check-licenses ## lint and test the release program, and check th
 		$$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -count=1 ./...
 
 .PHONY: fuzz
-fuzz: ## fuzz every parser, FUZZTIME (5s) each
-	hack/fuzz.sh
+fuzz: ## fuzz every parser, or those in the folders FUZZ, FUZZTIME (5s) each
+	hack/fuzz.sh $(FUZZ)
 
 .PHONY: setup-run setup-test setup-abi setup-clients setup-page setup-docs
 setup-run:
