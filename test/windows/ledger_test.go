@@ -160,6 +160,11 @@ func TestMakersNote(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, names(l.Remaining()), []string{filepath.Dir(path), path})
+		for _, e := range l.Remaining() {
+			if e.Mark == "" {
+				t.Errorf("%v could not be told from another one after a crash", e)
+			}
+		}
 		if err := os.WriteFile(filepath.Join(path, "file"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
