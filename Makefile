@@ -120,6 +120,7 @@ chart-files: ## copy the alert rules and the dashboard into the chart, and the v
 .PHONY: test-wine
 test-wine: ## run the Windows kernel's tests under Wine (root; the first time makes a Wine, about a minute)
 	hack/test-wine.sh
+	hack/prove-wine.sh
 
 .PHONY: bench
 bench: ## measure reads, a volume's life, the start and the memory, and write docs/performance.md
