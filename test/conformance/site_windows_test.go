@@ -143,8 +143,13 @@ func (*onWindows) target(t testing.TB) offeredTarget {
 	return offeredTarget{address{made.Address, made.Port}, made.IQN, made.User, made.Secret}
 }
 
-// service returns a service that nothing else needs.
-func (*onWindows) service(testing.TB) string { return "W32Time" }
+// service returns a service of the test's own.
+func (*onWindows) service(t testing.TB) string {
+	t.Helper()
+	name, _, err := windows.NewServices(t)
+	noError(t, err)
+	return name
+}
 
 func (*onWindows) biosSerial(t testing.TB) string {
 	t.Helper()
