@@ -142,7 +142,7 @@ func parts() []part {
 		{
 			name: "questions", systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
 			does:  "The open questions about Windows. " + makes + " Automount is switched off and on, and put back.",
-			steps: []step{test("windows.test", "^(TestDisks|TestUnusualDisks|TestQuestions)$", machine)},
+			steps: []step{test("windows.test", "^(TestDisks|TestUnusualDisks|TestLinksThatLeadOut|TestQuestions)$", machine)},
 		},
 		{
 			name: "lives-in-process", systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
