@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
@@ -43,7 +42,7 @@ const (
 // from an abnormal volume. Other errors say that the condition is not known. It changes nothing.
 func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error) {
 	path = windowsPath(path)
-	leads, err := m.client.Filesystem.IsSymlink(ctx, &filesystemapi.IsSymlinkRequest{Path: path})
+	leads, err := m.client.Filesystem.IsSymlink(ctx, &csiproxy.IsSymlinkRequest{Path: path})
 	if err != nil {
 		if exists, failure := m.exists(ctx, path); failure == nil && !exists {
 			err = &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}

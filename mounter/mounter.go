@@ -10,7 +10,6 @@ import (
 
 	mount "k8s.io/mount-utils"
 
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
@@ -63,7 +62,7 @@ func (m *Mounter) MountSensitiveWithoutSystemdWithMountFlags(source, target, fst
 func (m *Mounter) Link(ctx context.Context, source, target string) error {
 	source, target = windowsPath(source), windowsPath(target)
 	link := func() error {
-		_, err := m.client.Filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
+		_, err := m.client.Filesystem.CreateSymlink(ctx, &csiproxy.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
 		return err
 	}
 	if err := m.makeParent(ctx, target); err != nil {
@@ -100,7 +99,7 @@ func (m *Mounter) IsMountPoint(file string) (bool, error) {
 	if !exists {
 		return false, &fs.PathError{Op: "look at", Path: file, Err: fs.ErrNotExist}
 	}
-	answer, err := m.client.Filesystem.IsSymlink(ctx, &filesystemapi.IsSymlinkRequest{Path: file})
+	answer, err := m.client.Filesystem.IsSymlink(ctx, &csiproxy.IsSymlinkRequest{Path: file})
 	return answer.GetIsSymlink(), err
 }
 
@@ -110,7 +109,7 @@ func (m *Mounter) CanSafelySkipMountPointCheck() bool { return false }
 // Remove removes a directory with its content, a link, or a mount point; the content of a mounted volume stays. A
 // missing path is success.
 func (m *Mounter) Remove(ctx context.Context, path string) error {
-	_, err := m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: windowsPath(path), Force: true})
+	_, err := m.client.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: windowsPath(path), Force: true})
 	return err
 }
 
@@ -126,12 +125,12 @@ func (m *Mounter) Mkdir(ctx context.Context, path string) error {
 }
 
 func (m *Mounter) exists(ctx context.Context, path string) (bool, error) {
-	answer, err := m.client.Filesystem.PathExists(ctx, &filesystemapi.PathExistsRequest{Path: path})
+	answer, err := m.client.Filesystem.PathExists(ctx, &csiproxy.PathExistsRequest{Path: path})
 	return answer.GetExists(), err
 }
 
 func (m *Mounter) makeDirectory(ctx context.Context, path string) error {
-	_, err := m.client.Filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: path})
+	_, err := m.client.Filesystem.Mkdir(ctx, &csiproxy.MkdirRequest{Path: path})
 	return err
 }
 
