@@ -83,6 +83,7 @@ type step struct {
 	args    []string
 	env     []string
 	beside  *step // runs meanwhile, and is ended after the step
+	records bool  // its tests record the kernel calls
 	writes  bool  // its output is the result: figures
 	always  bool  // runs also when an earlier step failed: it takes away what that one made
 }
@@ -98,7 +99,11 @@ func parts() []part {
 	test := func(program, run string, env ...string) step {
 		return step{program: program, args: []string{"-test.run=" + run, "-test.timeout=0", "-test.count=1"}, env: env}
 	}
-	machine := "CSI_PROXY_TEST_NODE=windows"
+	const machine, inProcess = "CSI_PROXY_TEST_NODE=windows", "CSI_PROXY_TEST_AGENT=in-process"
+	recorded := func(s step) step {
+		s.records = true
+		return s
+	}
 	lives := func(agent string) step {
 		return test("conformance.test", "Lifecycle", machine, "CSI_PROXY_TEST_AGENT="+agent)
 	}
@@ -116,8 +121,8 @@ func parts() []part {
 		},
 		{
 			name: "calls", systems: []string{proof.Wine}, limit: brief, needs: []need{freePipes},
-			does:  "Each call of all methods once, against Wine's kernel, and how it ended. Not for Windows, where its calls would reach disks that are in use: there the lives make them, on disks of their own.",
-			steps: []step{test("operation.test", "^TestEveryCallOnThisMachine$")},
+			does:  "Each call of all methods once, against Wine's kernel, and how it ended, with each kernel call recorded. Not for Windows, where its calls would reach disks that are in use: there the lives make them, on disks of their own.",
+			steps: []step{recorded(test("operation.test", "^TestEveryCallOnThisMachine$", inProcess))},
 		},
 		{
 			name: "service", systems: onBoth, limit: brief, needs: []need{freePipes, noService},
@@ -147,7 +152,7 @@ func parts() []part {
 		{
 			name: "lives-in-process", systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
 			does:  "The lives of all methods on this machine, without pipes, with each kernel call recorded. " + makes,
-			steps: []step{lives("in-process")},
+			steps: []step{recorded(test("conformance.test", "Lifecycle", machine, inProcess))},
 		},
 		{
 			name: "lives-child", systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
