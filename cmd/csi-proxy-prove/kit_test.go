@@ -470,7 +470,7 @@ func TestWhatCannotBeRemovedStaysKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := filepath.Join(t.TempDir(), "made")
-	if _, err := ledger.Note(windows.Entry{Kind: windows.KindDirectory, Name: made}); err != nil {
+	if _, err := ledger.Note(windows.Entry{Kind: windows.KindDirectory, Name: made, Mark: "of another one"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(filepath.Join(made, "somebody's"), 0o700); err != nil {
