@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//nolint:revive // the names are those of the protos, whose comments the stubs have
 package csiproxy
 
 import (
