@@ -4,6 +4,7 @@ package published
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -189,3 +190,5 @@ func TestAsInterface(t *testing.T) {
 	}
 	check(t, "CleanupMountPoint", mount.CleanupMountPoint(staging, i, true))
 }
+
+func sprint(value any) string { return fmt.Sprintf("%+v", value) }

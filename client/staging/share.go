@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mounter
+package staging
 
 import (
 	"context"
 	"errors"
 	"strings"
 
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
@@ -27,7 +28,11 @@ func (c Credentials) GoString() string { return c.String() }
 // link to the remote path, and makes the directories above target. An existing target is removed, see Mount. A mapping
 // that works is kept, whatever the credentials; one that its server refuses is replaced.
 func (m *Mounter) MountShare(ctx context.Context, remote, target string, credentials Credentials) error {
-	target = windowsPath(target)
+	return m.mountShare(ctx, remote, windowsPath(target), credentials, true)
+}
+
+// mountShare removes an existing target if it is a link or an empty directory, and by force also one with content.
+func (m *Mounter) mountShare(ctx context.Context, remote, target string, credentials Credentials, force bool) error {
 	if err := m.makeParent(ctx, target); err != nil {
 		return err
 	}
@@ -41,7 +46,8 @@ func (m *Mounter) MountShare(ctx context.Context, remote, target string, credent
 	if !errors.Is(err, csiproxy.ErrPathExists) {
 		return err
 	}
-	if err := m.Remove(ctx, target); err != nil {
+	_, err = m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: target, Force: force})
+	if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
 		return err
 	}
 	return mount()
