@@ -12,23 +12,23 @@ func stepExamples() []swept {
 	}
 	staged := mustDo(stageShare)
 	return []swept{
-		{method: "Nodesteps/StageDisk", when: "blank", call: stageDisk(theDisk), disk: true},
+		{method: "Nodesteps/StageDisk", when: "blank", call: stageDisk(theDisk), disk: true, sparse: 15},
 		{method: "Nodesteps/StageDisk", when: "in use, the disk has grown", prepare: func(w *world) {
 			inUse(w)
 			w.must(w.emulated.GrowDisk(theDisk, grownBytes))
-		}, call: stageDisk(theDisk), disk: true},
-		{method: "Nodesteps/StageShare", when: "a missing directory", call: stageShare},
-		{method: "Nodesteps/StageShare", when: "there already", prepare: staged, call: stageShare},
-		{method: "Nodesteps/Unstage", when: "a share", prepare: staged, call: unstage(plugins + `\share`)},
-		{method: "Nodesteps/Unstage", when: "mounted", prepare: inUse, call: unstage(staging), retry: func(w *world) error {
+		}, call: stageDisk(theDisk), disk: true, sparse: 15},
+		{method: "Nodesteps/StageShare", when: "a missing directory", call: stageShare, sparse: 5},
+		{method: "Nodesteps/StageShare", when: "there already", prepare: staged, call: stageShare, sparse: 5},
+		{method: "Nodesteps/Unstage", when: "a share", prepare: staged, call: unstage(plugins + `\share`), sparse: 5},
+		{method: "Nodesteps/Unstage", when: "mounted", sparse: 5, prepare: inUse, call: unstage(staging), retry: func(w *world) error {
 			if err := unstage(staging)(w); err != nil {
 				return err
 			}
 			return setState(theDisk, false)(w) // once it is unmounted, nobody knows which disk it was
 		}},
-		{method: "Nodesteps/Publish", when: "a mount point", prepare: inUse, call: publishStaged, disk: true},
-		{method: "Nodesteps/Publish", when: "there already", prepare: linked, call: publishStaged, disk: true},
-		{method: "Nodesteps/Expand", when: "the disk has grown", prepare: func(w *world) {
+		{method: "Nodesteps/Publish", when: "a mount point", prepare: inUse, call: publishStaged, disk: true, sparse: 5},
+		{method: "Nodesteps/Publish", when: "there already", prepare: linked, call: publishStaged, disk: true, sparse: 5},
+		{method: "Nodesteps/Expand", when: "the disk has grown", sparse: 5, prepare: func(w *world) {
 			inUse(w)
 			w.must(w.emulated.GrowDisk(theDisk, grownBytes))
 		}, call: func(w *world) error {
