@@ -120,6 +120,7 @@ chart-files: ## copy the alert rules and the dashboard into the chart, and the v
 .PHONY: test-wine
 test-wine: ## run the Windows kernel's tests under Wine (root; the first time makes a Wine, about a minute)
 	hack/test-wine.sh
+	hack/prove-wine.sh
 
 .PHONY: bench
 bench: ## measure reads, a volume's life, the start and the memory, and write docs/performance.md
@@ -153,8 +154,8 @@ check-release: check-licenses ## lint and test the release program, and check th
 		$$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -count=1 ./...
 
 .PHONY: fuzz
-fuzz: ## fuzz every parser, FUZZTIME (5s) each
-	hack/fuzz.sh
+fuzz: ## fuzz every parser, or those in the folders FUZZ, FUZZTIME (5s) each
+	hack/fuzz.sh $(FUZZ)
 
 .PHONY: setup-run setup-test setup-abi setup-clients setup-page setup-docs
 setup-run:

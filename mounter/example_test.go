@@ -56,8 +56,8 @@ func (d *Driver) Stats(ctx context.Context, path string) (mounter.Usage, mounter
 	return usage, condition, code(err)
 }
 
-func (d *Driver) UnstageDisk(ctx context.Context, staging string) error {
-	return code(d.mounter.UnmountDevice(ctx, staging))
+func (d *Driver) UnstageDisk(ctx context.Context, volumeID, staging string) error {
+	return code(d.mounter.UnstageDisk(ctx, mounter.ByEBSVolume(volumeID), staging))
 }
 
 func (d *Driver) UnstageShare(ctx context.Context, staging string) error {

@@ -15,6 +15,10 @@ type (
 	Match = staging.Match
 	// StageOptions adjust StageDisk. The zero value stages a volume to be written.
 	StageOptions = staging.StageOptions
+	// An ISCSIDisk is a logical unit of an iSCSI target.
+	ISCSIDisk = staging.ISCSIDisk
+	// CHAP is how a node and an iSCSI target prove themselves to each other. The zero value is no authentication.
+	CHAP = staging.CHAP
 	// A Device is a volume and the disk that it lies on.
 	Device = staging.Device
 	// A Size is the size of a volume, in bytes.
@@ -51,8 +55,11 @@ func Where(what string, fits func(Disk) bool) Match { return staging.Where(what,
 // ByNumber picks the disk with a number, which changes when disks come and go.
 func ByNumber(number uint32) Match { return staging.ByNumber(number) }
 
-// ByLUN picks disks by their logical unit number; see staging.ByLUN for the disks that it does not tell apart.
+// ByLUN picks disks by their logical unit number, on any bus that has one: see ByAzureLUN and ByISCSI.
 func ByLUN(lun uint32) Match { return staging.ByLUN(lun) }
+
+// ByAzureLUN picks the disk that Azure attached with a LUN; see staging.ByAzureLUN for how it is told from others.
+func ByAzureLUN(lun uint32) Match { return staging.ByAzureLUN(lun) }
 
 // BySerialNumber picks disks whose serial number contains a text, in upper or lower case.
 func BySerialNumber(part string) Match { return staging.BySerialNumber(part) }

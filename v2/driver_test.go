@@ -4,10 +4,12 @@ package v2_test
 
 import (
 	"errors"
+	"os"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
@@ -40,18 +42,35 @@ type driver struct {
 
 func newDriver(t *testing.T, c *csiproxy.Client) driver {
 	t.Helper()
+	return driverOf(t, diskapi.Over(c), filesystemapi.Over(c), iscsiapi.Over(c), smbapi.Over(c), systemapi.Over(c), volumeapi.Over(c))
+}
+
+func driverOf(t *testing.T, d diskapi.HostAPI, f filesystemapi.HostAPI, i iscsiapi.HostAPI, m smbapi.HostAPI, s systemapi.HostAPI, v volumeapi.HostAPI) driver {
+	t.Helper()
 	var (
-		d    driver
+		all  driver
 		errs [6]error
 	)
-	d.disk, errs[0] = disk.New(diskapi.Over(c))
-	d.files, errs[1] = filesystem.New(filesystemapi.Over(c))
-	d.iscsi, errs[2] = iscsi.New(iscsiapi.Over(c))
-	d.smb, errs[3] = smb.New(smbapi.Over(c), d.files)
-	d.system, errs[4] = system.New(systemapi.Over(c))
-	d.volume, errs[5] = volume.New(volumeapi.Over(c))
+	all.disk, errs[0] = disk.New(d)
+	all.files, errs[1] = filesystem.New(f)
+	all.iscsi, errs[2] = iscsi.New(i)
+	all.smb, errs[3] = smb.New(m, all.files)
+	all.system, errs[4] = system.New(s)
+	all.volume, errs[5] = volume.New(v)
 	must(t, "making the groups", errors.Join(errs[:]...))
-	return d
+	return all
+}
+
+// begin starts a node with a driver: through a client of the node or, in the process that TestOverAgent starts, through New.
+func begin(t *testing.T) (*csiproxytest.Node, driver) {
+	t.Helper()
+	if os.Getenv(machine.HostAPIVariable) == "" {
+		n := csiproxytest.Start(t, csiproxytest.Options{})
+		return n, newDriver(t, n.Client())
+	}
+	n := csiproxytest.Start(t, csiproxytest.Options{PlainPipes: true})
+	n.Setenv()
+	return n, driverOf(t, diskapi.New(), filesystemapi.New(), iscsiapi.New(), smbapi.New(), systemapi.New(), volumeapi.New())
 }
 
 func must(t *testing.T, what string, err error) {
@@ -63,8 +82,8 @@ func must(t *testing.T, what string, err error) {
 
 // TestVolumeLife takes the steps of a disk driver with a volume from its first pod to the next, each step twice.
 func TestVolumeLife(t *testing.T) {
-	n := csiproxytest.Start(t, csiproxytest.Options{})
-	d, ctx := newDriver(t, n.Client()), t.Context()
+	n, d := begin(t)
+	ctx := t.Context()
 
 	ids, err := d.disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
 	must(t, "listing the disks", err)
@@ -184,8 +203,8 @@ func unstage(t *testing.T, d driver, id string) {
 
 // TestShareLife takes a share through an SMB driver's life.
 func TestShareLife(t *testing.T) {
-	n := csiproxytest.Start(t, csiproxytest.Options{})
-	d, ctx := newDriver(t, n.Client()), t.Context()
+	n, d := begin(t)
+	ctx := t.Context()
 	valid := func() bool {
 		t.Helper()
 		r, err := d.files.PathValid(ctx, &filesystem.PathValidRequest{Path: share})
@@ -220,8 +239,8 @@ func TestShareLife(t *testing.T) {
 
 // TestTargetLife takes a target through an iSCSI driver's life.
 func TestTargetLife(t *testing.T) {
-	n := csiproxytest.Start(t, csiproxytest.Options{})
-	d, ctx := newDriver(t, n.Client()), t.Context()
+	_, d := begin(t)
+	ctx := t.Context()
 	portal := &iscsi.TargetPortal{TargetAddress: "192.0.2.10"}
 	const target = "iqn.2026-01.emulated:mutual"
 	_, err := d.iscsi.AddTargetPortal(ctx, &iscsi.AddTargetPortalRequest{TargetPortal: portal})
@@ -257,8 +276,8 @@ func TestTargetLife(t *testing.T) {
 }
 
 func TestSystem(t *testing.T) {
-	n := csiproxytest.Start(t, csiproxytest.Options{})
-	d, ctx := newDriver(t, n.Client()), t.Context()
+	_, d := begin(t)
+	ctx := t.Context()
 	serial, err := d.system.GetBIOSSerialNumber(ctx, &system.GetBIOSSerialNumberRequest{})
 	must(t, "reading the serial number", err)
 	if serial.SerialNumber != "EMU-0000-0001" {
@@ -291,8 +310,8 @@ func TestSystem(t *testing.T) {
 // TestReadOnlyOverAClient: the API makes a disk writable with its state; for anything else it has no call, which the error
 // says.
 func TestReadOnlyOverAClient(t *testing.T) {
-	n := csiproxytest.Start(t, csiproxytest.Options{})
-	d, ctx := newDriver(t, n.Client()), t.Context()
+	n, d := begin(t)
+	ctx := t.Context()
 	n.SetDiskReadOnly(1, true)
 	_, err := d.disk.SetDiskReadOnly(ctx, &disk.SetDiskReadOnlyRequest{DiskNumber: 1})
 	must(t, "making disk 1 writable", err)

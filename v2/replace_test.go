@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
 // TestThreeReplaceLines builds a driver that was written for the existing library in a module of its own, whose go.mod has
@@ -38,9 +41,20 @@ func TestThreeReplaceLines(t *testing.T) {
 			t.Fatalf("building for %s: %v\n%s", system, err, out)
 		}
 	}
-	// Off Windows, the driver reports that it cannot run there.
-	if out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "driver-linux")).CombinedOutput(); err == nil || !strings.Contains(string(out), "this is not a Windows node") {
+	// Off Windows, the driver reports that it cannot run there, unless its environment names an agent.
+	driver := filepath.Join(dir, "driver-linux")
+	if out, err := exec.CommandContext(t.Context(), driver).CombinedOutput(); err == nil || !strings.Contains(string(out), "this is not a Windows node") {
 		t.Errorf("the driver on Linux: %v\n%s", err, out)
+	}
+	n := csiproxytest.Start(t, csiproxytest.Options{})
+	n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "serial"})
+	n.Setenv()
+	t.Setenv(machine.HostAPIVariable, "agent")
+	if out, err := exec.CommandContext(t.Context(), driver).CombinedOutput(); err != nil {
+		t.Errorf("the driver over an agent: %v\n%s", err, out)
+	}
+	if mounts := n.Mounts(); len(mounts) != 1 || mounts[0].Path != `C:\var\lib\kubelet\plugins\example\globalmount` {
+		t.Errorf("the driver mounted %+v", mounts)
 	}
 }
 

@@ -108,7 +108,8 @@ type Usage struct {
 	Total, Used, Available int64
 }
 
-// Usage returns the usage of the volume that a path leads to. Windows has no inodes.
+// Usage returns the usage of the volume that a path leads to. Windows has no inodes. A path that leads to a share is
+// csiproxy.ErrNotMounted: the API does not say how full a share is.
 func (m *Mounter) Usage(ctx context.Context, path string) (Usage, error) {
 	volume, err := m.volumeAt(ctx, windowsPath(path))
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -100,6 +101,16 @@ func list(disks []Disk) string {
 		texts[i] = d.String()
 	}
 	return strings.Join(texts, "; ")
+}
+
+// same returns an error unless a disk is still the one that was found under its number, which Windows gives to another disk
+// when one goes.
+func (m *Mounter) same(ctx context.Context, found Disk) error {
+	disks, err := m.Disks(ctx)
+	if err == nil && !slices.Contains(disks, found) {
+		err = fmt.Errorf("%w: disk %s is not there any more; the node has the disks %s", csiproxy.ErrDiskNotFound, found, list(disks))
+	}
+	return err
 }
 
 // WaitForDisk waits until one disk matches and returns it. Meanwhile it makes Windows look for new devices. If the

@@ -58,19 +58,39 @@ func senseless(format string, args ...any) Match {
 	return Match{what: what, err: fmt.Errorf("%w: %s", fs.ErrInvalid, what)}
 }
 
-// ByLUN picks disks by their logical unit number, with which Azure attaches disks at SCSI adapters. Disks that Windows
-// needs and those beside the system disk have no LUN in the agent's answer, so that none of them is found. Disks of iSCSI targets and
-// Fibre Channel do have one: a driver that uses such disks as well, or whose node may have them, needs a Where that tells them apart,
-// by the adapter.
-//
-// NVMe disks have none either. The driver of Azure takes the namespace of the device path less one for the LUN, and the API
-// does not have that path: such a disk is not found.
-//
-// Source: azuredisk-csi-driver, FindDiskByLun in pkg/mounter and getNVMeLunFromPath in pkg/os/disk.
+// ByLUN picks disks by their logical unit number, on any bus that has one: SCSI, SAS, RAID, Fibre Channel and iSCSI. Disks that
+// Windows needs and those beside the system disk have no LUN in the agent's answer, nor have NVMe disks, so that none of them is
+// found. On a node with disks of several storage systems, a LUN alone may be another one's: see ByAzureLUN and ByISCSI, or write
+// a Where.
 func ByLUN(lun uint32) Match {
 	text := strconv.FormatUint(uint64(lun), 10)
 	return Where("LUN "+text, func(d Disk) bool { return d.LUN == text }).
 		described(func(r *nodestepsapi.StageDiskRequest) { r.Disk = &nodestepsapi.StageDiskRequest_Lun{Lun: lun} })
+}
+
+// hyperV are the beginnings of the page 83h identifiers that Hyper-V makes for its virtual SCSI disks: of the kind T10, with
+// the vendor "MSFT    " before 16 bytes, and of the kind NAA, with Microsoft's number 002248.
+var hyperV = []string{"4d53465420202020", "6002248"}
+
+// ByAzureLUN picks the disk that Azure attached with a LUN: one of a virtual SCSI adapter of Hyper-V, which Windows calls SAS
+// or SCSI, and no disk with the same LUN that is reached by iSCSI or Fibre Channel. The API names no bus, so a disk is known by its
+// page 83h identifier; one that Windows' own iSCSI target serves has Microsoft's vendor in it, too.
+//
+// Azure's driver takes any disk with that LUN, but for those at adapter 0 and those with an MBR. NVMe disks, of which it takes the
+// namespace of the device path less one for the LUN, are not found: the API does not have that path.
+//
+// Source: azuredisk-csi-driver, FindDiskByLun in pkg/mounter, ListDiskLocations and getNVMeLunFromPath in pkg/os/disk.
+func ByAzureLUN(lun uint32) Match {
+	x := ByLUN(lun)
+	x.what = fmt.Sprintf("Azure's LUN %d", lun)
+	x = x.described(func(r *nodestepsapi.StageDiskRequest) {
+		r.Disk = &nodestepsapi.StageDiskRequest_AzureLun{AzureLun: lun}
+	})
+	hasLUN := x.fits
+	x.fits = func(d Disk) bool {
+		return hasLUN(d) && slices.ContainsFunc(hyperV, func(begin string) bool { return strings.HasPrefix(d.Page83, begin) })
+	}
+	return x
 }
 
 // BySerialNumber picks disks whose serial number contains a text, in upper or lower case.

@@ -24,7 +24,8 @@ type StageOptions struct {
 
 // StageDisk waits for the one disk that matches and mounts its data volume at target, as NodeStageVolume must. It
 // partitions a blank disk, brings it online, formats a blank volume with NTFS, makes the directory, mounts, and extends a
-// volume that is smaller than its disk, such as one made from a snapshot.
+// volume that is smaller than its disk, such as one made from a snapshot. Before it partitions and before it formats, it looks
+// again whether the disk is still the one that matched, because another one may have come in its place.
 //
 // What was done before is not done again, so a call that failed or was interrupted anywhere can be repeated. A volume that
 // is mounted at other directories, too, stays mounted there. A mount point at target whose volume has gone, as after a disk
@@ -42,7 +43,7 @@ func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, opt
 	if err != nil {
 		return Device{}, err
 	}
-	return m.stage(ctx, disk.Number, windowsPath(target), options)
+	return m.stage(ctx, disk.Number, windowsPath(target), options, func() error { return m.same(ctx, disk) })
 }
 
 // StageAttached is StageDisk for a disk that is attached: it does not wait, and if none matches that is
@@ -52,16 +53,17 @@ func (m *Mounter) StageAttached(ctx context.Context, match Match, target string,
 	if err != nil {
 		return Device{}, err
 	}
-	return m.stage(ctx, disk.Number, windowsPath(target), options)
+	return m.stage(ctx, disk.Number, windowsPath(target), options, func() error { return m.same(ctx, disk) })
 }
 
-// MountDisk is StageDisk for a disk whose number the caller knows.
+// MountDisk is StageDisk for a disk whose number the caller knows, and answers for: it looks at no marks.
 func (m *Mounter) MountDisk(ctx context.Context, disk uint32, target string) error {
-	_, err := m.stage(ctx, disk, windowsPath(target), StageOptions{})
+	_, err := m.stage(ctx, disk, windowsPath(target), StageOptions{}, func() error { return nil })
 	return err
 }
 
-func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options StageOptions) (Device, error) {
+// stage stages a disk. Same returns an error if the number means another disk by now.
+func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options StageOptions, same func() error) (Device, error) {
 	there, err := m.at(ctx, target)
 	if err != nil {
 		return Device{}, fmt.Errorf("looking at %s: %w", target, err)
@@ -69,7 +71,13 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 	if there.volume != "" && !there.gone && there.disk != disk {
 		return Device{}, fmt.Errorf("%w: a volume of disk %d is mounted at %s, not one of disk %d", csiproxy.ErrOtherVolumeMounted, there.disk, target, disk)
 	}
-	volumes, err := m.volumesOf(ctx, disk, options.ReadOnly)
+	var volumes []string
+	if err = same(); err == nil {
+		volumes, err = m.volumesOf(ctx, disk, options.ReadOnly)
+	}
+	if err == nil {
+		err = same() // from here on, the volume's id says which disk is meant
+	}
 	if err != nil {
 		return Device{}, fmt.Errorf("staging disk %d at %s: %w", disk, target, err)
 	}

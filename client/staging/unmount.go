@@ -26,8 +26,8 @@ func (m *Mounter) Unmount(target string) error {
 
 // UnmountDevice is Unmount for the path at which StageDisk or FormatAndMount mounted a disk. Then it takes the disk offline, so that
 // it can be detached without loss; unless the path was only a link to the volume, or a mounter with WithKubelet sees the volume at
-// another path. If it fails in between, the volume is flushed and unmounted, and the disk stays online. A volume whose disk has
-// already gone is unmounted as well.
+// another path. If it fails in between, the volume is flushed and unmounted, and the disk stays online, as nothing says any more
+// which one it was: UnstageDisk finds it again. A volume whose disk has already gone is unmounted as well.
 func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 	target = windowsPath(target)
 	if done, err := m.unstageInOneCall(ctx, target); done {
@@ -48,6 +48,40 @@ func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 	if isAny(err, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound) {
 		return nil
 	}
+	return err
+}
+
+// UnstageDisk is UnmountDevice for the path at which StageDisk mounted a disk, where the driver can still tell which disk that is, as
+// from the volume's id. It can be repeated after a failure or a crash anywhere: a disk that is left online without being
+// mounted is taken offline. A disk that does not match any more has been detached, which is success. A mounter without WithKubelet
+// does not see other paths at which the volume is mounted, so there must be none.
+func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) error {
+	if err := m.UnmountDevice(ctx, target); err != nil {
+		return err
+	}
+	disk, err := m.FindDisk(ctx, match)
+	if errors.Is(err, csiproxy.ErrDiskNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	volumes, err := m.client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: disk.Number})
+	if isAny(err, csiproxy.ErrDiskOffline, csiproxy.ErrDiskNotFound, csiproxy.ErrNoVolume) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, volume := range volumes.GetVolumeIds() {
+		if used, err := m.mountedElsewhere(ctx, volume); err != nil || used {
+			return err
+		}
+	}
+	if err := m.same(ctx, disk); err != nil {
+		return err
+	}
+	_, err = m.client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: disk.Number, IsOnline: false})
 	return err
 }
 

@@ -61,6 +61,7 @@ var meanings = map[string]string{
 	"ID":       "the id of a fault; csi-proxyctl node fault list lists them",
 	"DIR":      "a directory of this host",
 	"FILE":     "a file of this host",
+	"OTHER":    "another file of this host",
 	"AUDITLOG": "a file that csi-proxy -audit-log wrote",
 	"TIME":     "a time, such as 2026-01-31T12:00:00Z",
 	"DURATION": "a duration, such as 90s",

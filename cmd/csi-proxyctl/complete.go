@@ -67,7 +67,7 @@ func (a *connection) completeArguments(c *cobra.Command) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		switch names[len(args)].name {
-		case "FILE", "AUDITLOG", "DIR":
+		case "FILE", "OTHER", "AUDITLOG", "DIR":
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), completionTime)

@@ -99,7 +99,7 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 		&cobra.Group{ID: "emulated", Title: "Play an emulated node's hardware:"},
 	)
 	for group, commands := range map[string][]*cobra.Command{
-		"look":     {apisCommand(a), treeCommand(a), doctorCommand(a), eventsCommand(a), waitCommand(a), journalCommand(a), policyCommand(a), versionCommand(a)},
+		"look":     {apisCommand(a), treeCommand(a), doctorCommand(a), eventsCommand(a), waitCommand(a), journalCommand(a), policyCommand(a), proveCommand(a), versionCommand(a)},
 		"api":      {diskGroup(a), volumeGroup(a), fsGroup(a), smbGroup(a), iscsiGroup(a), systemGroup(a)},
 		"emulated": {nodeCommand(a)},
 	} {

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -14,8 +15,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
@@ -26,15 +25,13 @@ type driver struct {
 
 	mounter    *mounter.Mounter
 	shares     *mounter.Shares
-	iscsi      iscsiapi.IscsiClient
 	nodeID     string
 	sharesOnly bool
 }
 
-// newDriver makes the plugin of a node, which records in stateDir what uses a share.
-func newDriver(client *csiproxy.Client, nodeID, stateDir string, sharesOnly bool) *driver {
-	m := mounter.New(client)
-	return &driver{mounter: m, shares: m.Shares(stateDir), iscsi: client.ISCSI, nodeID: nodeID, sharesOnly: sharesOnly}
+// newDriver makes the plugin of a node, which records in sharesDir what uses a share.
+func newDriver(m *mounter.Mounter, nodeID, sharesDir string, sharesOnly bool) *driver {
+	return &driver{mounter: m, shares: m.Shares(sharesDir), nodeID: nodeID, sharesOnly: sharesOnly}
 }
 
 func (d *driver) register(s *grpc.Server) {
@@ -90,28 +87,37 @@ func (d *driver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolumeRequ
 	if fsType := r.GetVolumeCapability().GetMount().GetFsType(); fsType != "" && !strings.EqualFold(fsType, "ntfs") {
 		return nil, status.Errorf(codes.InvalidArgument, "file system %q: disks of Windows nodes have NTFS", fsType)
 	}
-	match, err := matchOf(r.GetVolumeId(), r.GetPublishContext())
-	if v, ok := iscsiOf(r.GetVolumeId()); ok {
-		match, err = v.match(), d.connect(ctx, v, credentials(r.GetSecrets()))
+	options := mounter.StageOptions{ReadOnly: readOnly(r.GetVolumeCapability())}
+	if disk, ok := iscsiOf(r.GetVolumeId()); ok {
+		chap := mounter.CHAP{User: r.GetSecrets()["username"], Secret: r.GetSecrets()["password"]}
+		_, err := d.mounter.StageISCSI(ctx, disk, r.GetStagingTargetPath(), chap, options)
+		return &csi.NodeStageVolumeResponse{}, err
 	}
+	match, err := matchOf(r.GetVolumeId(), r.GetPublishContext())
 	if err != nil {
 		return nil, err
 	}
-	_, err = d.mounter.StageDisk(ctx, match, r.GetStagingTargetPath(), mounter.StageOptions{ReadOnly: readOnly(r.GetVolumeCapability())})
+	_, err = d.mounter.StageDisk(ctx, match, r.GetStagingTargetPath(), options)
 	return &csi.NodeStageVolumeResponse{}, err
 }
 
 // NodeUnstageVolume takes a disk offline, so that it can be detached without loss, or removes the mapping of a share with its
-// last user. The request does not say which: of each the other does nothing.
+// last user. If the id does not say which, both are done: of each the other does nothing.
 func (d *driver) NodeUnstageVolume(ctx context.Context, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("staging path", r.GetStagingTargetPath())); err != nil {
 		return nil, err
 	}
-	if err := d.mounter.UnmountDevice(ctx, r.GetStagingTargetPath()); err != nil {
-		return nil, err
+	if disk, ok := iscsiOf(r.GetVolumeId()); ok {
+		return &csi.NodeUnstageVolumeResponse{}, d.mounter.UnstageISCSI(ctx, disk, r.GetStagingTargetPath())
 	}
-	if v, ok := iscsiOf(r.GetVolumeId()); ok {
-		return &csi.NodeUnstageVolumeResponse{}, d.disconnect(ctx, v)
+	var err error
+	if match, ok := matchOfID(r.GetVolumeId()); ok {
+		err = d.mounter.UnstageDisk(ctx, match, r.GetStagingTargetPath())
+	} else {
+		err = d.mounter.UnmountDevice(ctx, r.GetStagingTargetPath())
+	}
+	if err != nil {
+		return nil, err
 	}
 	return &csi.NodeUnstageVolumeResponse{}, d.shares.Unstage(ctx, r.GetStagingTargetPath())
 }
@@ -195,8 +201,15 @@ func (d *driver) NodeExpandVolume(ctx context.Context, r *csi.NodeExpandVolumeRe
 	return &csi.NodeExpandVolumeResponse{CapacityBytes: size.Disk}, err
 }
 
-// matchOf returns how to recognise a volume's disk: by what the controller says of it or else, as with EBS, by a serial number
-// that is the volume's id without its hyphen.
+// ebsVolume is the form of the ids of EBS volumes.
+var ebsVolume = regexp.MustCompile(`^vol-[0-9a-f]+$`)
+
+// matchOfID returns how to recognise a volume's disk by its id alone, as with EBS, or false if the id does not say.
+func matchOfID(volumeID string) (mounter.Match, bool) {
+	return mounter.ByEBSVolume(volumeID), ebsVolume.MatchString(volumeID)
+}
+
+// matchOf returns how to recognise a volume's disk: by what the controller says of it or else by the volume's id.
 func matchOf(volumeID string, publishContext map[string]string) (mounter.Match, error) {
 	if uuid, ok := publishContext["diskUUID"]; ok {
 		return mounter.ByVSphereUUID(uuid), nil
@@ -206,13 +219,14 @@ func matchOf(volumeID string, publishContext map[string]string) (mounter.Match, 
 	}
 	text, ok := publishContext["lun"]
 	if !ok {
-		return mounter.ByEBSVolume(volumeID), nil
+		match, _ := matchOfID(volumeID)
+		return match, nil
 	}
 	lun, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
 		return mounter.Match{}, status.Errorf(codes.InvalidArgument, "LUN %q of the publish context is not a number", text)
 	}
-	return mounter.ByLUN(uint32(lun)), nil
+	return mounter.ByAzureLUN(uint32(lun)), nil
 }
 
 func credentials(secrets map[string]string) mounter.Credentials {

@@ -3,68 +3,25 @@
 package main
 
 import (
-	"context"
 	"net"
 	"strconv"
 	"strings"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
-// An iscsiVolume is a volume on a logical unit of an iSCSI target. Kubelet unstages a volume by its id alone, so the id says
-// where it is: ADDRESS:PORT,IQN,LUN.
-type iscsiVolume struct {
-	portal *iscsiapi.TargetPortal
-	iqn    string
-	lun    uint32
-}
-
-// iscsiOf returns the place of a volume, or false if it is not at an iSCSI target.
-func iscsiOf(volumeID string) (v iscsiVolume, ok bool) {
+// iscsiOf returns the disk of a volume, or false if it is not at an iSCSI target. Kubelet unstages a volume by its id alone, so
+// the id says where it is: ADDRESS:PORT,IQN,LUN.
+func iscsiOf(volumeID string) (disk mounter.ISCSIDisk, ok bool) {
 	parts := strings.Split(volumeID, ",")
 	if len(parts) != 3 {
-		return v, false
+		return disk, false
 	}
 	host, port, hostErr := net.SplitHostPort(parts[0])
 	number, portErr := strconv.ParseUint(port, 10, 16)
 	lun, lunErr := strconv.ParseUint(parts[2], 10, 32)
 	if hostErr != nil || portErr != nil || lunErr != nil {
-		return v, false
+		return disk, false
 	}
-	return iscsiVolume{&iscsiapi.TargetPortal{TargetAddress: host, TargetPort: uint32(number)}, parts[1], uint32(lun)}, true
-}
-
-func (v iscsiVolume) match() mounter.Match {
-	return mounter.ByISCSI(v.portal.GetTargetAddress(), v.portal.GetTargetPort(), v.iqn, v.lun)
-}
-
-// connect logs in to the volume's target, with CHAP if there are credentials. It can be repeated, as after a reboot, which ends
-// all sessions.
-func (d *driver) connect(ctx context.Context, v iscsiVolume, c mounter.Credentials) error {
-	_, err := d.iscsi.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: v.portal})
-	if err == nil {
-		_, err = d.iscsi.DiscoverTargetPortal(ctx, &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: v.portal})
-	}
-	if err != nil {
-		return err
-	}
-	login := &iscsiapi.ConnectTargetRequest{TargetPortal: v.portal, Iqn: v.iqn}
-	if c.User != "" {
-		login.AuthType, login.ChapUsername, login.ChapSecret = iscsiapi.AuthenticationType_ONE_WAY_CHAP, c.User, c.Password
-	}
-	_, err = d.iscsi.ConnectTarget(ctx, login)
-	return err
-}
-
-// disconnect logs out of the volume's target, unless another of its volumes is in use, with which it will be logged out of.
-func (d *driver) disconnect(ctx context.Context, v iscsiVolume) error {
-	_, err := d.iscsi.DisconnectTarget(ctx, &iscsiapi.DisconnectTargetRequest{TargetPortal: v.portal, Iqn: v.iqn})
-	if status.Code(err) == codes.FailedPrecondition {
-		return nil
-	}
-	return err
+	return mounter.ISCSIDisk{Address: host, Port: uint32(number), IQN: parts[1], LUN: uint32(lun)}, true
 }

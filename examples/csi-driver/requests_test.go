@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/csisanity"
 	"github.com/kubernetes-csi/csi-proxy/csisanity/csicode"
+	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 func start(t *testing.T) (*csiproxytest.Node, csi.NodeClient) {
 	t.Helper()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
-	address := csisanity.Serve(t, newDriver(n.Client(), "node-1", t.TempDir(), false).register, grpc.UnaryInterceptor(csicode.Interceptor))
+	address := csisanity.Serve(t, newDriver(mounter.New(n.Client()), "node-1", t.TempDir(), false).register, grpc.UnaryInterceptor(csicode.Interceptor))
 	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +80,7 @@ func TestRefusals(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := newDriver(n.Client(), "node-1", t.TempDir(), false).NodeStageVolume(ctx, &csi.NodeStageVolumeRequest{VolumeId: "vol-0123def", StagingTargetPath: staging, VolumeCapability: capability()})
+	_, err := newDriver(mounter.New(n.Client()), "node-1", t.TempDir(), false).NodeStageVolume(ctx, &csi.NodeStageVolumeRequest{VolumeId: "vol-0123def", StagingTargetPath: staging, VolumeCapability: capability()})
 	if got := csicode.Of("NodeStageVolume", err); got != codes.DeadlineExceeded {
 		t.Errorf("a disk that does not come: %v, %v, want DeadlineExceeded", got, err)
 	}

@@ -47,7 +47,7 @@ def mark_of(request):
     if "lun" in said:
         if not said["lun"].isdecimal():
             raise Refused(CODE.INVALID_ARGUMENT, f"LUN {said['lun']!r} of the publish context is not a number")
-        return {"lun": int(said["lun"])}
+        return {"azure_lun": int(said["lun"])}
     if "deviceName" in said:
         return {"gce_device_name": said["deviceName"]}
     if "diskUUID" in said:

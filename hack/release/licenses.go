@@ -78,6 +78,9 @@ func (r *release) checkLicenses(ctx context.Context) error {
 			packages := []string{"./..."}
 			if i == 0 { // the root, which go.work lists first
 				packages = []string{"./cmd/csi-proxy", "./cmd/csi-proxyctl", "./csiproxytest", "./inprocess"}
+				if t.system == "windows" {
+					packages = append(append([]string{"-test"}, packages...), kitPackages()...)
+				}
 			} else if filepath.Base(filepath.Dir(dir)) == "test" {
 				continue // nobody imports it
 			}
@@ -98,7 +101,7 @@ func (r *release) checkLicenses(ctx context.Context) error {
 // notices returns the texts that accompany the binaries.
 func notices(modules []linked) []byte {
 	var b bytes.Buffer
-	b.WriteString("csi-proxy and csi-proxyctl contain the following software, each under the licence that follows its name.\n")
+	b.WriteString("The programs contain the following software, each under the licence that follows its name.\n")
 	for _, m := range modules {
 		if m.own {
 			continue

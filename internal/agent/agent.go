@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
@@ -51,7 +52,7 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 			_ = a.Stop(ended())
 		}
 	}()
-	n, _ := config.Kernel.(*emulated.Node)
+	n := emulatedIn(config.Kernel)
 	if config.Kernel == nil {
 		if n, err = emulated.Open(config.StateDir, config.Emulated); err != nil {
 			return nil, err
@@ -82,6 +83,15 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// emulatedIn returns the emulated node that a kernel is, or whose calls it records; nil for another kernel.
+func emulatedIn(k kernel.Kernel) *emulated.Node {
+	if r, ok := k.(interface{ Recorded() kernel.Kernel }); ok {
+		k = r.Recorded()
+	}
+	n, _ := k.(*emulated.Node)
+	return n
 }
 
 // Ready returns how many API endpoints accept calls.

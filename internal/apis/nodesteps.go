@@ -162,6 +162,8 @@ func matchOf(r *api.StageDiskRequest) (match staging.Match) {
 		match = staging.ByPage83(disk.Page83Id)
 	case *api.StageDiskRequest_Lun:
 		match = staging.ByLUN(disk.Lun)
+	case *api.StageDiskRequest_AzureLun:
+		match = staging.ByAzureLUN(disk.AzureLun)
 	case *api.StageDiskRequest_EbsVolumeId:
 		match = staging.ByEBSVolume(disk.EbsVolumeId)
 	case *api.StageDiskRequest_GceDeviceName:

@@ -86,6 +86,7 @@ const (
 	ERROR_SERVICE_MARKED_FOR_DELETE         Errno = 1072
 	ERROR_SERVICE_EXISTS                    Errno = 1073
 	ERROR_SERVICE_DEPENDENCY_DELETED        Errno = 1075
+	ERROR_SERVICE_NEVER_STARTED             Errno = 1077
 	ERROR_MEDIA_CHANGED                     Errno = 1110
 	ERROR_NO_MEDIA_IN_DRIVE                 Errno = 1112
 	ERROR_IO_DEVICE                         Errno = 1117
@@ -219,6 +220,7 @@ var errnoTable = [...]errnoEntry{
 	{ERROR_SERVICE_MARKED_FOR_DELETE, "ERROR_SERVICE_MARKED_FOR_DELETE", "the service is marked for deletion"},
 	{ERROR_SERVICE_EXISTS, "ERROR_SERVICE_EXISTS", "the service exists already"},
 	{ERROR_SERVICE_DEPENDENCY_DELETED, "ERROR_SERVICE_DEPENDENCY_DELETED", "a service that it depends on does not exist"},
+	{ERROR_SERVICE_NEVER_STARTED, "ERROR_SERVICE_NEVER_STARTED", "nobody has tried to start the service since Windows started"},
 	{ERROR_MEDIA_CHANGED, "ERROR_MEDIA_CHANGED", "the medium was changed"},
 	{ERROR_NO_MEDIA_IN_DRIVE, "ERROR_NO_MEDIA_IN_DRIVE", "there is no medium in the drive"},
 	{ERROR_IO_DEVICE, "ERROR_IO_DEVICE", "the device reported an input or output error"},

@@ -70,6 +70,7 @@ const (
 
 	page83     meaning = "page 83 identifier to look for"
 	unit       meaning = "logical unit number"
+	azureUnit  meaning = "LUN of Azure"
 	ebsVolume  meaning = "EBS volume"
 	gceDevice  meaning = "device name"
 	eui64      meaning = "EUI-64"
@@ -108,7 +109,7 @@ func meaningOf(field string) meaning {
 		"remote_path": remote, "local_path": local, "username": user, "password": password,
 		"target_portal": portal, "iqn": target, "auth_type": auth, "chap_username": chapUser, "chap_secret": chapSecret,
 		"MutualChapSecret": mutualSecret, "target_portals": portals, "iqns": targets,
-		"page83_id": page83, "lun": unit, "ebs_volume_id": ebsVolume, "gce_device_name": gceDevice, "eui64": eui64, "vsphere_uuid": diskUUID,
+		"page83_id": page83, "lun": unit, "azure_lun": azureUnit, "ebs_volume_id": ebsVolume, "gce_device_name": gceDevice, "eui64": eui64, "vsphere_uuid": diskUUID,
 		"iscsi_disk": iscsiDisk, "read_only": readOnly, "keep_size": keepSize, "disk_bytes": diskTotal,
 		"abnormal": abnormal, "message": condition, "reason": conditions,
 		"name": serviceName, "serial_number": serial, "display_name": displayName, "start_type": startType, "status": state,

@@ -4,7 +4,6 @@ package conformance
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -25,22 +24,18 @@ type onWindows struct {
 	disks map[uint32]*windows.VirtualDisk // by number
 }
 
-// windowsSite starts an agent on the machine's own pipes, so there can be only one at a time. The agent ends with the test,
-// and a life that is a subtest uses its parent's agent.
+// windowsSite has an agent on the machine's own pipes, so there can be only one at a time; see testnode.OnMachine.
 func windowsSite(t testing.TB) site {
 	t.Helper()
-	for _, dir := range []string{pods, kubelet + `\plugins`} {
-		noError(t, os.MkdirAll(dir, 0o750))
+	for _, dir := range []string{pods + `\1\volumes`, kubelet + `\plugins\kubernetes.io\csi\driver\1`} { // and what is below
+		noError(t, windows.MakeDirectory(t, dir))
 	}
-	if c, err := adminclient.Dial(t.Context(), ""); err == nil {
-		_ = c.Close() // the agent of the test that this one is part of
-	} else {
-		testnode.Launch(t, "-host=windows", "-v=4")
-	}
+	testnode.OnMachine(t)
 	return &onWindows{disks: map[uint32]*windows.VirtualDisk{}}
 }
 
-func (*onWindows) inProcess() grpc.ClientConnInterface { return nil }
+// inProcess returns the way past the pipes, if the agent runs in this process.
+func (*onWindows) inProcess() grpc.ClientConnInterface { return testnode.InProcess() }
 
 func (*onWindows) endpoint(group, version string) string {
 	return `\\.\pipe\csi-proxy-` + group + "-" + version
@@ -153,7 +148,7 @@ func (*onWindows) service(testing.TB) string { return "W32Time" }
 
 func (*onWindows) biosSerial(t testing.TB) string {
 	t.Helper()
-	serial, err := windows.PowerShell(t.Context(), "(Get-CimInstance Win32_BIOS).SerialNumber")
+	serial, err := windows.BIOSSerial()
 	noError(t, err)
 	return serial
 }

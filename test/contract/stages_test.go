@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // stage makes the calls of a driver that stages a new volume on a disk that it knows by its serial number.
@@ -50,7 +51,10 @@ func stage(ctx context.Context, n *node.Node, serial string) error {
 // those of an emulated node whose calls take as long as on Windows, and whose clock is the test's: it stands still while
 // anything is computed.
 func TestStagesSideBySide(t *testing.T) {
-	const pods = 64
+	pods := 16
+	if testnode.Long() {
+		pods = 64
+	}
 	synctest.Test(t, func(t *testing.T) {
 		k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
 		noError(t, err)

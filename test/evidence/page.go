@@ -44,9 +44,19 @@ func pageFrom(dir fs.FS) (string, error) {
 			return "", fmt.Errorf("%s.json: %w", level, err)
 		}
 	}
+	recordings, err := readRecordings(dir)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	b.WriteString(preface)
 	runs(&b, records, len(all))
+	for _, r := range recordings {
+		b.WriteString(r.row())
+	}
+	if _, there := records[windows]; !there {
+		b.WriteString("\n**The Windows column is empty: the tests for it exist (.github/workflows/windows.yaml) and have never run on Windows.**\n")
+	}
 	for _, rows := range grouped(all, records) {
 		fmt.Fprintf(&b, "\n## %s\n\n| method | versions | pure | emulated | Wine, pipes | Wine, kernel | Windows |\n|---|---|---|---|---|---|---|\n", rows[0].group)
 		for _, r := range rows {
@@ -79,9 +89,6 @@ func runs(b *strings.Builder, records map[string]record, total int) {
 			count += fmt.Sprintf(", %d with a fake", faked)
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | `%s` |\n", titles[level], count, r.Date, r.Commit, r.System, r.Command)
-	}
-	if _, there := records[windows]; !there {
-		b.WriteString("\n**The Windows column is empty: the tests for it exist (.github/workflows/windows.yaml) and have never run on Windows.**\n")
 	}
 }
 

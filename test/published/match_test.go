@@ -6,6 +6,7 @@ package published
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
@@ -34,9 +37,9 @@ func TestMatches(t *testing.T) {
 			{mounter.ByGCEDevice("vol0123456789abcdef1_00000001."), none},
 		},
 		"aws-ebs-xen": {{mounter.ByEBSVolume("vol-0fedcba9876543211"), 2}},
-		"azure":       {{mounter.ByLUN(1), 3}},
-		"azure-gen1":  {{mounter.ByLUN(0), 2}},
-		"azure-nvme":  {{mounter.ByLUN(0), none}, {mounter.ByLUN(1), none}},
+		"azure":       {{mounter.ByLUN(1), 3}, {mounter.ByAzureLUN(0), 2}, {mounter.ByAzureLUN(1), 3}, {mounter.ByAzureLUN(2), none}},
+		"azure-gen1":  {{mounter.ByLUN(0), 2}, {mounter.ByAzureLUN(0), 2}, {mounter.ByAzureLUN(1), 3}},
+		"azure-nvme":  {{mounter.ByLUN(0), none}, {mounter.ByAzureLUN(0), none}, {mounter.ByAzureLUN(1), none}},
 		"gce-pd-scsi": {
 			{mounter.ByGCEDevice("pvc-6f0d5b1e-93a7-4c28-8d14-b7e2a05c9f37"), 2},
 			{mounter.ByGCEDevice("Google"), none},
@@ -118,6 +121,39 @@ func TestMatchISCSI(t *testing.T) {
 		if _, err := m.FindDisk(ctx, other); !errors.Is(err, csiproxy.ErrDiskNotFound) {
 			t.Errorf("%s: %v, want ErrDiskNotFound", name, err)
 		}
+	}
+}
+
+// TestMatchAzure: a disk of another storage system with the LUN is not taken for Azure's, neither beside it nor before it comes.
+func TestMatchAzure(t *testing.T) {
+	t.Parallel()
+	n := startShares(t)
+	m := mounter.New(n.Client())
+	attach := func(spec emulated.DiskSpec) uint32 {
+		spec.SizeBytes, spec.LUN = 1<<30, 5
+		number, err := n.emulated().AttachDisk(spec)
+		check(t, "attaching a disk", err)
+		return number
+	}
+	id := func(kind uint32, hexadecimal string) emulated.Identifiers {
+		bytes, err := hex.DecodeString(hexadecimal)
+		check(t, "reading an identifier", err)
+		return emulated.Identifiers{{CodeSet: win32.StorageIdCodeSetBinary, Type: kind, Association: win32.StorageIdAssocDevice, Identifier: bytes}}
+	}
+	// Identifiers as of a Fibre Channel and an iSCSI storage system: 60A98000 is of NetApp, 6001405 of Linux' target.
+	attach(emulated.DiskSpec{Adapter: 7, BusType: win32.BusTypeFibre, Identifiers: id(win32.StorageIdTypeFCPHName, "60a9800041764b6a6e5d4e5a6b4a4f31")})
+	attach(emulated.DiskSpec{Adapter: 8, BusType: win32.BusTypeiScsi, Identifiers: id(win32.StorageIdTypeFCPHName, "60014055e1f2a4b0c6d48d1b93a7f20e")})
+	if d, err := m.FindDisk(t.Context(), mounter.ByAzureLUN(5)); !errors.Is(err, csiproxy.ErrDiskNotFound) {
+		t.Errorf("before Azure's disk comes, %s, %v is found", d, err)
+	}
+	for adapter, identifiers := range map[uint8]emulated.Identifiers{
+		9: id(win32.StorageIdTypeVendorId, "4d53465420202020b1943ea0c752864da7f0185d6be2c349"), 10: id(win32.StorageIdTypeFCPHName, "60022480b1943ea0c752185d6be2c349"),
+	} {
+		want := attach(emulated.DiskSpec{Adapter: adapter, BusType: win32.BusTypeSas, Identifiers: identifiers})
+		if d, err := m.FindDisk(t.Context(), mounter.ByAzureLUN(5)); err != nil || d.Number != want {
+			t.Errorf("found %s, %v, want disk %d", d, err, want)
+		}
+		n.DetachDisk(want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -87,7 +88,7 @@ var halfDones = []struct {
 }
 
 // mostCalls is more than the calls of the API in one StageDisk.
-const mostCalls = 12
+const mostCalls = 17
 
 // TestStageFromEveryState: from every half-done state, with a failure before or after each call of the API, staging again
 // gives the volume, keeps what it holds, and leaves everything else on the node as it was.
@@ -282,6 +283,48 @@ func TestSizes(t *testing.T) {
 	_, err = n.Volume.GetVolumeStats(ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: device.Volume})
 	if err == nil {
 		t.Error("the volume is still there")
+	}
+}
+
+// TestStageLooksAgain: a disk that comes under the number of the one that matched, while it is being staged, is neither
+// partitioned nor formatted.
+func TestStageLooksAgain(t *testing.T) {
+	t.Parallel()
+	n, m := start(t)
+	for name, c := range map[string]struct {
+		after       string // the call after which the disks are swapped
+		partitioned bool
+	}{
+		"before it is partitioned": {"volume/GetVolumeIDFromTargetPath", false},
+		"before it is formatted":   {"disk/PartitionDisk", true},
+	} {
+		number := n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "expected"})
+		spare := subject{Node: n, disk: n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "spare"})}
+		if c.partitioned {
+			check(t, "partitioning the other disk", spare.partition(t))
+		}
+		image := n.DetachDisk(spare.disk)
+
+		reached, release := n.HangAfter(csiproxytest.Calls{Method: c.after})
+		staged := make(chan error, 1)
+		go func() {
+			_, err := m.StageDisk(t.Context(), mounter.BySerialNumber("expected"), staging, mounter.StageOptions{})
+			staged <- err
+		}()
+		<-reached
+		n.DetachDisk(number)
+		if got := n.AttachDisk(csiproxytest.Disk{ImagePath: image}); got != number {
+			t.Fatalf("the other disk has number %d, not %d", got, number)
+		}
+		before := n.DiskDigest(number)
+		release()
+		if err := <-staged; !errors.Is(err, csiproxy.ErrDiskNotFound) || !strings.Contains(err.Error(), "serial number spare") {
+			t.Errorf("swapped %s: %v, want ErrDiskNotFound and the disks that there are", name, err)
+		}
+		if n.DiskDigest(number) != before {
+			t.Errorf("swapped %s, the other disk was changed", name)
+		}
+		n.DetachDisk(number)
 	}
 }
 

@@ -11,13 +11,16 @@ func Long() bool { return os.Getenv("CSI_PROXY_LONG") != "" }
 func All() bool { return os.Getenv("CSI_PROXY_LONG") == "all" }
 
 // Sampled reports whether the disturbance with this number is to be tried: every nth, in a long run three times as many, beginning with
-// a different one for each subject, so that the subjects together try most of them. All are tried if All says so.
+// a different one for each subject, so that the subjects together try most of them. All are tried if All says so. The race
+// detector makes everything about four times as slow, so with it half as many are tried.
 func Sampled(number, subject, every int) bool {
 	switch {
 	case All():
 		return true
 	case Long():
 		every = (every + 2) / 3
+	case raceDetector:
+		every *= 2
 	}
 	return number%every == subject%every
 }

@@ -13,8 +13,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/admission"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/recording"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
@@ -61,9 +63,18 @@ func Start(t testing.TB, o Options) *Node {
 	}
 	o.Emulated.NoSync = true // the tests do not pull the host's plug
 	n := &Node{StateDir: o.StateDir, Faults: &Faults{}}
+	var k kernel.Kernel // nil: the agent opens the node
+	if path := emulatedFile(); path != "" {
+		node, err := emulated.Open(o.StateDir, o.Emulated)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = node.Close() })
+		k = record(t, node, path, recording.OfEmulated(t.Name()))
+	}
 	var err error
 	n.Agent, err = agent.Start(t.Context(), agent.Config{
-		StateDir: o.StateDir, Emulated: o.Emulated, Interceptor: n.Faults.observe, PipePrefix: "test-" + rand.Text() + "-",
+		Kernel: k, StateDir: o.StateDir, Emulated: o.Emulated, Interceptor: n.Faults.observe, PipePrefix: "test-" + rand.Text() + "-",
 		WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
 		ProtectedServices: o.ProtectedServices, Metrics: o.Metrics, Limits: o.Limits, CallTimeout: o.CallTimeout, Policy: o.Policy, Audit: o.Audit,
 	})

@@ -3,15 +3,9 @@
 package windows
 
 import (
-	"context"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -29,30 +23,14 @@ const (
 	volumeIsOffline = 0x00560010 // IOCTL_VOLUME_IS_OFFLINE
 )
 
-// mountvol runs Windows' own tool, which keeps the setting in the mount manager.
-func mountvol(t testing.TB, flag string) error {
-	t.Helper()
-	system, err := windows.GetSystemDirectory()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // also when the test is over
-	defer cancel()
-	if out, err := exec.CommandContext(ctx, filepath.Join(system, "mountvol.exe"), flag).CombinedOutput(); err != nil {
-		return fmt.Errorf("mountvol %s: %w: %s", flag, err, out)
-	}
-	return nil
-}
-
 func askAutomount(t testing.TB, s Subject) (any, error) {
 	answers := map[string]map[string]string{}
-	for _, setting := range []struct{ name, flag string }{{"off", "/N"}, {"on", "/E"}} {
-		if err := mountvol(t, setting.flag); err != nil {
+	for _, setting := range []string{"off", "on"} {
+		if err := SetAutomount(t, setting); err != nil {
 			return answers, err
 		}
-		t.Cleanup(func() { _ = mountvol(t, "/E") })
 		answer, err := arrival(t, s)
-		answers[setting.name] = answer
+		answers[setting] = answer
 		if err != nil {
 			return answers, err
 		}

@@ -24,6 +24,7 @@ func diskQuestions() []Question {
 		{6, "Does IOCTL_DISK_CREATE_DISK make a Microsoft reserved partition, when and where, and can a layout without one be set?", askReserved},
 		{8, "Does a disk that was attached or grown show without CM_Reenumerate_DevNode?", askReenumerate},
 		{12, "After a disk grew, which call refreshes UsableLength and moves the backup GPT?", askUsableLength},
+		{37, "Does a disk know the queries for its identifiers, one by one and all at once?", askIdentifiers},
 	}
 }
 
@@ -329,4 +330,20 @@ func askUsableLength(t testing.TB, s Subject) (any, error) {
 	}
 	answer.Grow = verdict(do(win32.IOCTL_DISK_GROW_PARTITION, win32.GrowPartition{Number: p.Number, BytesToGrow: 512 * mib}.Bytes(), nil))
 	return answer, look("partition grown", &answer.PartitionGrown)
+}
+
+func askIdentifiers(t testing.TB, s Subject) (any, error) {
+	h, err := newDisk(t, s)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	answers := map[string]string{}
+	for name, property := range map[string]uint32{
+		"StorageDeviceIdProperty": win32.StorageDeviceIdProperty, "StorageDeviceUniqueIdProperty": win32.StorageDeviceUniqueIdProperty,
+	} {
+		_, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: property}.Bytes(), make([]byte, 4096))
+		answers[name] = verdict(err)
+	}
+	return answers, nil
 }

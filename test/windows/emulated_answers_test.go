@@ -23,6 +23,9 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = node.Close() })
+	if err := makeDirectory(Subject{Kernel: node}, `C:\var\lib\kubelet\plugins`, "csi-proxy-questions"); err != nil {
+		t.Fatal(err)
+	}
 	shares := []string{`\\fs.emulated\share`, `\\fs.emulated\other`}
 	return Subject{
 		Kernel: node, Patience: 200 * time.Millisecond,
@@ -80,7 +83,7 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 	other := emulated.Switches{
 		AttributesVersion: 16, CreateDiskClears: true, ZeroedDiskIsMBR: true, MSR: emulated.MSRDelayed, MSRAfterReads: 3,
 		GrowPartitionRefreshes: true, ExtendOneSectorLess: true, GrowPartition: emulated.GrowthImmediate,
-		MountPointCallsShareDelete: true, MountManagerNotices: true,
+		MountPointCallsShareDelete: true, MountManagerNotices: true, IdentifiersApart: true, LinksRefused: emulated.LinksRefusedNever,
 		NVMeLUNsNumbered: true, SystemPartitionUnknown: true,
 	}
 	for name, test := range map[string]struct {
@@ -110,6 +113,12 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 				"does not share deletion, and may write attributes": {"success", "success"},
 			})
 			same(t, answers[31].(grown).LengthFollows, true)
+			same(t, answers[37].(map[string]string)["StorageDeviceUniqueIdProperty"], "ERROR_NOT_FOUND") // it has none
+			same(t, answers[38].(map[string]any)["listed after"], any([]string{`\above\mount\`}))
+			same(t, answers[40].(map[string]string), map[string]string{
+				"on the way, followed": "success", "on the way, refused": "ERROR_REPARSE_POINT_ENCOUNTERED",
+				"itself, opened as a link": "success", "itself, to be followed": "ERROR_REPARSE_POINT_ENCOUNTERED",
+			})
 			failures := answers[22].(map[string]string)
 			same(t, failures["no such share"], "ERROR_BAD_NET_NAME")
 			same(t, failures["wrong password"], "ERROR_INVALID_PASSWORD")
@@ -129,6 +138,9 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			same(t, refreshed.PartitionGrown > refreshed.PropertiesUpdated, true)
 			same(t, answers[28].(map[string]int)["after FSCTL_DELETE_REPARSE_POINT"], 0)
 			same(t, answers[29].(map[string]held)["may delete"], held{"success", "success"})
+			same(t, answers[37].(map[string]string)["StorageDeviceUniqueIdProperty"], "ERROR_INVALID_FUNCTION")
+			same(t, answers[38].(map[string]any)["listed after"], any([]string{`\moved\mount\`}))
+			same(t, answers[40].(map[string]string)["on the way, refused"], "success")
 			same(t, answers[25].(map[string]extend)["512"], extend{
 				All: "ERROR_INVALID_PARAMETER", OneLess: "success", SectorsBefore: answers[25].(map[string]extend)["512"].SectorsBefore,
 				SectorsAfter: answers[25].(map[string]extend)["512"].SectorsAfter, PartitionSectors: answers[25].(map[string]extend)["512"].PartitionSectors,

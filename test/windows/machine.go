@@ -2,6 +2,9 @@
 
 package windows
 
+// initiatorService is the service of the iSCSI initiator.
+const initiatorService = "MSiSCSI"
+
 // A Share is a share that the node can map.
 type Share struct {
 	Remote         string // \\server\share

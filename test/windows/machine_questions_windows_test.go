@@ -4,7 +4,6 @@ package windows
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -35,14 +34,15 @@ func machineQuestions() []Question {
 		{24, "Do all reads of disks parse, on this architecture?", askReads},
 		{36, "What does Windows tell of the disks that it needs: in the registry, by the bus types of adapters, and by the LUNs of NVMe disks?", askNeeds},
 	}
-	return slices.Concat(all, linkQuestions(), automountQuestions())
+	return slices.Concat(all, linkQuestions(), automountQuestions(), rightsQuestions())
 }
 
 // readDisk is what the agent reads from a disk, beside the output of Windows' own tools.
 type readDisk struct {
-	Address string
-	Serial  string
-	Failed  string `json:",omitempty"`
+	Address     string
+	Serial      string
+	Identifiers string // of page 83, in their order
+	Failed      string `json:",omitempty"`
 }
 
 func readDisks(s Subject) (map[string]readDisk, error) {
@@ -83,7 +83,17 @@ func readOne(s Subject, path string) (number string, disk readDisk, err error) {
 		return number, disk, err
 	}
 	descriptor, err := win32.ParseStorageDevice(out[:n])
+	if err != nil {
+		return number, disk, err
+	}
 	disk.Serial = fmt.Sprintf("%q", descriptor.SerialNumber)
+	n, err = h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), out)
+	if err != nil {
+		disk.Identifiers = verdict(err) // not every disk has that page
+		return number, disk, nil
+	}
+	identifiers, err := win32.ParseStorageDeviceID(out[:n])
+	disk.Identifiers = fmt.Sprintf("%+v", identifiers)
 	return number, disk, err
 }
 
@@ -95,17 +105,12 @@ func askDisks(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := PowerShell(t.Context(), "ConvertTo-Json -Compress @(Get-Disk | Select-Object Number,BusType,Location,SerialNumber,UniqueId,UniqueIdFormat)")
-	if err != nil {
-		return ours, err
-	}
-	var theirs any
-	err = json.Unmarshal([]byte(text), &theirs)
-	return map[string]any{"control codes": ours, "Get-Disk": theirs}, err
+	theirs, err := storageDisks()
+	return map[string]any{"control codes": ours, "MSFT_Disk": theirs}, err
 }
 
 // askNeeds writes down what ListDiskLocations is decided from, beside what Windows' own tools say.
-func askNeeds(t testing.TB, s Subject) (any, error) {
+func askNeeds(_ testing.TB, s Subject) (any, error) {
 	answers := map[string]any{}
 	for key, values := range map[string][]string{
 		`SYSTEM\Setup`: {"SystemPartition"},
@@ -138,7 +143,7 @@ func askNeeds(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return answers, err
 	}
-	answers["Get-Disk"], err = PowerShell(t.Context(), "ConvertTo-Json -Compress @(Get-Disk | Select-Object Number,BusType,Location,IsBoot,IsSystem,BootFromDisk,Path)")
+	answers["MSFT_Disk"], err = storageDisks()
 	return answers, err
 }
 
@@ -249,7 +254,7 @@ func askRemoveAll(t testing.TB, s Subject) (any, error) {
 	return answers, nil
 }
 
-func askBIOS(t testing.TB, s Subject) (any, error) {
+func askBIOS(_ testing.TB, s Subject) (any, error) {
 	table, err := s.Kernel.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
 	if err != nil {
 		return nil, err
@@ -258,6 +263,6 @@ func askBIOS(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := PowerShell(t.Context(), "(Get-CimInstance Win32_BIOS).SerialNumber")
+	theirs, err := BIOSSerial()
 	return map[string]string{"SMBIOS": smbios.SystemSerialNumber(), "Win32_BIOS": theirs}, err
 }

@@ -23,21 +23,32 @@ func onThisMachine(t *testing.T) {
 	}
 }
 
-// TestQuestions asks this machine everything and writes down the answers.
-func TestQuestions(t *testing.T) {
-	onThisMachine(t)
-	version := windows.RtlGetVersion()
-	record := Record{Version: fmt.Sprintf("%d.%d.%d", version.MajorVersion, version.MinorVersion, version.BuildNumber)}
-	subject := Subject{
-		Kernel: kernel.New(), Patience: 15 * time.Second, Share: NewShare, Target: NewTarget,
+// machineSubject returns this machine, with a directory for mount points and links.
+func machineSubject(t *testing.T) Subject {
+	t.Helper()
+	if err := MakeDirectory(t, mountParent); err != nil {
+		t.Fatal(err)
+	}
+	return Subject{
+		Kernel: kernel.New(), Patience: 15 * time.Second, Share: NewShare, Target: NewTarget, Initiator: BorrowInitiator,
 		Attach: func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
 			t.Helper()
 			return AttachVirtualDisk(t, bytes, sectorSize)
 		},
 	}
-	if err := os.MkdirAll(mountParent, 0o750); err != nil {
-		t.Fatal(err)
-	}
+}
+
+func TestUnusualDisks(t *testing.T) {
+	onThisMachine(t)
+	unusualDisks(t, machineSubject(t))
+}
+
+// TestQuestions asks this machine everything and writes down the answers.
+func TestQuestions(t *testing.T) {
+	onThisMachine(t)
+	version := windows.RtlGetVersion()
+	record := Record{Version: fmt.Sprintf("%d.%d.%d", version.MajorVersion, version.MinorVersion, version.BuildNumber)}
+	subject := machineSubject(t)
 	for _, q := range Questions() {
 		t.Run(fmt.Sprintf("R%d", q.Number), func(t *testing.T) {
 			answer := q.Ask(t, subject)

@@ -38,6 +38,9 @@ type Subject struct {
 	Share  func(t testing.TB) (Share, error)
 	Target func(t testing.TB) (Target, error)
 
+	// Initiator starts the iSCSI initiator of a node that is not only the test's, until the test ends; nil: it is.
+	Initiator func(t testing.TB) error
+
 	// Patience is how long a volume or partition may take to arrive.
 	Patience time.Duration
 }
@@ -107,7 +110,7 @@ func Questions() []Question {
 
 // portableQuestions returns the questions that can be put to an emulated node as well.
 func portableQuestions() []Question {
-	return slices.Concat(privilegeQuestions(), diskQuestions(), volumeQuestions(), mountQuestions(), growQuestions(), shareQuestions(), targetQuestions())
+	return slices.Concat(privilegeQuestions(), diskQuestions(), volumeQuestions(), mountQuestions(), pathQuestions(), growQuestions(), shareQuestions(), targetQuestions())
 }
 
 // unasked returns a question that needs more than one machine.

@@ -13,8 +13,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-const initiatorService = "MSiSCSI"
-
 func targetQuestions() []Question {
 	return []Question{
 		{18, "Which lengths of a CHAP secret does the initiator take, and does an empty one clear it?", askSecretLengths},
@@ -25,7 +23,11 @@ func targetQuestions() []Question {
 }
 
 // startInitiator starts the service that all of iscsidsc.dll talks to.
-func startInitiator(s Subject) error {
+func startInitiator(t testing.TB, s Subject) error {
+	t.Helper()
+	if s.Initiator != nil {
+		return s.Initiator(t)
+	}
 	if err := s.Kernel.StartService(initiatorService); err != nil && !errors.Is(err, win32.ERROR_SERVICE_ALREADY_RUNNING) {
 		return err
 	}
@@ -46,8 +48,8 @@ func timed(call func() error) string {
 	return fmt.Sprintf("%s in %v", verdict(err), time.Since(start).Round(time.Millisecond))
 }
 
-func askSecretLengths(_ testing.TB, s Subject) (any, error) {
-	if err := startInitiator(s); err != nil {
+func askSecretLengths(t testing.TB, s Subject) (any, error) {
+	if err := startInitiator(t, s); err != nil {
 		return nil, err
 	}
 	answers := map[string]string{}
@@ -63,7 +65,7 @@ func askDiscovery(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := startInitiator(s); err != nil {
+	if err := startInitiator(t, s); err != nil {
 		return nil, err
 	}
 	answers := map[string]any{}
@@ -109,7 +111,7 @@ func askLogout(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := startInitiator(s); err != nil {
+	if err := startInitiator(t, s); err != nil {
 		return nil, err
 	}
 	portal := win32.ISCSITargetPortal{Address: target.Address, Socket: uint16(target.Port)}.Bytes()
@@ -167,8 +169,8 @@ func askLogout(t testing.TB, s Subject) (any, error) {
 	return answers, nil
 }
 
-func askUnreachable(_ testing.TB, s Subject) (any, error) {
-	if err := startInitiator(s); err != nil {
+func askUnreachable(t testing.TB, s Subject) (any, error) {
+	if err := startInitiator(t, s); err != nil {
 		return nil, err
 	}
 	answers := map[string]string{}

@@ -107,6 +107,7 @@ type device struct {
 	boot   int
 	object string
 	access uint32
+	closed bool
 }
 
 const (
@@ -118,8 +119,8 @@ const (
 // call runs a function of the handle, which must have been opened since the last boot.
 func (h *device) call(function, object string, run func() (int, error)) (n int, err error) {
 	err = h.node.call(function, object, func() (err error) {
-		if h.boot != h.node.boot {
-			return errRebooted
+		if h.closed || h.boot != h.node.boot {
+			return win32.ERROR_INVALID_HANDLE
 		}
 		n, err = run()
 		return err
@@ -150,7 +151,12 @@ func (h *device) Flush() error {
 }
 
 // Close implements kernel.Handle.
-func (h *device) Close() error { return nil }
+func (h *device) Close() error {
+	return h.node.closing(h.object, func() error {
+		h.closed = true
+		return nil
+	})
+}
 
 // FinalPath implements kernel.Handle.
 func (h *device) FinalPath(uint32) (string, error) {

@@ -41,6 +41,9 @@ func fill(out, b []byte) error {
 
 func (h *fileHandle) attributeTag(out []byte) error {
 	const read = win32.FILE_READ_ATTRIBUTES | win32.GENERIC_READ | win32.GENERIC_WRITE
+	if size := len(win32.FileAttributeTag{}.Bytes()); len(out) < size { // seen before the rights are
+		return win32.ERROR_BAD_LENGTH
+	}
 	if !h.has(read) {
 		return win32.ERROR_ACCESS_DENIED
 	}
@@ -202,6 +205,8 @@ func (h *fileHandle) dispose(flags uint32) error {
 	switch {
 	case !h.posixDelete():
 		return win32.ERROR_INVALID_PARAMETER // FAT and exFAT lack the class
+	case !h.has(win32.DELETE):
+		return win32.ERROR_ACCESS_DENIED // even to change nothing
 	case flags&win32.FILE_DISPOSITION_FLAG_DELETE == 0:
 		return nil
 	case flags&win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS == 0:

@@ -71,6 +71,9 @@ func (l *listing) close() error {
 	return rest.Close()
 }
 
+// entryBytes is the size of FILE_FULL_DIR_INFO up to its name.
+const entryBytes = 68
+
 // list returns the next entries of a directory.
 func (h *fileHandle) list(out []byte, restart bool) error {
 	switch {
@@ -78,6 +81,8 @@ func (h *fileHandle) list(out []byte, restart bool) error {
 		return win32.ERROR_INVALID_PARAMETER
 	case !h.has(win32.FILE_LIST_DIRECTORY | win32.GENERIC_READ):
 		return win32.ERROR_ACCESS_DENIED
+	case len(out) < entryBytes:
+		return win32.ERROR_BAD_LENGTH // MS-FSA: STATUS_INFO_LENGTH_MISMATCH; one that only the name is too long for is ERROR_MORE_DATA
 	}
 	if restart || !h.listing.begun {
 		if err := h.beginListing(); err != nil {

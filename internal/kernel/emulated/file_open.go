@@ -43,12 +43,16 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fi
 		if err != nil {
 			return nil, err
 		}
-		if p.slash {
-			how.Options |= win32.FILE_DIRECTORY_FILE
-		}
 		at, err := n.resolve(p, follow)
 		if err != nil {
 			return nil, err
+		}
+		if p.slash && at.entry != nil && !at.entry.isDir() && how.Options&win32.FILE_DIRECTORY_FILE == 0 {
+			at.close()
+			return nil, win32.ERROR_INVALID_NAME // a separator after the name of a file: STATUS_OBJECT_NAME_INVALID
+		}
+		if p.slash {
+			how.Options |= win32.FILE_DIRECTORY_FILE
 		}
 		return at.open(name, how)
 	}

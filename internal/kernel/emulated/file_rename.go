@@ -50,10 +50,12 @@ func (h *fileHandle) rename(into *fileHandle, name string) error {
 	if slices.ContainsFunc(h.content.opens, below) || isBelow(to, from) {
 		return win32.ERROR_ACCESS_DENIED
 	}
-	if _, err := lookup(into.self, name); !errors.Is(err, fs.ErrNotExist) {
-		if err == nil {
-			err = win32.ERROR_ALREADY_EXISTS
-		}
+	taken, err := lookup(into.self, name)
+	switch {
+	case err == nil && os.SameFile(taken.info, h.info) && e.name != hostName(name): // its own name, in another case
+	case err == nil:
+		return win32.ERROR_ALREADY_EXISTS
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	parent, err := into.self.OpenRoot(".")

@@ -6,12 +6,18 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
+// fileSystem is FILE_DEVICE_FILE_SYSTEM, the device type in the control codes of file systems.
+const fileSystem = 9
+
 // DeviceIoControl implements kernel.Handle with the control codes of reparse points.
 func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
 	err = h.content.node.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, func() (err error) {
 		change := code == win32.FSCTL_SET_REPARSE_POINT || code == win32.FSCTL_DELETE_REPARSE_POINT
 		if err := h.usable(change); err != nil {
 			return err
+		}
+		if code>>16 != fileSystem {
+			return win32.ERROR_INVALID_PARAMETER // a device's: file systems pass those on of volumes only
 		}
 		switch code {
 		case win32.FSCTL_GET_REPARSE_POINT:

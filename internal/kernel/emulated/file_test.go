@@ -40,7 +40,7 @@ func TestOpenFileCodes(t *testing.T) {
 		{"unknown drive", `\\?\Q:\x`, win32.FILE_OPEN, 0, win32.ERROR_PATH_NOT_FOUND},
 		{"unknown volume", `\\?\Volume{11111111-2222-3333-4444-555555555555}\x`, win32.FILE_OPEN, 0, win32.ERROR_PATH_NOT_FOUND},
 		{"file as directory", `\\?\C:\d\file`, win32.FILE_OPEN, dir, win32.ERROR_DIRECTORY},
-		{"file with a separator behind", `\\?\C:\d\file\`, win32.FILE_OPEN, 0, win32.ERROR_DIRECTORY},
+		{"file with a separator behind", `\\?\C:\d\file\`, win32.FILE_OPEN, 0, win32.ERROR_INVALID_NAME},
 		{"directory as file", `\\?\C:\d`, win32.FILE_OPEN, file, win32.ERROR_ACCESS_DENIED},
 		{"create what exists", `\\?\C:\D`, win32.FILE_CREATE, dir, win32.ERROR_ALREADY_EXISTS},
 		{"create below nothing", `\\?\C:\none\x`, win32.FILE_CREATE, dir, win32.ERROR_PATH_NOT_FOUND},
@@ -225,7 +225,8 @@ func TestFileInformation(t *testing.T) {
 	wantCode(t, "unknown class", f.Information(99, out), win32.ERROR_INVALID_PARAMETER)
 	wantCode(t, "list a file", f.Information(win32.FileFullDirectoryInfo, out), win32.ERROR_INVALID_PARAMETER)
 	d := openFile(t, n, `\\?\C:\d`, how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, 0))
-	wantCode(t, "no room for a name", d.Information(win32.FileFullDirectoryInfo, out), win32.ERROR_MORE_DATA)
+	wantCode(t, "no room for an entry", d.Information(win32.FileFullDirectoryInfo, out), win32.ERROR_BAD_LENGTH)
+	wantCode(t, "no room for a name", d.Information(win32.FileFullDirectoryInfo, make([]byte, 69)), win32.ERROR_MORE_DATA)
 	_, err = d.DeviceIoControl(win32.FSCTL_GET_REPARSE_POINT, nil, make([]byte, 100))
 	wantCode(t, "not a reparse point", err, win32.ERROR_NOT_A_REPARSE_POINT)
 }

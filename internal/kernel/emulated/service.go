@@ -63,16 +63,21 @@ type serviceState struct {
 	ServiceExitCode uint32    `json:"serviceExitCode,omitempty"`
 }
 
+// neverStarted is the exit code of a service that nobody has tried to start since the node started.
+//
+// https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_status_process
+const neverStarted = uint32(win32.ERROR_SERVICE_NEVER_STARTED)
+
 // serviceStates returns the services of a new node.
 func serviceStates(specs []ServiceSpec) services {
 	var states services
 	for _, spec := range specs {
-		s := serviceState{ServiceSpec: spec, State: win32.SERVICE_STOPPED}
+		s := serviceState{ServiceSpec: spec, State: win32.SERVICE_STOPPED, ExitCode: neverStarted}
 		if s.DisplayName == "" {
 			s.DisplayName = s.Name
 		}
 		if s.Running {
-			s.State = win32.SERVICE_RUNNING
+			s.State, s.ExitCode = win32.SERVICE_RUNNING, 0
 		}
 		s.Running = false // State replaces it in node.json
 		states = append(states, s)

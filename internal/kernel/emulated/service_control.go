@@ -134,7 +134,7 @@ func (n *Node) launchService(all services, s *serviceState) error {
 			return win32.ERROR_SERVICE_DEPENDENCY_FAIL
 		}
 	}
-	s.State, s.Since = win32.SERVICE_START_PENDING, n.state.Clock.now().Round(0)
+	s.State, s.Since, s.ExitCode, s.ServiceExitCode = win32.SERVICE_START_PENDING, n.state.Clock.now().Round(0), 0, 0
 	delete(n.steps, winpath.Fold(s.Name))
 	return nil
 }
@@ -176,7 +176,7 @@ func (n *Node) DependentServices(name string) (names []string, err error) {
 func (n *Node) bootServices() error {
 	all := slices.Clone(n.state.Services)
 	for i := range all {
-		all[i].State, all[i].ExitCode, all[i].ServiceExitCode = win32.SERVICE_STOPPED, 0, 0
+		all[i].State, all[i].ExitCode, all[i].ServiceExitCode = win32.SERVICE_STOPPED, neverStarted, 0
 	}
 	for i := range all {
 		if all[i].StartType <= win32.SERVICE_AUTO_START {

@@ -59,7 +59,7 @@ func TestDefaultServices(t *testing.T) {
 		"msiscsi":           {DisplayName: "MSiSCSI", StartType: 2, State: running, Accepted: 1, ProcessID: 1004},
 		"W32Time":           {StartType: 2, State: running, Accepted: 1, ProcessID: 1008},
 		"csi-dependent":     {StartType: 2, State: running, Accepted: 1, ProcessID: 1012, Dependencies: []string{"MSiSCSI"}},
-		"SPOOLER":           {DisplayName: "Spooler", StartType: 3, State: stopped},
+		"SPOOLER":           {DisplayName: "Spooler", StartType: 3, State: stopped, ExitCode: neverStarted},
 	} {
 		if want.DisplayName == "" {
 			want.DisplayName = name
@@ -208,7 +208,7 @@ func TestServicesAfterReboot(t *testing.T) {
 		got[s.Name] = fmt.Sprint(s.State, " ", s.ExitCode)
 	}
 	want := map[string]string{
-		"auto": "4 0", "needed": "4 0", "manual": "1 0", "broken": "1 5", "above-broken": "1 1068", "disabled": "1 0", "slow": "4 0",
+		"auto": "4 0", "needed": "4 0", "manual": "1 1077", "broken": "1 5", "above-broken": "1 1068", "disabled": "1 1077", "slow": "4 0",
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("state and exit code (-got +want):\n%s", diff)

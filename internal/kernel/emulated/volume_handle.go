@@ -12,9 +12,8 @@ import (
 // volumeHandle is a volume opened as a device.
 type volumeHandle struct {
 	device
-	disk   *disk
-	id     guid.GUID
-	closed bool
+	disk *disk
+	id   guid.GUID
 }
 
 func (n *Node) openVolume(base device, id guid.GUID) (kernel.Handle, error) {

@@ -44,7 +44,7 @@ func (n *Node) rootVolume(root string) (*volume, error) {
 	}
 	defer at.close()
 	if at.dir != nil {
-		return nil, win32.ERROR_DIRECTORY // a directory that is not a root, as Windows requires
+		return nil, win32.ERROR_DIR_NOT_ROOT // as OpenJDK's WindowsFileStore knows it from Windows
 	}
 	return n.volumeOf(ntPath{volume: at.content.id})
 }

@@ -40,7 +40,7 @@ func TestVolumeCodes(t *testing.T) {
 	}{
 		{"information of an unknown volume", second(n.VolumeInformation(unknownVolume)), win32.ERROR_FILE_NOT_FOUND},
 		{"information of an unknown drive", second(n.VolumeInformation(`Q:\`)), win32.ERROR_PATH_NOT_FOUND},
-		{"information of a directory", second(n.VolumeInformation(`C:\Windows\`)), win32.ERROR_DIRECTORY},
+		{"information of a directory", second(n.VolumeInformation(`C:\Windows\`)), win32.ERROR_DIR_NOT_ROOT},
 		{"information of C", second(n.VolumeInformation(`C:\`)), 0},
 		{"path names of no volume name", second(n.VolumePathNames(`C:\`)), win32.ERROR_INVALID_NAME},
 		{"path names of an unknown volume", second(n.VolumePathNames(unknownVolume)), win32.ERROR_FILE_NOT_FOUND},

@@ -191,6 +191,14 @@ func TestWineGaps(t *testing.T) {
 			"ERROR_ACCESS_DENIED", "success",
 		},
 		{
+			"set attributes without the right to",
+			func() (string, error) {
+				h := open(t, open(t, tree(t), "Sub", openDirectory()), "file.txt", lookAt())
+				return only(h.SetInformation(win32.FileBasicInfo, win32.FileBasic{Attributes: win32.FILE_ATTRIBUTE_NORMAL}.Bytes()))
+			},
+			"ERROR_ACCESS_DENIED", "success",
+		},
+		{
 			"move of a directory in which a file is open",
 			func() (string, error) {
 				root := tree(t)

@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/kubernetes-csi/csi-proxy/test/windows"
 )
 
 const module = "github.com/kubernetes-csi/csi-proxy/"
@@ -105,7 +103,7 @@ func (s step) run(out string, w io.Writer) error {
 	}
 	command := exec.Command(s.args[0], args...) //nolint:gosec // of the table above
 	command.Dir = s.dir
-	command.Env = append(windows.PowerShellEnviron(), s.env...) // which other programs ignore
+	command.Env = append(environ(), s.env...) // which other programs ignore
 	command.Stderr = w
 	if args[0] != "test" {
 		command.Stdout = w

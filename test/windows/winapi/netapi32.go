@@ -20,8 +20,20 @@ const (
 	UserPasswordStays = 0x10000 // UF_DONT_EXPIRE_PASSWD
 )
 
+// UserNotFound is NERR_UserNotFound, the status of NetUserGetInfo for an account that does not exist; ShareNotFound is
+// NERR_NetNameNotFound, that of NetShareGetInfo for such a share.
+const (
+	UserNotFound  = 2221
+	ShareNotFound = 2310
+)
+
 // ShareDiskTree is a share of a directory, STYPE_DISKTREE.
 const ShareDiskTree = 0
+
+// ShareEncryptData is SHI1005_FLAGS_ENCRYPT_DATA: the server refuses clients that do not encrypt.
+//
+// https://learn.microsoft.com/openspecs/windows_protocols/ms-srvs/8a481783-9c6e-4f17-99d1-aea6578e21fb
+const ShareEncryptData = 0x8000
 
 // UserInfo1 is USER_INFO_1.
 //
@@ -57,8 +69,16 @@ type ShareInfo502 struct {
 	SecurityDescriptor *windows.SECURITY_DESCRIPTOR
 }
 
+// ShareInfo1005 is SHARE_INFO_1005.
+//
+// https://learn.microsoft.com/windows/win32/api/lmshare/ns-lmshare-share_info_1005
+type ShareInfo1005 struct {
+	Flags uint32
+}
+
 // The structures' layout by C compilers.
 var (
+	_ [4]byte  = [unsafe.Sizeof(ShareInfo1005{})]byte{}
 	_ [56]byte = [unsafe.Sizeof(UserInfo1{})]byte{}
 	_ [40]byte = [unsafe.Offsetof(UserInfo1{}.Flags)]byte{}
 	_ [48]byte = [unsafe.Offsetof(UserInfo1{}.ScriptPath)]byte{}
@@ -104,6 +124,33 @@ var (
 // https://learn.microsoft.com/windows/win32/api/lmshare/nf-lmshare-netshareadd
 //
 //sys	NetShareAdd(server *uint16, level uint32, info *ShareInfo502, badParameter *uint32) (status uint32) = netapi32.NetShareAdd
+
+// NetShareGetInfo describes a share. The structure is to be freed with NetApiBufferFree.
+//
+//	NET_API_STATUS NET_API_FUNCTION NetShareGetInfo(
+//	  [in]  LMSTR  servername,
+//	  [in]  LMSTR  netname,
+//	  [in]  DWORD  level,
+//	  [out] LPBYTE *bufptr
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/lmshare/nf-lmshare-netsharegetinfo
+//
+//sys	NetShareGetInfo(server *uint16, name *uint16, level uint32, info **ShareInfo502) (status uint32) = netapi32.NetShareGetInfo
+
+// NetShareSetInfo changes a share.
+//
+//	NET_API_STATUS NET_API_FUNCTION NetShareSetInfo(
+//	  [in]  LMSTR   servername,
+//	  [in]  LMSTR   netname,
+//	  [in]  DWORD   level,
+//	  [in]  LPBYTE  buf,
+//	  [out] LPDWORD parm_err
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/lmshare/nf-lmshare-netsharesetinfo
+//
+//sys	NetShareSetInfo(server *uint16, name *uint16, level uint32, info *ShareInfo1005, badParameter *uint32) (status uint32) = netapi32.NetShareSetInfo
 
 // NetShareDel ends the sharing of a directory.
 //

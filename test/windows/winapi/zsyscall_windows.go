@@ -38,17 +38,29 @@ func errnoErr(e syscall.Errno) error {
 }
 
 var (
+	modadvapi32 = windows.NewLazySystemDLL("advapi32.dll")
 	modmpr      = windows.NewLazySystemDLL("mpr.dll")
 	modnetapi32 = windows.NewLazySystemDLL("netapi32.dll")
 	modvirtdisk = windows.NewLazySystemDLL("virtdisk.dll")
 
-	procWNetAddConnection3W = modmpr.NewProc("WNetAddConnection3W")
-	procNetShareAdd         = modnetapi32.NewProc("NetShareAdd")
-	procNetShareDel         = modnetapi32.NewProc("NetShareDel")
-	procNetUserAdd          = modnetapi32.NewProc("NetUserAdd")
-	procNetUserDel          = modnetapi32.NewProc("NetUserDel")
-	procResizeVirtualDisk   = modvirtdisk.NewProc("ResizeVirtualDisk")
+	procCreateRestrictedToken = modadvapi32.NewProc("CreateRestrictedToken")
+	procWNetAddConnection3W   = modmpr.NewProc("WNetAddConnection3W")
+	procNetShareAdd           = modnetapi32.NewProc("NetShareAdd")
+	procNetShareDel           = modnetapi32.NewProc("NetShareDel")
+	procNetShareGetInfo       = modnetapi32.NewProc("NetShareGetInfo")
+	procNetShareSetInfo       = modnetapi32.NewProc("NetShareSetInfo")
+	procNetUserAdd            = modnetapi32.NewProc("NetUserAdd")
+	procNetUserDel            = modnetapi32.NewProc("NetUserDel")
+	procResizeVirtualDisk     = modvirtdisk.NewProc("ResizeVirtualDisk")
 )
+
+func CreateRestrictedToken(existing windows.Token, flags uint32, disableCount uint32, disabled *windows.SIDAndAttributes, deleteCount uint32, deleted *windows.LUIDAndAttributes, restrictCount uint32, restricted *windows.SIDAndAttributes, made *windows.Token) (err error) {
+	r1, _, e1 := syscall.SyscallN(procCreateRestrictedToken.Addr(), uintptr(existing), uintptr(flags), uintptr(disableCount), uintptr(unsafe.Pointer(disabled)), uintptr(deleteCount), uintptr(unsafe.Pointer(deleted)), uintptr(restrictCount), uintptr(unsafe.Pointer(restricted)), uintptr(unsafe.Pointer(made)))
+	if r1 == 0 {
+		err = errnoErr(e1)
+	}
+	return
+}
 
 func WNetAddConnection3(owner uintptr, resource *NetResource, password *uint16, user *uint16, flags uint32) (status uint32) {
 	r0, _, _ := syscall.SyscallN(procWNetAddConnection3W.Addr(), uintptr(owner), uintptr(unsafe.Pointer(resource)), uintptr(unsafe.Pointer(password)), uintptr(unsafe.Pointer(user)), uintptr(flags))
@@ -64,6 +76,18 @@ func NetShareAdd(server *uint16, level uint32, info *ShareInfo502, badParameter 
 
 func NetShareDel(server *uint16, name *uint16, reserved uint32) (status uint32) {
 	r0, _, _ := syscall.SyscallN(procNetShareDel.Addr(), uintptr(unsafe.Pointer(server)), uintptr(unsafe.Pointer(name)), uintptr(reserved))
+	status = uint32(r0)
+	return
+}
+
+func NetShareGetInfo(server *uint16, name *uint16, level uint32, info **ShareInfo502) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procNetShareGetInfo.Addr(), uintptr(unsafe.Pointer(server)), uintptr(unsafe.Pointer(name)), uintptr(level), uintptr(unsafe.Pointer(info)))
+	status = uint32(r0)
+	return
+}
+
+func NetShareSetInfo(server *uint16, name *uint16, level uint32, info *ShareInfo1005, badParameter *uint32) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procNetShareSetInfo.Addr(), uintptr(unsafe.Pointer(server)), uintptr(unsafe.Pointer(name)), uintptr(level), uintptr(unsafe.Pointer(info)), uintptr(unsafe.Pointer(badParameter)))
 	status = uint32(r0)
 	return
 }

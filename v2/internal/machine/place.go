@@ -6,18 +6,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/inprocess"
 )
 
-// A Place is the machine of a HostAPI. The zero value is the machine that the process runs on, which is opened by the
-// first call; calls there have only the node's own time limits.
+// A Place is the machine of a HostAPI. The zero value is that of New, which is opened by the first call: the machine that
+// the process runs on, where calls have only the node's own time limits, or an agent's node.
 type Place struct {
 	ctx    context.Context // nil: context.Background()
 	client *csiproxy.Client
-	given  bool // by At; otherwise this machine
+	given  bool // by At; otherwise that of New
 }
 
 // At returns the place that a client reaches. The client belongs to the caller.
@@ -36,33 +37,47 @@ func (p Place) Client() (context.Context, *csiproxy.Client, error) {
 	}
 	switch {
 	case !p.given:
-		node, err := opened()
-		if err != nil {
-			return nil, nil, err
-		}
-		return p.ctx, node.Client(), nil
+		of, err := opened()
+		return p.ctx, of.client, err
 	case p.client == nil:
 		return nil, nil, errors.New("hostapi.Over needs a client")
 	}
 	return p.ctx, p.client, nil
 }
 
-// Node returns this machine for what no client can do, and the context for its calls; nil if the place is a client's.
+// Node returns this machine for what no client can do, and the context for its calls; nil if the place is a client's or an
+// agent's.
 func (p Place) Node() (context.Context, *inprocess.Node, error) {
 	ctx, _, err := p.Client()
 	if err != nil || p.given {
 		return ctx, nil, err
 	}
-	node, err := opened()
-	return ctx, node, err
+	of, err := opened()
+	return ctx, of.node, err
 }
 
-// opened is the machine. The whole process shares one, because it must share the locks, and New has no parameters to pass
-// one. It is opened only once, and never closed because its last user is unknown.
-var opened = sync.OnceValues(func() (*inprocess.Node, error) {
+// ofNew is the place of New.
+type ofNew struct {
+	client *csiproxy.Client
+	node   *inprocess.Node // nil with an agent
+}
+
+// opened is the place of New. The whole process shares one, because it must share the locks, and New has no parameters to
+// pass one. It is opened only once, and never closed because its last user is unknown.
+var opened = sync.OnceValues(open)
+
+func open() (ofNew, error) {
+	switch where := os.Getenv(HostAPIVariable); where {
+	case "agent":
+		return ofNew{client: csiproxy.New(csiproxy.Options{})}, nil
+	case "", "in-process":
+	default:
+		return ofNew{}, fmt.Errorf("%s is %q; set it to agent or to in-process, the default", HostAPIVariable, where)
+	}
 	node, err := inprocess.Open(options())
 	if err != nil {
-		return nil, fmt.Errorf("%w; hostapi.New uses this machine with %s and %s, hostapi.Over another client", err, KubeletDirVariable, WorkingDirsVariable)
+		return ofNew{}, fmt.Errorf("%w; hostapi.New uses this machine with %s and %s, or an agent with %s=agent, and hostapi.Over another client",
+			err, KubeletDirVariable, WorkingDirsVariable, HostAPIVariable)
 	}
-	return node, nil
-})
+	return ofNew{node.Client(), node}, nil
+}

@@ -37,6 +37,7 @@ type StageDiskRequest struct {
 	//	*StageDiskRequest_SerialNumber
 	//	*StageDiskRequest_Page83Id
 	//	*StageDiskRequest_Lun
+	//	*StageDiskRequest_AzureLun
 	//	*StageDiskRequest_EbsVolumeId
 	//	*StageDiskRequest_GceDeviceName
 	//	*StageDiskRequest_Eui64
@@ -132,6 +133,15 @@ func (x *StageDiskRequest) GetLun() uint32 {
 	return 0
 }
 
+func (x *StageDiskRequest) GetAzureLun() uint32 {
+	if x != nil {
+		if x, ok := x.Disk.(*StageDiskRequest_AzureLun); ok {
+			return x.AzureLun
+		}
+	}
+	return 0
+}
+
 func (x *StageDiskRequest) GetEbsVolumeId() string {
 	if x != nil {
 		if x, ok := x.Disk.(*StageDiskRequest_EbsVolumeId); ok {
@@ -212,8 +222,13 @@ type StageDiskRequest_Page83Id struct {
 }
 
 type StageDiskRequest_Lun struct {
-	// Logical unit number, with which Azure attaches disks at SCSI adapters.
+	// Logical unit number, on any bus that has one.
 	Lun uint32 `protobuf:"varint,5,opt,name=lun,proto3,oneof"`
+}
+
+type StageDiskRequest_AzureLun struct {
+	// LUN with which Azure attached the disk at a virtual SCSI adapter.
+	AzureLun uint32 `protobuf:"varint,13,opt,name=azure_lun,json=azureLun,proto3,oneof"`
 }
 
 type StageDiskRequest_EbsVolumeId struct {
@@ -249,6 +264,8 @@ func (*StageDiskRequest_SerialNumber) isStageDiskRequest_Disk() {}
 func (*StageDiskRequest_Page83Id) isStageDiskRequest_Disk() {}
 
 func (*StageDiskRequest_Lun) isStageDiskRequest_Disk() {}
+
+func (*StageDiskRequest_AzureLun) isStageDiskRequest_Disk() {}
 
 func (*StageDiskRequest_EbsVolumeId) isStageDiskRequest_Disk() {}
 
@@ -946,7 +963,7 @@ var File_client_api_nodesteps_v1alpha1_api_proto protoreflect.FileDescriptor
 
 const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\n" +
-	"'client/api/nodesteps/v1alpha1/api.proto\x12\bv1alpha1\"\xb5\x03\n" +
+	"'client/api/nodesteps/v1alpha1/api.proto\x12\bv1alpha1\"\xd4\x03\n" +
 	"\x10StageDiskRequest\x12\x1f\n" +
 	"\vtarget_path\x18\x01 \x01(\tR\n" +
 	"targetPath\x12!\n" +
@@ -954,7 +971,8 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"diskNumber\x12%\n" +
 	"\rserial_number\x18\x03 \x01(\tH\x00R\fserialNumber\x12\x1d\n" +
 	"\tpage83_id\x18\x04 \x01(\tH\x00R\bpage83Id\x12\x12\n" +
-	"\x03lun\x18\x05 \x01(\rH\x00R\x03lun\x12$\n" +
+	"\x03lun\x18\x05 \x01(\rH\x00R\x03lun\x12\x1d\n" +
+	"\tazure_lun\x18\r \x01(\rH\x00R\bazureLun\x12$\n" +
 	"\rebs_volume_id\x18\x06 \x01(\tH\x00R\vebsVolumeId\x12(\n" +
 	"\x0fgce_device_name\x18\a \x01(\tH\x00R\rgceDeviceName\x12\x16\n" +
 	"\x05eui64\x18\b \x01(\x04H\x00R\x05eui64\x12#\n" +
@@ -1087,6 +1105,7 @@ func file_client_api_nodesteps_v1alpha1_api_proto_init() {
 		(*StageDiskRequest_SerialNumber)(nil),
 		(*StageDiskRequest_Page83Id)(nil),
 		(*StageDiskRequest_Lun)(nil),
+		(*StageDiskRequest_AzureLun)(nil),
 		(*StageDiskRequest_EbsVolumeId)(nil),
 		(*StageDiskRequest_GceDeviceName)(nil),
 		(*StageDiskRequest_Eui64)(nil),

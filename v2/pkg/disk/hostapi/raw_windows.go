@@ -3,6 +3,7 @@
 package hostapi
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -11,11 +12,15 @@ import (
 )
 
 // The methods of this file take handles and device paths of the machine that the process runs on; these exist only on
-// Windows.
+// Windows. With a client or an agent they fail with errors.ErrUnsupported in the error: what a container opens may be a disk
+// of another number on the node, or none of it.
 
 // GetDiskNumber returns the number of the disk that a handle is open on.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_storage_get_device_number
-func (DiskAPI) GetDiskNumber(disk syscall.Handle) (uint32, error) {
+func (d DiskAPI) GetDiskNumber(disk syscall.Handle) (uint32, error) {
+	if err := d.here(); err != nil {
+		return 0, err
+	}
 	out := make([]byte, 12)
 	var n uint32
 	err := syscall.DeviceIoControl(disk, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, nil, 0, &out[0], uint32(len(out)), &n, nil)
@@ -39,6 +44,9 @@ func (d DiskAPI) GetDiskPage83ID(disk syscall.Handle) (string, error) {
 // GetDiskNumberAndPage83ID returns the number and the page 83 identifier of a disk by its device path, such as
 // \\.\PhysicalDrive1 or the path of its device interface.
 func (d DiskAPI) GetDiskNumberAndPage83ID(path string) (uint32, string, error) {
+	if err := d.here(); err != nil {
+		return 0, "", err
+	}
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return 0, "", &os.PathError{Op: "CreateFile", Path: path, Err: err}
@@ -54,4 +62,13 @@ func (d DiskAPI) GetDiskNumberAndPage83ID(path string) (uint32, string, error) {
 	}
 	id, err := d.GetDiskPage83ID(disk)
 	return number, id, err
+}
+
+// here returns an error unless the disks are those of the machine that the process runs on.
+func (d DiskAPI) here() error {
+	_, node, err := d.at.Node()
+	if err == nil && node == nil {
+		err = fmt.Errorf("%w: handles and device paths are of the machine that the driver runs on, and the disks are an agent's; ListDiskIDs lists those", errors.ErrUnsupported)
+	}
+	return err
 }

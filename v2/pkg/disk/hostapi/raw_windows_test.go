@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 )
 
@@ -37,5 +38,18 @@ func TestRawDisk(t *testing.T) {
 	t.Logf("%s is disk %d, %q, %v", path, number, page83, err)
 	if number != 0 {
 		t.Errorf("GetDiskNumberAndPage83ID = %d, want 0", number)
+	}
+}
+
+// TestRawDiskOfAClient: a handle or a device path is not taken for one of another machine.
+func TestRawDiskOfAClient(t *testing.T) {
+	disks := hostapi.Over(csiproxy.New(csiproxy.Options{}))
+	_, numberErr := disks.GetDiskNumber(0)
+	_, idErr := disks.GetDiskPage83ID(0)
+	_, _, pathErr := disks.GetDiskNumberAndPage83ID(`\\.\PhysicalDrive0`)
+	for _, err := range []error{numberErr, idErr, pathErr} {
+		if !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%v, want ErrUnsupported", err)
+		}
 	}
 }

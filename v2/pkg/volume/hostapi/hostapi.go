@@ -48,7 +48,8 @@ type VolumeAPI struct {
 	at machine.Place
 }
 
-// New returns the machine that the process runs on, which must be a Windows node. Off Windows, all calls fail.
+// New returns the machine that the process runs on, which must be a Windows node; off Windows, all calls fail. With
+// CSI_PROXY_HOSTAPI=agent in the environment it returns the node of the agent whose pipes the process sees.
 func New() HostAPI { return VolumeAPI{} }
 
 // Over returns the node of a client: an emulated node, one that inprocess.Open opened with options, or the agent's.

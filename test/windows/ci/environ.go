@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package windows
+package main
 
 import (
 	"os"
@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// PowerShellEnviron returns this process's environment for powershell.exe, without PSModulePath: where pwsh 7 set it, it
+// environ returns this process's environment for powershell.exe, without PSModulePath: where pwsh 7 set it, it
 // leads Windows PowerShell 5.1 to modules that it cannot load. Without it, PowerShell builds its own.
-func PowerShellEnviron() []string { return withoutModulePath(os.Environ()) }
+func environ() []string { return withoutModulePath(os.Environ()) }
 
 func withoutModulePath(environ []string) []string {
 	return slices.DeleteFunc(environ, func(variable string) bool {

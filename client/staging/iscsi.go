@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package staging
+
+import (
+	"context"
+	"errors"
+
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+)
+
+// An ISCSIDisk is a logical unit of an iSCSI target.
+type ISCSIDisk struct {
+	Address string // of the target's portal
+	Port    uint32 // of the portal; 0: 3260
+	IQN     string // the target's name
+	LUN     uint32
+}
+
+func (d ISCSIDisk) portal() *iscsiapi.TargetPortal {
+	return &iscsiapi.TargetPortal{TargetAddress: d.Address, TargetPort: d.Port}
+}
+
+func (d ISCSIDisk) match() Match { return ByISCSI(d.Address, d.Port, d.IQN, d.LUN) }
+
+// CHAP is how a node and an iSCSI target prove themselves to each other. The zero value is no authentication.
+type CHAP struct {
+	User, Secret string // of the node
+	// MutualSecret is the secret by which the target proves itself as well; empty: it does not have to. Windows has one for all
+	// targets, so targets with different ones cannot be logged in to at the same time.
+	MutualSecret string
+}
+
+// String omits the secrets.
+func (c CHAP) String() string { return c.User + " [redacted]" }
+
+// GoString omits the secrets.
+func (c CHAP) GoString() string { return c.String() }
+
+// StageISCSI logs in to the target of a disk and stages the disk, see StageDisk. A session that exists is used, whatever the
+// secrets; after a reboot, which ends all sessions, it is made again. The errors are those of StageDisk, and
+// csiproxy.ErrCredentials.
+func (m *Mounter) StageISCSI(ctx context.Context, disk ISCSIDisk, target string, chap CHAP, options StageOptions) (Device, error) {
+	if err := m.login(ctx, disk, chap); err != nil {
+		return Device{}, err
+	}
+	return m.StageDisk(ctx, disk.match(), target, options)
+}
+
+// UnstageISCSI unstages a disk, see UnstageDisk, and logs out of its target, unless another disk of the target is in use: with the
+// last of them, the node logs out. The portal stays registered, as other targets may be behind it. A call that stages
+// another disk of the target at the same time may fail, and succeeds when it is repeated.
+func (m *Mounter) UnstageISCSI(ctx context.Context, disk ISCSIDisk, target string) error {
+	if err := m.UnstageDisk(ctx, disk.match(), target); err != nil {
+		return err
+	}
+	_, err := m.client.ISCSI.DisconnectTarget(ctx, &iscsiapi.DisconnectTargetRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
+	if failure := (*csiproxy.Error)(nil); errors.As(err, &failure) && failure.Reason == reason.TargetInUse {
+		return nil
+	}
+	return err
+}
+
+// login logs in to the target of a disk. Windows knows a target from a discovery.
+func (m *Mounter) login(ctx context.Context, disk ISCSIDisk, chap CHAP) error {
+	initiator, portal := m.client.ISCSI, disk.portal()
+	if _, err := initiator.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portal}); err != nil {
+		return err
+	}
+	if _, err := initiator.DiscoverTargetPortal(ctx, &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portal}); err != nil {
+		return err
+	}
+	request := &iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: disk.IQN}
+	if chap.User != "" {
+		request.AuthType, request.ChapUsername, request.ChapSecret = iscsiapi.AuthenticationType_ONE_WAY_CHAP, chap.User, chap.Secret
+	}
+	if chap.MutualSecret != "" {
+		request.AuthType = iscsiapi.AuthenticationType_MUTUAL_CHAP
+		if _, err := initiator.SetMutualChapSecret(ctx, &iscsiapi.SetMutualChapSecretRequest{MutualChapSecret: chap.MutualSecret}); err != nil {
+			return err
+		}
+	}
+	_, err := initiator.ConnectTarget(ctx, request)
+	return err
+}

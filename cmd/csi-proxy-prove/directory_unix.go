@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// baseDirectory returns the place of the kit's files. It is short, because agents' sockets are below it.
+func baseDirectory() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("csi-proxy-prove-%d", os.Getuid()))
+}
+
+func makeBase(path string) error { return os.Mkdir(path, 0o700) }
+
+// writers returns who besides this user may change a directory.
+func writers(path string) (who []string, err error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Getuid() {
+		who = append(who, fmt.Sprintf("user %d", stat.Uid))
+	}
+	if info.Mode()&0o022 != 0 {
+		who = append(who, "others ("+info.Mode().String()+")")
+	}
+	return who, nil
+}
+
+// lock locks a file.
+func lock(base string) (unlock func(), err error) {
+	file, err := os.OpenFile(lockOf(base), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = file.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errLocked
+		}
+		return nil, err
+	}
+	return sync.OnceFunc(func() { _ = file.Close() }), nil
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+)
+
+// baseDirectory returns the place of the kit's files. It does not ask the environment, which anybody could have set.
+func baseDirectory() string {
+	data, err := windows.KnownFolderPath(windows.FOLDERID_ProgramData, windows.KF_FLAG_DEFAULT)
+	if err != nil {
+		data = `C:\ProgramData`
+	}
+	return filepath.Join(data, "csi-proxy-prove")
+}
+
+// baseSDDL gives SYSTEM and Administrators full access, and Users, one of whom a share's user is, read access. The owner is named,
+// because that of what an administrator makes may be that person, who is not always elevated.
+const baseSDDL = "O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FRFX;;;BU)"
+
+// makeBase calls CreateDirectoryW with that descriptor.
+func makeBase(path string) error {
+	descriptor, err := windows.SecurityDescriptorFromString(baseSDDL)
+	if err != nil {
+		return err
+	}
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return err
+	}
+	attributes := &windows.SecurityAttributes{SecurityDescriptor: descriptor}
+	attributes.Length = uint32(unsafe.Sizeof(*attributes))
+	if err := windows.CreateDirectory(name, attributes); err != nil {
+		return &os.PathError{Op: "CreateDirectory", Path: path, Err: err}
+	}
+	return nil
+}
+
+// writers returns who besides administrators may change a directory. Under Wine every file belongs to the user of the system
+// below, whom only Wine takes for a person.
+func writers(path string) ([]string, error) {
+	if wineVersion() == "" {
+		return winservice.Writers(path)
+	}
+	self, err := windows.GetCurrentProcessToken().GetTokenUser()
+	if err != nil {
+		return nil, err
+	}
+	return winservice.Writers(path, self.User.Sid.String())
+}
+
+// lock opens a file that nobody else may open meanwhile.
+func lock(base string) (unlock func(), err error) {
+	name, err := windows.UTF16PtrFromString(lockOf(base))
+	if err != nil {
+		return nil, err
+	}
+	h, err := windows.CreateFile(name, windows.GENERIC_WRITE, 0, nil, windows.OPEN_ALWAYS, windows.FILE_ATTRIBUTE_NORMAL, 0)
+	if errors.Is(err, windows.ERROR_SHARING_VIOLATION) {
+		return nil, errLocked
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "CreateFile", Path: lockOf(base), Err: err}
+	}
+	return sync.OnceFunc(func() { _ = windows.CloseHandle(h) }), nil
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
+	"github.com/kubernetes-csi/csi-proxy/internal/proof"
+	"github.com/kubernetes-csi/csi-proxy/test/windows"
+)
+
+// A kit is the program with its surroundings.
+type kit struct {
+	self  string // its file
+	parts []part
+	base  string // the directory of its files, made for a run
+	stdin io.Reader
+	asked bool // somebody at stdin can answer
+	out   io.Writer
+	look  func(ctx context.Context, base string) (machine, error)
+
+	programs []string // in it
+}
+
+// cleaning is how long taking away what is left may take, also after Ctrl-C.
+const cleaning = 10 * time.Minute
+
+func (k *kit) print(format string, args ...any) { _, _ = fmt.Fprintf(k.out, format+"\n", args...) }
+
+// prove looks, asks, tries everything, and writes the report.
+func (k *kit) prove(ctx context.Context, o options) (int, error) {
+	var err error
+	if k.programs, err = contents(k.self); err != nil {
+		return exitNothing, err
+	}
+	m, err := k.look(ctx, k.base)
+	if err != nil {
+		return exitNothing, fmt.Errorf("looking at this machine: %w", err)
+	}
+	pending, err := k.pending()
+	if err != nil {
+		return exitNothing, err
+	}
+	if slices.ContainsFunc(pending, func(e windows.Entry) bool { return e.Kind == windows.KindService }) {
+		m.service, m.agentPipes = "", nil // the earlier run's, and gone before the first part
+	}
+	k.announce(m, o, pending)
+	if o.list {
+		return exitHeld, nil
+	}
+	if m.System != proof.Emulated && !m.administrator {
+		return exitNothing, errors.New("nothing was done: the kit needs an administrator; start it in an elevated shell")
+	}
+	file, err := reportFile(o.report, m)
+	if err != nil {
+		return exitNothing, err
+	}
+	if err := k.consent(ctx, o.yes); err != nil {
+		return exitNothing, err
+	}
+	if err := prepare(k.base); err != nil {
+		return exitNothing, err
+	}
+	unlock, err := lock(k.base)
+	if err != nil {
+		return exitNothing, err
+	}
+	defer unlock()
+	ledger, err := windows.OpenLedger(ledgerOf(k.base))
+	if err != nil {
+		return exitNothing, err
+	}
+	r := &running{kit: k, ledger: ledger, unlock: unlock, report: &proof.Report{Begun: time.Now().UTC(), Kit: proof.Kit{Version: buildversion.String()}}}
+	if err := r.cleanEarlier(); err != nil {
+		return exitFailed, err
+	}
+	if o.clean {
+		k.print("Nothing is left of an earlier run.")
+		return exitHeld, r.clear()
+	}
+	return r.tryAll(ctx, o, file)
+}
+
+// pending returns what an earlier run left on this machine.
+func (k *kit) pending() ([]windows.Entry, error) {
+	if _, err := os.Lstat(ledgerOf(k.base)); err != nil {
+		return nil, nil // there was none
+	}
+	if err := prepare(k.base); err != nil { // or others could have written what is to be removed
+		return nil, err
+	}
+	unlock, err := lock(k.base)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	ledger, err := windows.OpenLedger(ledgerOf(k.base))
+	if err != nil {
+		return nil, err
+	}
+	return ledger.Remaining(), nil
+}
+
+// announce prints what was found, and what will be done and what cannot.
+func (k *kit) announce(m machine, o options, pending []windows.Entry) {
+	k.print("This machine: %s, %s, %s", systemText(m), m.Product, m.Architecture)
+	for _, f := range m.found {
+		k.print("  %-32s %s", f.Name, f.Text)
+	}
+	if len(pending) > 0 {
+		k.print("\nAn earlier run left these on this machine. They are removed first:")
+		for _, e := range pending {
+			k.print("  %v", e)
+		}
+	}
+	if o.clean {
+		return
+	}
+	var cannot []string
+	k.print("\nThis will be done:")
+	for _, p := range k.parts {
+		if len(o.only) > 0 && !slices.Contains(o.only, p.name) {
+			continue
+		}
+		if why := k.lacks(p, m); why != "" {
+			cannot = append(cannot, fmt.Sprintf("  %-17s %s", p.name, why))
+			continue
+		}
+		k.print("  %-17s %s", p.name, p.does)
+	}
+	if len(cannot) > 0 {
+		k.print("\nThis cannot be done here:\n%s", strings.Join(cannot, "\n"))
+	}
+	k.print("\nThe kit's own files are in %s meanwhile. Ctrl-C ends it and cleans up.", k.base)
+}
+
+// consent asks once.
+func (k *kit) consent(ctx context.Context, yes bool) error {
+	if yes {
+		return nil
+	}
+	if !k.asked {
+		return errors.New("nothing was done: nobody can answer here; give -yes to do all this without asking")
+	}
+	_, _ = fmt.Fprint(k.out, "Do all this? [y/N] ")
+	answered := make(chan string, 1)
+	go func() {
+		answer, _ := bufio.NewReader(k.stdin).ReadString('\n') // an end without an answer is none
+		answered <- strings.ToLower(strings.TrimSpace(answer))
+	}()
+	select {
+	case answer := <-answered:
+		if answer == "y" || answer == "yes" {
+			return nil
+		}
+	case <-ctx.Done():
+	}
+	return errors.New("nothing was done")
+}
+
+// reportFile returns the report's name, which no file has.
+func reportFile(given string, m machine) (string, error) {
+	if given == "" {
+		given = strings.ReplaceAll(strings.Join([]string{"csi-proxy-prove", m.System, m.Build, time.Now().UTC().Format("20060102-150405")}, "-"), "--", "-") + ".json.gz"
+	}
+	for _, name := range []string{given, pageFile(given)} {
+		if _, err := os.Lstat(name); err == nil {
+			return "", fmt.Errorf("%s exists: give -report another name", name)
+		}
+	}
+	// Now, and not after everything was tried.
+	file, err := os.OpenFile(given, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("the report cannot be written: %w", err)
+	}
+	if err := errors.Join(file.Close(), os.Remove(given)); err != nil {
+		return "", err
+	}
+	return filepath.Abs(given)
+}
+
+// pageFile returns the name of the page for people that goes with a report.
+func pageFile(report string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(report, ".gz"), ".json") + ".html"
+}
+
+// tryAll runs all parts, cleans up and writes the report.
+func (r *running) tryAll(ctx context.Context, o options, file string) (code int, err error) {
+	m, err := r.look(ctx, r.base) // once more, without what was left
+	if err != nil {
+		return exitNothing, err
+	}
+	r.report.Machine, r.report.Found = m.Machine, m.found
+	if err := r.unpack(o.upstream); err != nil {
+		return exitNothing, errors.Join(err, r.clear())
+	}
+	for _, p := range r.parts {
+		r.report.Parts = append(r.report.Parts, r.part(ctx, p, m, o.only))
+		r.clean()
+	}
+	r.report.Interrupted = ctx.Err() != nil
+	r.collect()
+	if err := r.clear(); err != nil {
+		r.report.Left = append(r.report.Left, err.Error())
+	}
+	r.report.Seconds = time.Since(r.report.Begun).Round(time.Millisecond).Seconds()
+	m.hidden.Serials = []string{m.machineSerial}
+	if o.hashSerials {
+		m.hidden.Serials = append(m.hidden.Serials, m.diskSerials...)
+	}
+	if err := r.report.Hide(m.hidden); err != nil {
+		return exitFailed, err
+	}
+	if err := write(r.report, file); err != nil {
+		return exitFailed, err
+	}
+	r.summary(r.report, file)
+	if !r.report.AllHeld() {
+		return exitFailed, nil
+	}
+	return exitHeld, nil
+}
+
+// write writes a report and its page.
+func write(report *proof.Report, file string) error {
+	for name, content := range map[string]func(io.Writer) error{file: report.Write, pageFile(file): func(w io.Writer) error { return page(w, report) }} {
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // for everybody
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(content(f), f.Close()); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// summary prints how it ended.
+func (k *kit) summary(report *proof.Report, file string) {
+	k.print("")
+	for _, p := range report.Parts {
+		if p.Verdict == proof.NotRun && p.Reason == "" {
+			continue
+		}
+		text := p.Reason
+		if counts := p.Counts(); len(p.Checks) > 0 {
+			text = strings.TrimSpace(fmt.Sprintf("%d checks held, %d failed, %d not here  %s", counts[proof.Held], counts[proof.Failed], counts[proof.NotHere], text))
+		}
+		k.print("%-9s %-17s %s", p.Verdict, p.Name, text)
+	}
+	for _, left := range report.Left {
+		k.print("LEFT      %s", left)
+	}
+	if len(report.Left) > 0 {
+		k.print("Start the kit again to remove what is left.")
+	}
+	k.print("\nThe report: %s\nFor people: %s\nNames of this host, its users and its domain are not in it. Look at the page, then attach the report to an issue.", file, pageFile(file))
+}

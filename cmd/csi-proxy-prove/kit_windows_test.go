@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	winio "github.com/Microsoft/go-winio"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/proof"
+	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+)
+
+// kitVariable names a whole kit, which the tests run on this machine; killsVariable is how often they kill it, and reportVariable
+// where they leave its report. hack/prove-wine.sh sets them.
+const (
+	kitVariable    = "CSI_PROXY_PROVE_KIT"
+	killsVariable  = "CSI_PROXY_PROVE_KILLS"
+	reportVariable = "CSI_PROXY_PROVE_REPORT"
+)
+
+func wholeKit(t *testing.T) string {
+	t.Helper()
+	name := os.Getenv(kitVariable)
+	if name == "" {
+		t.Skip("require " + kitVariable + ": hack/prove-wine.sh builds a kit and sets it")
+	}
+	return name
+}
+
+// A whole kit runs from its start to its report, and leaves nothing.
+func TestWholeKit(t *testing.T) {
+	kit := wholeKit(t)
+	file := os.Getenv(reportVariable)
+	if file == "" {
+		file = filepath.Join(t.TempDir(), "report.json.gz")
+	}
+	out, err := exec.CommandContext(t.Context(), kit, "-yes", "-report="+file).CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := proof.Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := look(t.Context(), baseDirectory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Machine != m.Machine || !r.AllHeld() {
+		t.Errorf("the report is of %+v, and all held: %t", r.Machine, r.AllHeld())
+	}
+	for _, p := range r.Parts {
+		if want := slices.Contains([]string{"service", "calls"}, p.Name); p.Verdict == proof.Failed || want && p.Verdict != proof.Held {
+			t.Errorf("%s: %s %s", p.Name, p.Verdict, p.Reason)
+		}
+	}
+	text, err := os.ReadFile(pageFile(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range m.hidden.Names {
+		if len(name) >= 6 && bytes.Contains(bytes.ToLower(text), []byte(strings.ToLower(name))) {
+			t.Errorf("%q is in the page", name)
+		}
+	}
+	nothingIsLeft(t)
+}
+
+// A kit that is killed at any moment leaves what the next start removes.
+func TestKilledKits(t *testing.T) {
+	kit := wholeKit(t)
+	kills, _ := strconv.Atoi(os.Getenv(killsVariable))
+	if kills == 0 {
+		t.Skip("require " + killsVariable)
+	}
+	left, at := 0, map[string]int{}
+	for i := range kills {
+		var said bytes.Buffer
+		c := exec.Command(kit, "-yes", "-only=service", fmt.Sprintf("-report=%s", filepath.Join(t.TempDir(), fmt.Sprintf("%d.json.gz", i))))
+		c.Stdout, c.Stderr = &said, &said
+		c.WaitDelay = time.Second
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// The moment is the thing that is tried; any other would do as well.
+		late := time.AfterFunc(time.Duration(rand.Int64N(int64(20*time.Second))), func() { _ = c.Process.Kill() })
+		_ = c.Wait()
+		late.Stop()
+		at[lastPart(said.String())]++
+		out, err := exec.CommandContext(t.Context(), kit, "-clean", "-yes").CombinedOutput()
+		if err != nil {
+			t.Fatalf("kill %d: %v\nkilled after:\n%s\nand then:\n%s", i, err, said.String(), out)
+		}
+		if bytes.Contains(out, []byte("An earlier run left these")) {
+			left++
+		}
+		nothingIsLeft(t)
+	}
+	t.Logf("%d kills, %d of which left things in the ledger; by the part that ran: %v", kills, left, at)
+}
+
+// lastPart returns the part that a kit began last.
+func lastPart(said string) string {
+	part := "none"
+	for line := range strings.Lines(said) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "=== "); ok {
+			part = name
+		}
+	}
+	return part
+}
+
+// nothingIsLeft checks what the two parts make: the directory, the service and the pipes.
+func nothingIsLeft(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat(baseDirectory()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is still there: %v", baseDirectory(), err)
+	}
+	scm, err := winservice.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = scm.Close() }()
+	if s, err := scm.Query("csiproxy"); !errors.Is(err, winservice.ErrNotInstalled) {
+		t.Errorf("the service is still there: %+v, %v", s, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for { // the process of a service that was stopped ends a moment later
+		conn, err := winio.DialPipeContext(ctx, `\\.\pipe\csi-proxy-disk-v1`)
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("the pipes are still there: %v", err)
+		}
+		_ = conn.Close()
+		if ctx.Err() != nil {
+			t.Fatal("an agent still serves")
+		}
+	}
+}

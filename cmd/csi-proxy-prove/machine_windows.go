@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+	"unsafe"
+
+	winio "github.com/Microsoft/go-winio"
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
+
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	kernelwindows "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/proof"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+)
+
+// look finds out what this machine is and has. It changes nothing.
+func look(ctx context.Context, base string) (machine, error) {
+	m := machine{base: base, administrator: isAdministrator()}
+	m.identify()
+	m.hidePersonal()
+	m.hideComputerNames()
+	m.hideSerials()
+	m.lookAtPipes(ctx)
+	m.lookAtServices()
+	m.lookAtSettings()
+	if _, err := os.Stat(agent.KubeletDir); err == nil {
+		m.note("kubelet's directory", agent.KubeletDir+" exists: only what the kit makes below it is touched")
+	}
+	path, err := windows.UTF16PtrFromString(filepath.Dir(base)) // it may not exist yet
+	if err == nil {
+		err = windows.GetDiskFreeSpaceEx(path, &m.freeBytes, nil, nil)
+	}
+	return m, err
+}
+
+// isAdministrator reports whether this process has an administrator's rights, and does not only belong to one.
+// https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-checktokenmembership
+func isAdministrator() bool {
+	administrators, err := windows.CreateWellKnownSid(windows.WinBuiltinAdministratorsSid)
+	if err != nil {
+		return false
+	}
+	is, err := windows.Token(0).IsMember(administrators)
+	return err == nil && is
+}
+
+// identify names Windows, or Wine, which is no Windows whatever version it pretends to be.
+func (m *machine) identify() {
+	m.System, m.Architecture = proof.Windows, runtime.GOARCH
+	if m.Wine = wineVersion(); m.Wine != "" {
+		m.System = proof.Wine
+	}
+	v := windows.RtlGetVersion()
+	m.Build = fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
+	const key = `SOFTWARE\Microsoft\Windows NT\CurrentVersion`
+	if revision, err := number(key, "UBR"); err == nil {
+		m.Build += fmt.Sprintf(".%d", revision)
+	}
+	m.Product, m.Edition = text(key, "ProductName"), text(key, "EditionID")
+	const firstOfWindows11, workstation = 22000, 1                         // VER_NT_WORKSTATION
+	if v.BuildNumber >= firstOfWindows11 && v.ProductType == workstation { // whose registry says 10
+		m.Product = strings.Replace(m.Product, "Windows 10", "Windows 11", 1)
+	}
+	if release := text(key, "DisplayVersion"); release != "" {
+		m.Product += " " + release
+	}
+	var process, native uint16
+	if windows.IsWow64Process2(windows.CurrentProcess(), &process, &native) == nil {
+		names := map[uint16]string{0x8664: "amd64", 0xAA64: "arm64"} // IMAGE_FILE_MACHINE_*
+		if name := names[native]; name != "" && name != runtime.GOARCH {
+			m.Architecture += " emulated on " + name
+		}
+	}
+}
+
+// wineVersion returns the version of Wine, "" on Windows.
+func wineVersion() string {
+	p := windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version")
+	if p.Find() != nil {
+		return ""
+	}
+	text, _, _ := p.Call()
+	return windows.BytePtrToString(*(**byte)(unsafe.Pointer(&text))) // a C string that lives as long as the process
+}
+
+// hideComputerNames adds all the names of this computer.
+// https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getcomputernameexw
+func (m *machine) hideComputerNames() {
+	for kind, by := range map[uint32]string{
+		windows.ComputerNameNetBIOS: "HOST", windows.ComputerNameDnsHostname: "HOST", windows.ComputerNameDnsFullyQualified: "HOST", windows.ComputerNameDnsDomain: "DOMAIN",
+		windows.ComputerNamePhysicalNetBIOS: "HOST", windows.ComputerNamePhysicalDnsHostname: "HOST", windows.ComputerNamePhysicalDnsFullyQualified: "HOST", windows.ComputerNamePhysicalDnsDomain: "DOMAIN",
+	} {
+		name := make([]uint16, 512)
+		size := uint32(len(name))
+		if windows.GetComputerNameEx(kind, &name[0], &size) == nil {
+			m.hide(by, windows.UTF16ToString(name))
+		}
+	}
+}
+
+// hideSerials finds the serial numbers of this machine and of its disks.
+func (m *machine) hideSerials() {
+	k := kernelwindows.New()
+	if table, err := k.SystemFirmwareTable(kernel.ProviderSMBIOS, 0); err == nil {
+		if smbios, err := win32.ParseSMBIOS(table); err == nil {
+			m.machineSerial = smbios.SystemSerialNumber()
+		}
+	}
+	paths, _ := k.DiskInterfaces()
+	for _, path := range paths {
+		h, err := k.OpenDevice(path, 0)
+		if err != nil {
+			continue
+		}
+		out := make([]byte, 4096)
+		n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceProperty}.Bytes(), out)
+		_ = h.Close()
+		if err != nil {
+			continue
+		}
+		if d, err := win32.ParseStorageDevice(out[:n]); err == nil {
+			m.diskSerials = append(m.diskSerials, d.SerialNumber)
+		}
+	}
+}
+
+// lookAtPipes tries the pipes of all versions. One that exists is another agent's.
+func (m *machine) lookAtPipes(ctx context.Context) {
+	names := []string{"csiproxy-admin"}
+	for _, g := range versions.Groups() {
+		for _, v := range append(g.Versions(), g.Hub) {
+			names = append(names, "csi-proxy-"+g.Name+"-"+v)
+		}
+	}
+	for _, name := range names {
+		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
+		conn, err := winio.DialPipeContext(limited, `\\.\pipe\`+name)
+		cancel()
+		if err == nil {
+			_ = conn.Close()
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			m.agentPipes = append(m.agentPipes, name)
+		}
+	}
+	m.note("pipes of another agent", fmt.Sprint(len(m.agentPipes)))
+}
+
+// lookAtServices asks for the services that the parts need or could meet.
+func (m *machine) lookAtServices() {
+	scm, err := winservice.Connect()
+	if err != nil {
+		m.note("services", err.Error())
+		return
+	}
+	defer func() { _ = scm.Close() }()
+	for _, name := range []string{"csiproxy", "LanmanServer", "LanmanWorkstation", "MSiSCSI", "WinTarget", "W32Time", "vds", "Winmgmt"} {
+		installed, err := scm.Query(name)
+		state := "not installed"
+		switch {
+		case err == nil:
+			state = fmt.Sprintf("%v, %v", installed.State, installed.Start)
+		case !errors.Is(err, winservice.ErrNotInstalled):
+			state = err.Error()
+		}
+		m.note("service "+name, state)
+		if name == "csiproxy" && !errors.Is(err, winservice.ErrNotInstalled) {
+			m.service = state
+		}
+	}
+}
+
+// lookAtSettings reads the settings that decide what becomes of a new disk.
+func (m *machine) lookAtSettings() {
+	automount := "on"
+	off, err := number(`SYSTEM\CurrentControlSet\Services\MountMgr`, "NoAutoMount")
+	switch {
+	case err == nil && off != 0:
+		automount = "off (mountvol /N)"
+	case err != nil && !errors.Is(err, registry.ErrNotExist):
+		automount = err.Error()
+	}
+	m.note("automount", automount)
+	// https://learn.microsoft.com/windows/win32/api/vds/ne-vds-vds_san_policy
+	policies := map[uint64]string{0: "unknown", 1: "all disks come online", 2: "shared disks stay offline", 3: "all disks stay offline", 4: "internal disks stay offline"}
+	policy, err := number(`SYSTEM\CurrentControlSet\Services\partmgr\Parameters`, "SanPolicy")
+	switch {
+	case errors.Is(err, registry.ErrNotExist):
+		m.note("SAN policy", "not set")
+	case err != nil:
+		m.note("SAN policy", err.Error())
+	default:
+		m.note("SAN policy", fmt.Sprintf("%d: %s", policy, policies[policy]))
+	}
+}
+
+// number reads a number below HKEY_LOCAL_MACHINE.
+func number(path, value string) (uint64, error) {
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.QUERY_VALUE|registry.WOW64_64KEY)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = key.Close() }()
+	n, _, err := key.GetIntegerValue(value)
+	return n, err
+}
+
+// text reads a string there, "" where there is none.
+func text(path, value string) string {
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.QUERY_VALUE|registry.WOW64_64KEY)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = key.Close() }()
+	s, _, err := key.GetStringValue(value)
+	if err != nil {
+		return ""
+	}
+	return s
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/proof"
+)
+
+// A part is one part of a run: commands, most of them this project's own compiled tests.
+type part struct {
+	name    string
+	does    string   // to the machine, before somebody agrees to it
+	systems []string // where it can run
+	needs   []need
+	steps   []step
+	limit   time.Duration // of each step
+}
+
+// A need is something that a machine may lack.
+type need int
+
+const (
+	freePipes need = iota // no other agent serves the pipes
+	noService             // no service csiproxy
+	freeDisk              // some space for disks that are files
+)
+
+// minFree is how many bytes the disks and programs of a part may take. The VHDX files grow as they are written to.
+const minFree = 2 << 30
+
+// lacks returns why a part cannot run on a machine, or "".
+func (k *kit) lacks(p part, m machine) string {
+	if !slices.Contains(p.systems, m.System) {
+		return fmt.Sprintf("it is for %s, and this is %s", strings.Join(p.systems, " or "), systemText(m))
+	}
+	for _, n := range p.needs {
+		switch {
+		case n == freePipes && len(m.agentPipes) > 0:
+			return fmt.Sprintf("another agent serves its pipes here (%s): stop it first, on a machine whose pods do not need it", m.agentPipes[0])
+		case n == noService && m.service != "":
+			return "a service csiproxy is installed here (" + m.service + "), and the kit touches none that it did not make"
+		case n == freeDisk && m.freeBytes < minFree:
+			return fmt.Sprintf("it needs %d MiB of free space in %s, and there are %d", minFree>>20, m.base, m.freeBytes>>20)
+		}
+	}
+	for _, s := range p.steps {
+		if !slices.Contains(k.programs, fileOf(s.program)) {
+			return "this kit was built without " + s.program
+		}
+	}
+	return ""
+}
+
+// fileOf returns the name of a program's file.
+func fileOf(program string) string {
+	if runtime.GOOS == "windows" {
+		return program + ".exe"
+	}
+	return program
+}
+
+// systemText returns a machine's system for people.
+func systemText(m machine) string {
+	switch m.System {
+	case proof.Wine:
+		return "Wine " + m.Wine + " (not Windows)"
+	case proof.Windows:
+		return "Windows " + m.Build
+	}
+	return "neither Windows nor Wine"
+}
+
+// A step is one command.
+type step struct {
+	name    string // of its check, where it is not a test; empty: it is a test
+	program string // of the kit
+	args    []string
+	env     []string
+	beside  *step // runs meanwhile, and is ended after the step
+	writes  bool  // its output is the result: figures
+	always  bool  // runs also when an earlier step failed: it takes away what that one made
+}
+
+// parts returns the parts of the kit, in their order: those that change nothing come first.
+func parts() []part {
+	const (
+		long  = 40 * time.Minute
+		brief = 10 * time.Minute
+	)
+	all := []string{proof.Windows, proof.Wine, proof.Emulated}
+	onWindows, onBoth := []string{proof.Windows}, []string{proof.Windows, proof.Wine}
+	test := func(program, run string, env ...string) step {
+		return step{program: program, args: []string{"-test.run=" + run, "-test.timeout=0", "-test.count=1"}, env: env}
+	}
+	machine := "CSI_PROXY_TEST_NODE=windows"
+	lives := func(agent string) step {
+		return test("conformance.test", "Lifecycle", machine, "CSI_PROXY_TEST_AGENT="+agent)
+	}
+	const makes = "It makes VHDX disks, directories below C:\\var\\lib\\kubelet, a share with a user of its own, and, where the iSCSI target server is installed, a target; it stops and starts the service W32Time. It takes them away again."
+	return []part{
+		{
+			name: "emulated", systems: all, limit: long,
+			does:  "The lives of all methods on emulated nodes, through this system's pipes and files. It touches nothing but its own directory.",
+			steps: []step{test("conformance.test", "Lifecycle")},
+		},
+		{
+			name: "sequences", systems: all, limit: long,
+			does:  "The call sequences of the AWS, Azure, Google, vSphere and local drivers, on emulated nodes. It touches nothing but its own directory.",
+			steps: []step{test("sequences.test", "^(TestUndisturbed|TestLocalProvisioner|TestErasingProvisioner|TestAzureFindsTheRightDisk)$")},
+		},
+		{
+			name: "calls", systems: []string{proof.Wine}, limit: brief, needs: []need{freePipes},
+			does:  "Each call of all methods once, against Wine's kernel, and how it ended. Not for Windows, where its calls would reach disks that are in use: there the lives make them, on disks of their own.",
+			steps: []step{test("operation.test", "^TestEveryCallOnThisMachine$")},
+		},
+		{
+			name: "service", systems: onBoth, limit: brief, needs: []need{freePipes, noService},
+			does: "The service csiproxy: installed, started, upgraded in place, stopped while a client keeps it busy, and removed. The agent reads this machine's disks meanwhile.",
+			steps: []step{
+				serviceStep("install", "-v=2"),
+				serviceStep("upgrade", "-v=4"),
+				{name: "status", program: agentProgram, args: []string{"service", "status"}},
+				{
+					name: "stop while busy", program: agentProgram, args: []string{"service", "stop"},
+					beside: &step{program: "csi-proxyctl", args: []string{"wait", "disk", "none", "--timeout=2m"}},
+				},
+				{name: "uninstall", program: agentProgram, args: []string{"service", "uninstall"}, always: true},
+			},
+		},
+		{
+			name: "machine", systems: onWindows, limit: brief, needs: []need{freePipes, noService},
+			does: "What the other parts are made of: accounts, services that do nothing, a command as SYSTEM, registry values of the kit's own; and who may open the agent's pipes, with fewer rights and with enough.",
+			steps: []step{test("windows.test", "^(TestServices|TestLeftServicesAreRemoved|TestAsSystem|TestRegistryValuesAreRestored|TestAccountsAreKnownByTheirComment|"+
+				"TestBIOSSerial|TestPipesFromARestrictedToken|TestPolicyOfAPipesClient)$", machine)},
+		},
+		{
+			name: "questions", systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
+			does:  "The open questions about Windows. " + makes + " Automount is switched off and on, and put back.",
+			steps: []step{test("windows.test", "^(TestDisks|TestQuestions)$", machine)},
+		},
+		{
+			name: "lives-in-process", systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
+			does:  "The lives of all methods on this machine, without pipes, with each kernel call recorded. " + makes,
+			steps: []step{lives("in-process")},
+		},
+		{
+			name: "lives-child", systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
+			does:  "The same lives through the pipes of an agent that is a child process. " + makes,
+			steps: []step{lives("child")},
+		},
+		{
+			name: "lives-service", systems: onWindows, limit: long, needs: []need{freePipes, noService, freeDisk},
+			does: "The same lives through the pipes of an agent that is a service, which is installed before and removed after them. " + makes,
+			steps: []step{
+				serviceStep("install", "-v=4"),
+				lives("service"),
+				{name: "uninstall", program: agentProgram, args: []string{"service", "uninstall"}, always: true},
+			},
+		},
+		{
+			name: "timing", systems: onWindows, limit: long, needs: []need{freePipes},
+			does:  "The agent's reads beside a bare gRPC echo on a pipe, its start, memory, threads and handles. It reads this machine's disks, and changes nothing.",
+			steps: []step{{name: "figures", program: "bench", args: []string{"-rounds=30", "-minute=15s"}, writes: true}},
+		},
+	}
+}
+
+const agentProgram = "csi-proxy"
+
+// serviceStep installs the service, or changes it in place, and starts it. Its log is in the kit's directory.
+func serviceStep(name string, verbosity string) step {
+	return step{name: name, program: agentProgram, args: []string{"service", "install", "-start", "--", "-host=windows", verbosity, "-logtostderr=false", `-log_file={dir}\agent\csi-proxy.log`}}
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/proof"
+	"github.com/kubernetes-csi/csi-proxy/test/windows"
+)
+
+// running is a run of the kit.
+type running struct {
+	*kit
+	ledger *windows.Ledger
+	report *proof.Report
+	unlock func()
+
+	dir                  string // of this run
+	binaries, work, temp string // in it
+	answers, recording   string // files there
+	more                 map[string][]string
+	recordings           []string
+	callBytes            int
+}
+
+// runPrefix begins the directory of a run.
+const runPrefix = "run-"
+
+// cleanEarlier removes what an earlier run left. A machine on which something stays is not one to make more on.
+func (r *running) cleanEarlier() error {
+	pending := r.ledger.Remaining()
+	if len(pending) > 0 {
+		r.print("\nRemoving what an earlier run left …")
+		ctx, cancel := context.WithTimeout(context.Background(), cleaning)
+		defer cancel()
+		if left, err := r.ledger.Clean(ctx); err != nil || len(left) > 0 {
+			return fmt.Errorf("what an earlier run left cannot be removed: %w; remove it, then delete %s", err, ledgerOf(r.base))
+		}
+	}
+	for _, e := range pending {
+		r.report.Cleaned = append(r.report.Cleaned, e.String())
+	}
+	earlier, err := filepath.Glob(filepath.Join(r.base, runPrefix+"*"))
+	for _, dir := range earlier {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
+}
+
+// unpack makes the directory of the run with the programs of the kit.
+func (r *running) unpack(upstream string) (err error) {
+	if r.dir, err = os.MkdirTemp(r.base, runPrefix); err != nil {
+		return err
+	}
+	r.binaries, r.work, r.temp = filepath.Join(r.dir, "programs"), filepath.Join(r.dir, "work"), filepath.Join(r.dir, "t")
+	for _, dir := range []string{r.binaries, r.work, r.temp} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	r.answers = filepath.Join(r.dir, "answers.json")
+	if r.report.Kit.SHA256, err = hashOf(r.self); err != nil {
+		return err
+	}
+	r.report.Kit.Programs, err = unpack(r.self, r.binaries)
+	r.more = map[string][]string{"bench": {"-programs=" + r.binaries}}
+	if upstream != "" {
+		if upstream, err = filepath.Abs(upstream); err == nil {
+			_, err = os.Stat(upstream)
+		}
+		r.more["bench"] = append(r.more["bench"], "-upstream="+upstream)
+	}
+	return err
+}
+
+// part runs a part and returns what it showed. Whatever happens in it, the next ones run.
+func (r *running) part(ctx context.Context, p part, m machine, only []string) proof.Part {
+	done := proof.Part{Name: p.name, Does: p.does, Verdict: proof.NotRun}
+	switch why := r.lacks(p, m); {
+	case len(only) > 0 && !slices.Contains(only, p.name):
+		return done
+	case why != "":
+		done.Verdict, done.Reason = proof.NotHere, why
+		return done
+	case ctx.Err() != nil:
+		done.Reason = "the run was ended before"
+		return done
+	}
+	r.print("\n=== %s", p.name)
+	begun := time.Now()
+	r.recording = filepath.Join(r.dir, "calls-"+p.name+".jsonl")
+	r.recordings = append(r.recordings, r.recording)
+	var failure error
+	for _, s := range p.steps {
+		if failure != nil && !s.always {
+			continue
+		}
+		stepContext := ctx
+		if s.always { // also after Ctrl-C; its limit ends it
+			stepContext = context.WithoutCancel(ctx)
+		}
+		err := r.noteService(s)
+		var checks []proof.Check
+		var text string
+		if err == nil {
+			checks, text, err = r.do(stepContext, s, p.limit)
+		}
+		done.Checks = append(done.Checks, checks...)
+		done.Output += text
+		if failure == nil {
+			failure = err
+		}
+	}
+	done.Seconds = time.Since(begun).Round(time.Millisecond).Seconds()
+	counts := done.Counts()
+	switch {
+	case errors.Is(failure, errInterrupted):
+		done.Verdict, done.Reason = proof.Failed, errInterrupted.Error()
+	case counts[proof.Failed] > 0 && counts[proof.Failed] < len(done.Checks):
+		done.Verdict, done.Reason = proof.Failed, fmt.Sprintf("%d of %d checks", counts[proof.Failed], len(done.Checks))
+	case failure != nil:
+		done.Verdict, done.Reason = proof.Failed, failure.Error()
+	case counts[proof.Held] == 0:
+		done.Verdict, done.Reason = proof.NotHere, "none of its checks can be done here"
+	default:
+		done.Verdict = proof.Held
+	}
+	r.print("%s: %s", p.name, strings.TrimSpace(string(done.Verdict)+" "+done.Reason))
+	return done
+}
+
+// noteService notes the agent's service before a step installs it. Taking it out again is Clean's, which finds it gone.
+func (r *running) noteService(s step) error {
+	if s.program != agentProgram || !slices.Contains(s.args, "install") {
+		return nil
+	}
+	if slices.ContainsFunc(r.ledger.Remaining(), func(e windows.Entry) bool { return e.Kind == windows.KindService && e.Name == "csiproxy" }) {
+		return nil
+	}
+	_, err := r.ledger.Note(windows.Entry{Kind: windows.KindService, Name: "csiproxy", Mark: r.command(s).Path})
+	return err
+}
+
+// tell prints the end of a check that did not hold.
+func (r *running) tell(c *proof.Check) {
+	if c.Verdict == proof.Failed {
+		r.print("  failed: %s: %s", c.Test, c.Reason)
+	}
+}
+
+// clean takes away what a part left, so that the next one finds the machine as the first did.
+func (r *running) clean() {
+	ctx, cancel := context.WithTimeout(context.Background(), cleaning)
+	defer cancel()
+	left, err := r.ledger.Clean(ctx)
+	r.report.Left = nil
+	for _, e := range left {
+		r.report.Left = append(r.report.Left, e.String())
+	}
+	if err != nil {
+		r.report.Left = append(r.report.Left, err.Error())
+		r.print("  still there: %v", err)
+	}
+}
+
+// letGo is how long Windows may hold the file of a program whose process has ended.
+const letGo = 15 * time.Second
+
+// clear removes the kit's own files. The ledger of what is left stays for the next start.
+func (r *running) clear() error {
+	if r.dir != "" {
+		err := os.RemoveAll(r.dir)
+		for end := time.Now().Add(letGo); err != nil && time.Now().Before(end); err = os.RemoveAll(r.dir) {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.unlock()
+	if len(r.ledger.Remaining()) > 0 {
+		return nil
+	}
+	return tidy(r.base)
+}
+
+// maxCalls is how many bytes of recorded calls a report has: compressed, it is to be small enough for an issue.
+const maxCalls = 24 << 20
+
+// collect takes the answers and the recorded calls from their files into the report. A part that was ended leaves a torn line.
+func (r *running) collect() {
+	if text, err := os.ReadFile(r.answers); err == nil {
+		var record struct{ Answers []proof.Answer }
+		if err := json.Unmarshal(text, &record); err != nil {
+			r.print("  the answers cannot be read: %v", err)
+		}
+		r.report.Answers = record.Answers
+	}
+	for _, name := range r.recordings {
+		if err := r.collectCalls(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.print("  the recorded calls cannot be read: %v", err)
+		}
+	}
+}
+
+func (r *running) collectCalls(name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 4<<20)
+	for lines.Scan() {
+		switch {
+		case len(lines.Bytes()) == 0 || !json.Valid(lines.Bytes()):
+		case r.callBytes+len(lines.Bytes()) > maxCalls:
+			r.report.CallsLeftOut++
+		default:
+			r.callBytes += len(lines.Bytes())
+			r.report.Calls = append(r.report.Calls, slices.Clone(lines.Bytes()))
+		}
+	}
+	return lines.Err()
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proof
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Schema is the version of the fields below. A field with a new meaning, and a new field, too, makes a new version.
+const Schema = 1
+
+// A Report is what one run of the kit found.
+type Report struct {
+	Schema int    `json:"schema"`
+	Digest string `json:"digest"` // of all the rest, which shows that nothing was changed or lost on the way
+
+	Kit         Kit       `json:"kit"`
+	Machine     Machine   `json:"machine"`
+	Begun       time.Time `json:"begun"`
+	Seconds     float64   `json:"seconds"`
+	Interrupted bool      `json:"interrupted"` // somebody ended it early
+
+	Found   []Finding `json:"found"` // by the first look
+	Parts   []Part    `json:"parts"`
+	Answers []Answer  `json:"answers"`
+
+	// Calls are recorded kernel calls, one object of package recording each. CallsLeftOut had no place.
+	Calls        []json.RawMessage `json:"calls"`
+	CallsLeftOut int               `json:"callsLeftOut"`
+
+	Cleaned []string `json:"cleaned"` // what an earlier run had left on the machine and this one removed
+	Left    []string `json:"left"`    // what this run could not remove
+}
+
+// A Kit is the program that wrote a report.
+type Kit struct {
+	Version  string            `json:"version"`
+	SHA256   string            `json:"sha256"`
+	Programs map[string]string `json:"programs"` // the SHA-256 of each program in it
+}
+
+// The systems of machines. Wine is never counted as Windows.
+const (
+	Windows  = "windows"
+	Wine     = "wine"
+	Emulated = "emulated" // any other system: only emulated nodes were looked at
+)
+
+// A Machine is where a kit ran.
+type Machine struct {
+	System       string `json:"system"`
+	Product      string `json:"product"` // "Windows Server 2022 Datacenter"
+	Edition      string `json:"edition"` // "ServerDatacenter"
+	Build        string `json:"build"`   // "10.0.20348.2340"
+	Wine         string `json:"wine"`    // its version
+	Architecture string `json:"architecture"`
+}
+
+// A Finding is a fact of the first look.
+type Finding struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// A Verdict is how a part or a check ended.
+type Verdict string
+
+// The verdicts.
+const (
+	Held    Verdict = "held"
+	Failed  Verdict = "failed"
+	NotHere Verdict = "not here" // it needs what this machine lacks
+	NotRun  Verdict = "not run"  // nobody asked for it, or the run was ended before
+)
+
+func verdicts() []Verdict { return []Verdict{Held, Failed, NotHere, NotRun} }
+
+// A Part is one part of a run, such as the lives on the agent's pipes.
+type Part struct {
+	Name    string  `json:"name"`
+	Does    string  `json:"does"` // to the machine
+	Verdict Verdict `json:"verdict"`
+	Reason  string  `json:"reason"`
+	Seconds float64 `json:"seconds"`
+	Checks  []Check `json:"checks"`
+	Output  string  `json:"output"` // of a part that measures, or the last lines of one that failed outside of its checks
+}
+
+// A Check is one test of a part.
+type Check struct {
+	Test    string            `json:"test"`
+	Verdict Verdict           `json:"verdict"`
+	Reason  string            `json:"reason"`
+	Seconds float64           `json:"seconds"`
+	Methods map[string]string `json:"methods"` // by "volume v1 MountVolume": "proved", or how a single call ended
+	Output  []string          `json:"output"`  // the last lines of a failed one
+}
+
+// An Answer is the machine's answer to an open question about Windows.
+type Answer struct {
+	Question string          `json:"question"` // "R3"
+	Text     string          `json:"text"`
+	Status   string          `json:"status"` // "answered", "not asked" or "failed"
+	Answer   json.RawMessage `json:"answer,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+}
+
+// Counts returns how many checks have each verdict.
+func (p Part) Counts() map[Verdict]int {
+	counts := map[Verdict]int{}
+	for _, c := range p.Checks {
+		counts[c.Verdict]++
+	}
+	return counts
+}
+
+// AllHeld reports whether everything that was tried held and nothing was left on the machine. A run in which nothing held
+// has shown nothing.
+func (r *Report) AllHeld() bool {
+	is := func(v Verdict) bool {
+		return slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Verdict == v })
+	}
+	return is(Held) && !is(Failed) && !r.Interrupted && len(r.Left) == 0
+}

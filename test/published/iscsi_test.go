@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package published
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/mounter"
+)
+
+// TestStageISCSI: a driver has one call to stage a disk of a target, from the portal to the mount point, and one back. The node stays
+// logged in to a target as long as one of its disks is staged.
+func TestStageISCSI(t *testing.T) {
+	t.Parallel()
+	scenario := filepath.Join(t.TempDir(), "scenario.yaml")
+	check(t, "writing the scenario", os.WriteFile(scenario, []byte(`
+iscsiPortals:
+  - address: 192.0.2.20
+    targets:
+      - name: iqn.2026-01.emulated:two
+        username: csi-user
+        secret: chap-secret-123
+        mutualSecret: mutual-secret1
+        luns: [{lun: 0, size: 1GiB}, {lun: 1, size: 1GiB}]
+`), 0o600))
+	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: scenario})
+	m, ctx := mounter.New(n.Client()), t.Context()
+	disk := func(lun uint32) mounter.ISCSIDisk {
+		return mounter.ISCSIDisk{Address: "192.0.2.20", IQN: "iqn.2026-01.emulated:two", LUN: lun}
+	}
+	sessions := func(want int) {
+		t.Helper()
+		if got := n.Sessions(); len(got) != want {
+			t.Errorf("the node has the sessions %v, want %d", got, want)
+		}
+	}
+	chap := mounter.CHAP{User: "csi-user", Secret: "wrong-secret-12"}
+	if _, err := m.StageISCSI(ctx, disk(0), targetOf("a"), chap, mounter.StageOptions{}); !errors.Is(err, csiproxy.ErrCredentials) || strings.Contains(err.Error(), chap.Secret) {
+		t.Errorf("a wrong secret: %v, want ErrCredentials", err)
+	}
+	chap = mounter.CHAP{User: "csi-user", Secret: "chap-secret-123", MutualSecret: "mutual-secret1"}
+	if text := fmt.Sprintf("%v %+v %#v", chap, chap, chap); strings.Contains(text, "secret") {
+		t.Errorf("the secrets are printed: %s", text)
+	}
+	var devices []mounter.Device
+	for range 2 {
+		for lun, volume := range []string{"a", "b"} {
+			device, err := m.StageISCSI(ctx, disk(uint32(lun)), targetOf(volume), chap, mounter.StageOptions{})
+			check(t, "staging "+volume, err)
+			devices = append(devices, device)
+		}
+	}
+	if devices[0] != devices[2] || devices[1] != devices[3] || devices[0] == devices[1] {
+		t.Errorf("staged %+v", devices)
+	}
+	n.WriteFile(targetOf("a")+`\data`, "precious")
+	sessions(1)
+	for range 2 {
+		check(t, "unstaging one", m.UnstageISCSI(ctx, disk(0), targetOf("a")))
+		sessions(1)
+	}
+	for range 2 {
+		check(t, "unstaging the last", m.UnstageISCSI(ctx, disk(1), targetOf("b")))
+		sessions(0)
+	}
+	_, err := m.StageISCSI(ctx, disk(0), targetOf("a"), chap, mounter.StageOptions{})
+	check(t, "staging again", err)
+	if got := n.ReadFile(targetOf("a") + `\data`); got != "precious" {
+		t.Errorf("the volume came back with %q", got)
+	}
+}

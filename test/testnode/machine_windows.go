@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package testnode
+
+import (
+	"context"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/recording"
+)
+
+// AgentVariable names the environment variable that chooses the agent on the machine that the tests run on: child, a
+// process that the test starts, which is also what none means; in-process, in the test's own process; service, one that is
+// running already.
+const AgentVariable = "CSI_PROXY_TEST_AGENT"
+
+// local is the connection to the agent in this process, while there is one: a machine has one agent.
+var local atomic.Pointer[grpc.ClientConnInterface]
+
+// OnMachine makes sure that an agent serves the machine's own pipes, with the machine itself as its node, until the test
+// ends. A test that is part of another uses that one's agent.
+func OnMachine(t testing.TB) {
+	t.Helper()
+	c, err := adminclient.Dial(t.Context(), "")
+	if err == nil {
+		_ = c.Close()
+		return
+	}
+	switch how := os.Getenv(AgentVariable); how {
+	case "", "child":
+		Launch(t, "-host=windows", "-v=4")
+	case "in-process":
+		startHere(t)
+	case "service":
+		t.Fatalf("%s=%s, but no agent is running: %v", AgentVariable, how, err)
+	default:
+		t.Fatalf("%s is %q, not child, in-process or service", AgentVariable, how)
+	}
+}
+
+// InProcess returns the connection to the machine's agent in this process, nil if it is not in this process.
+func InProcess() grpc.ClientConnInterface {
+	if conn := local.Load(); conn != nil {
+		return *conn
+	}
+	return nil
+}
+
+// startHere starts an agent as the command does without flags.
+func startHere(t testing.TB) {
+	t.Helper()
+	k := kernel.Kernel(windows.New())
+	if path := os.Getenv(RecordingVariable); path != "" {
+		k = record(t, k, path, recording.ThisMachine(t.Name()))
+	}
+	a, err := agent.Start(t.Context(), agent.Config{Kernel: k, RequirePrivacy: true})
+	if err != nil {
+		t.Fatalf("starting the agent: %v", err)
+	}
+	conn := a.Local()
+	local.Store(&conn)
+	t.Cleanup(func() {
+		local.Store(nil)
+		if err := a.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}

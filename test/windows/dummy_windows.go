@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/svc"
+)
+
+// serviceArgument is the first argument of a test program that Windows starts as a service. The second is the service's
+// name; others are a program and its arguments, which the service runs once.
+const serviceArgument = "csi-proxy-dummy-service"
+
+// ServedAsService does nothing in a test program that was started as usual. In one that Windows started as a service of
+// NewServices or AsSystem, it is that service, and reports true when it was stopped. TestMain calls it first.
+func ServedAsService() bool {
+	if len(os.Args) < 3 || os.Args[1] != serviceArgument {
+		return false
+	}
+	if err := svc.Run(os.Args[2], dummy(os.Args[3:])); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err) // nobody reads it, but a person who starts it
+	}
+	return true
+}
+
+// A dummy is a service that does nothing, or runs one command, until it is stopped.
+type dummy []string
+
+// Execute is the service.
+func (d dummy) Execute(_ []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status) (specific bool, code uint32) {
+	status <- svc.Status{State: svc.Running, Accepts: svc.AcceptStop | svc.AcceptShutdown}
+	ended := make(chan uint32, 1)
+	if len(d) > 0 {
+		go func() {
+			var failed *exec.ExitError
+			switch err := exec.Command(d[0], d[1:]...).Run(); { //nolint:gosec // the test that made the service says which
+			case err == nil:
+				ended <- 0
+			case errors.As(err, &failed):
+				ended <- uint32(failed.ExitCode())
+			default:
+				ended <- uint32(windows.ERROR_FILE_NOT_FOUND)
+			}
+		}()
+	}
+	for {
+		select {
+		case code := <-ended:
+			return true, code
+		case r := <-requests:
+			switch r.Cmd {
+			case svc.Interrogate:
+				status <- r.CurrentStatus
+			case svc.Stop, svc.Shutdown:
+				return false, 0
+			}
+		}
+	}
+}
+
+// NewServices makes two services that do nothing, until the test ends: Windows starts them on demand, and the second needs the
+// first.
+func NewServices(t testing.TB) (name, dependent string, err error) {
+	t.Helper()
+	name, dependent = randomName(), randomName()
+	if err := newService(t, name, ""); err != nil {
+		return "", "", err
+	}
+	return name, dependent, newService(t, dependent, name)
+}
+
+// newService makes a service of this program, which needs another one unless its name is empty.
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-createservicew
+func newService(t testing.TB, name, needs string, command ...string) error {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return making(t, Entry{Kind: KindService, Name: name, Mark: program}, func(*Entry) error {
+		manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT|windows.SC_MANAGER_CREATE_SERVICE)
+		if err != nil {
+			return fmt.Errorf("OpenSCManager: %w", err)
+		}
+		defer func() { _ = windows.CloseServiceHandle(manager) }()
+		name16, err := windows.UTF16PtrFromString(name)
+		if err != nil {
+			return err
+		}
+		line, err := windows.UTF16PtrFromString(windows.ComposeCommandLine(append([]string{program, serviceArgument, name}, command...)))
+		if err != nil {
+			return err
+		}
+		var dependencies *uint16
+		if needs != "" {
+			list, err := windows.UTF16FromString(needs)
+			if err != nil {
+				return err
+			}
+			dependencies = &append(list, 0)[0] // a list ends with an empty name
+		}
+		service, err := windows.CreateService(manager, name16, name16, windows.SERVICE_ALL_ACCESS, windows.SERVICE_WIN32_OWN_PROCESS,
+			windows.SERVICE_DEMAND_START, windows.SERVICE_ERROR_NORMAL, line, nil, nil, dependencies, nil, nil)
+		if err != nil {
+			return fmt.Errorf("CreateService %s: %w", name, err)
+		}
+		return windows.CloseServiceHandle(service)
+	})
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// making makes a thing until the test ends: it is noted, made and, in the end, removed and struck out. What do finds out
+// about the thing, it puts into the entry. A thing that was made in part is removed at once.
+func making(t testing.TB, e Entry, do func(e *Entry) error) error {
+	t.Helper()
+	l, err := inherited()
+	if err != nil {
+		return err
+	}
+	if e, err = l.Note(e); err != nil {
+		return err
+	}
+	gone := false
+	remove := func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // the test's own context may have ended
+		defer cancel()
+		gone = true
+		return l.remove(ctx, e)
+	}
+	t.Cleanup(func() { // also if the test ends while the thing is made
+		if gone {
+			return
+		}
+		if err := remove(); err != nil {
+			t.Errorf("left on this machine: %v", err)
+		}
+	})
+	noted := e
+	err = do(&e)
+	if err == nil && e != noted {
+		_, err = l.Note(e)
+	}
+	if err != nil {
+		return errors.Join(err, remove())
+	}
+	return nil
+}
+
+// MakeDirectory makes a directory and its missing parents until the test ends, when it removes what it made, with all
+// that is in it. Directories that exist stay.
+func MakeDirectory(t testing.TB, path string) error {
+	t.Helper()
+	var missing []string
+	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
+		_, err := os.Lstat(at)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			return err
+		}
+		missing = append(missing, at)
+	}
+	for _, at := range slices.Backward(missing) {
+		err := making(t, Entry{Kind: KindDirectory, Name: at}, func(e *Entry) (err error) {
+			if err := os.Mkdir(at, 0o750); err != nil {
+				return err
+			}
+			e.Mark, err = identity(at)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeDirectory removes a directory that was made, and what is in it.
+func removeDirectory(_ context.Context, e Entry) error {
+	is, err := identity(e.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case e.Mark == "": // its maker was stopped between two lines
+		return os.Remove(e.Name)
+	case is != e.Mark:
+		return NotOurs("another directory took its place")
+	}
+	if err := unmountBelow(e.Name); err != nil {
+		return err
+	}
+	return os.RemoveAll(e.Name)
+}
+
+// removeDiskFile pulls a virtual disk and removes its file.
+func removeDiskFile(_ context.Context, e Entry) error {
+	if !isRandom(filepath.Base(e.Name), diskFileEnding) {
+		return NotOurs("its name is not a random one")
+	}
+	if _, err := os.Lstat(e.Name); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	pull(e.Name)
+	return os.Remove(e.Name)
+}
+
+const diskFileEnding = ".vhdx"

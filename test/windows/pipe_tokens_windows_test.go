@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// TestPipesFromARestrictedToken opens every pipe of an agent with tokens that its access control list admits, and with
+// tokens that it does not. A token without the Administrators group may not even read, and one of low integrity may not write.
+func TestPipesFromARestrictedToken(t *testing.T) {
+	// As a service has it: an emulated node's agent also admits the user that it runs as.
+	const administrators = "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)"
+	testnode.Launch(t, "-host=emulated", "-state-dir="+t.TempDir(), "-pipe-security="+administrators)
+	pipes := []string{`\\.\pipe\csiproxy-admin`}
+	for _, api := range testnode.Released(t) {
+		pipes = append(pipes, `\\.\pipe\csi-proxy-`+api.Group+"-"+api.Version)
+	}
+	const reading, both = uint32(windows.GENERIC_READ), uint32(windows.GENERIC_READ | windows.GENERIC_WRITE)
+	for _, test := range []struct {
+		name   string
+		token  func() (windows.Token, error)
+		access uint32
+		admits bool
+		wine   bool // Wine admits it: it gives everybody every pipe
+	}{
+		{name: "the agent's list admits it", token: OwnToken, access: both, admits: true},
+		{name: "without its privileges", token: UnprivilegedToken, access: both, admits: true},
+		{name: "a stranger's", token: StrangersToken, access: both, wine: true},
+		{name: "a stranger's, for reading", token: StrangersToken, access: reading, wine: true},
+		{name: "of low integrity", token: LowIntegrityToken, access: both, wine: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			admits := test.admits || test.wine && testnode.OnWine()
+			token, err := test.token()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = token.Close() }()
+			opened := make([]error, len(pipes))
+			err = AsToken(token, func() {
+				for i, pipe := range pipes {
+					opened[i] = openPipe(pipe, test.access)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, err := range opened {
+				if admits && err != nil || !admits && !errors.Is(err, windows.ERROR_ACCESS_DENIED) {
+					t.Errorf("%s: got %v", pipes[i], err)
+				}
+			}
+		})
+	}
+	if !slices.ContainsFunc(pipes, func(p string) bool { return strings.HasSuffix(p, "csi-proxy-disk-v1") }) {
+		t.Errorf("the pipes are %q", pipes)
+	}
+}
+
+// openPipe opens a pipe and closes it again. A pipe of which all instances are taken has one again in a moment.
+func openPipe(path string, access uint32) error {
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return err
+	}
+	for {
+		h, err := windows.CreateFile(name, access, 0, nil, windows.OPEN_EXISTING, 0, 0)
+		if err == nil {
+			return windows.CloseHandle(h)
+		}
+		if !errors.Is(err, windows.ERROR_PIPE_BUSY) {
+			return err
+		}
+	}
+}
+
+// TestTokens opens an object that has the access control list of the agent's pipes: Wine looks at that of an event.
+func TestTokens(t *testing.T) {
+	list, err := windows.SecurityDescriptorFromString("D:P(A;;GA;;;SY)(A;;GA;;;BA)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, err := windows.UTF16PtrFromString(randomName())
+	if err != nil {
+		t.Fatal(err)
+	}
+	attributes := &windows.SecurityAttributes{SecurityDescriptor: list}
+	attributes.Length = uint32(unsafe.Sizeof(*attributes))
+	event, err := windows.CreateEvent(attributes, 1, 0, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = windows.CloseHandle(event) }()
+	for _, test := range []struct {
+		name   string
+		token  func() (windows.Token, error)
+		admits bool
+	}{{"own", OwnToken, true}, {"without privileges", UnprivilegedToken, true}, {"a stranger's", StrangersToken, false}} {
+		t.Run(test.name, func(t *testing.T) {
+			token, err := test.token()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = token.Close() }()
+			var opened error
+			err = AsToken(token, func() {
+				var h windows.Handle
+				if h, opened = windows.OpenEvent(windows.EVENT_MODIFY_STATE, false, name); opened == nil {
+					opened = windows.CloseHandle(h)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.admits && opened != nil || !test.admits && !errors.Is(opened, windows.ERROR_ACCESS_DENIED) {
+				t.Errorf("got %v", opened)
+			}
+		})
+	}
+}

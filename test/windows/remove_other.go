@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !windows
+
+package windows
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// removers returns how each kind of thing is removed that can be made on this system.
+func removers() map[Kind]remover {
+	return map[Kind]remover{KindDirectory: removeDirectory, KindDiskFile: removeDiskFile}
+}
+
+// identity returns the identity of a directory, which no other one has while it exists.
+func identity(path string) (string, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.IsDir() {
+		return "", fmt.Errorf("%s is not a directory", path)
+	}
+	return fmt.Sprintf("%x-%x", stat.Dev, stat.Ino), nil
+}
+
+// unmountBelow does nothing: nothing is mounted below the directories that are made here.
+func unmountBelow(string) error { return nil }
+
+// pull does nothing: a virtual disk is a file here.
+func pull(string) {}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/Microsoft/go-winio/vhd"
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+)
+
+// removers returns how each kind of thing is removed.
+func removers() map[Kind]remover {
+	return map[Kind]remover{
+		KindDirectory:     removeDirectory,
+		KindDiskFile:      removeDiskFile,
+		KindUser:          removeUser,
+		KindShare:         removeShare,
+		KindMapping:       removeMapping,
+		KindTarget:        removeTarget,
+		KindTargetDisk:    removeTargetDisk,
+		KindInitiator:     restoreInitiator,
+		KindService:       removeService,
+		KindStopped:       stopAgain,
+		KindRegistryValue: restoreRegistryValue,
+		KindAutomount:     restoreAutomount,
+	}
+}
+
+// identity returns the identity of a directory: its volume and its file ID, in which NTFS counts how often the record was used.
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfileinformationbyhandle
+func identity(path string) (string, error) {
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return "", err
+	}
+	const share = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
+	h, err := windows.CreateFile(name, windows.FILE_READ_ATTRIBUTES, share, nil, windows.OPEN_EXISTING,
+		windows.FILE_FLAG_BACKUP_SEMANTICS|windows.FILE_FLAG_OPEN_REPARSE_POINT, 0)
+	if err != nil {
+		return "", &os.PathError{Op: "CreateFile", Path: path, Err: err}
+	}
+	defer func() { _ = windows.CloseHandle(h) }()
+	var info windows.ByHandleFileInformation
+	if err := windows.GetFileInformationByHandle(h, &info); err != nil {
+		return "", &os.PathError{Op: "GetFileInformationByHandle", Path: path, Err: err}
+	}
+	const plain, kinds = windows.FILE_ATTRIBUTE_DIRECTORY, windows.FILE_ATTRIBUTE_DIRECTORY | windows.FILE_ATTRIBUTE_REPARSE_POINT
+	if info.FileAttributes&kinds != plain {
+		return "", fmt.Errorf("%s is not a directory", path)
+	}
+	return fmt.Sprintf("%x-%x%08x", info.VolumeSerialNumber, info.FileIndexHigh, info.FileIndexLow), nil
+}
+
+// unmountBelow removes the mount points below a directory, so that the mount manager forgets them, too. It enters neither
+// these nor links.
+func unmountBelow(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.Type()&(fs.ModeIrregular|fs.ModeSymlink) == 0 {
+			return nil
+		}
+		if name, err := windows.UTF16PtrFromString(path + `\`); err == nil {
+			_ = windows.DeleteVolumeMountPoint(name) // of what is not a mount point it fails
+		}
+		return nil
+	})
+}
+
+// pull detaches a virtual disk, if it is attached.
+func pull(path string) {
+	handle, err := vhd.OpenVirtualDisk(path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagNone)
+	if err != nil {
+		return // whatever keeps it from being opened keeps it from being removed
+	}
+	_ = vhd.DetachVirtualDisk(handle)
+	_ = syscall.CloseHandle(handle)
+}
+
+// removeService stops and removes a service and its event source.
+func removeService(ctx context.Context, e Entry) error {
+	m, err := winservice.Connect()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = m.Close() }()
+	installed, err := m.Query(e.Name)
+	switch {
+	case errors.Is(err, winservice.ErrNotInstalled):
+		return m.RemoveEvents(e.Name)
+	case err != nil:
+		return err
+	case len(installed.Command) == 0 || !strings.EqualFold(installed.Command[0], e.Mark):
+		return NotOurs(fmt.Sprintf("its program is %q", installed.Command))
+	}
+	_, err = winservice.Uninstall(ctx, m, e.Name)
+	return err
+}
+
+// stopAgain stops a service that was stopped.
+func stopAgain(ctx context.Context, e Entry) error {
+	m, err := winservice.Connect()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = m.Close() }()
+	err = winservice.Stop(ctx, m, e.Name)
+	if errors.Is(err, winservice.ErrNotInstalled) {
+		return nil
+	}
+	return err
+}

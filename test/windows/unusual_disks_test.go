@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// The agent's operations on disks that drivers seldom have: on an emulated node always, and on a machine that may be changed.
+
+func TestUnusualDisksOfAnEmulatedNode(t *testing.T) {
+	if testnode.OnWine() {
+		t.Skip("nothing of this depends on the system")
+	}
+	unusualDisks(t, emulatedSubject(t, emulated.DefaultSwitches()))
+}
+
+func unusualDisks(t *testing.T, s Subject) {
+	t.Helper()
+	n, err := node.New(s.Kernel, node.Config{WorkingDirs: []string{mountParent}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.EnablePrivileges(t.Context())
+	mbr := make([]byte, 512)
+	copy(mbr[440:], "\x12\x34\x56\x78")
+	copy(mbr[510:], "\x55\xAA")
+	partitioned := bytes.Clone(mbr)
+	copy(partitioned[446:], "\x00\xFE\xFF\xFF\x07\xFE\xFF\xFF\x00\x08\x00\x00\x00\x00\x04\x00") // NTFS, 128 MiB from 1 MiB on
+	partitioned[440]++                                                                          // a signature of its own, or the second disk would be taken for a clone
+	luks := make([]byte, 512)
+	copy(luks, "LUKS\xBA\xBE\x00\x01")
+	for name, test := range map[string]struct {
+		content []byte
+		refused bool
+	}{
+		"an MBR with a partition":   {partitioned, false},
+		"an MBR without partitions": {mbr, true},
+		"another system's content":  {luks, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := s.Attach(t, gib, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Windows reads the table when the disk comes.
+			if err := errors.Join(d.Write(0, test.content), d.Detach(), d.Attach()); err != nil {
+				t.Fatal(err)
+			}
+			h, err := openDisk(s, d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Close()
+			err = n.Disks.PartitionDisk(t.Context(), d.Number())
+			var failed *node.Error
+			if refused := errors.As(err, &failed) && failed.Class == node.FailedPrecondition; refused != test.refused || !refused && err != nil {
+				t.Errorf("partitioning: %v", err)
+			}
+			got := make([]byte, 512)
+			if _, err := h.ReadAt(got, 0); err != nil || !bytes.Equal(got, test.content) {
+				t.Errorf("the first sector has changed, %v", err)
+			}
+		})
+	}
+	for name, sector := range map[string]uint32{"sectors of 512 bytes": 512, "sectors of 4096 bytes": 4096} {
+		t.Run(name, func(t *testing.T) { grownAndPulled(t, s, n, sector) })
+	}
+}
+
+// grownAndPulled takes a disk through a life in which it grows and is pulled out while it is mounted.
+func grownAndPulled(t *testing.T, s Subject, n *node.Node, sector uint32) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := t.Context()
+	d, err := s.Attach(t, 2*gib, sector)
+	must(err)
+	must(n.Disks.PartitionDisk(ctx, d.Number()))
+	volumes, err := n.Volumes.ListVolumesOnDisk(ctx, d.Number(), 0)
+	must(err)
+	if len(volumes) != 1 {
+		t.Fatalf("the volumes are %q", volumes)
+	}
+	must(n.Volumes.FormatVolume(ctx, volumes[0]))
+	at, err := mountPoint(s)
+	must(err)
+	at = strings.TrimSuffix(at, `\`)
+	must(n.Volumes.MountVolume(ctx, volumes[0], at))
+	before, err := n.Volumes.GetVolumeStats(ctx, volumes[0])
+	must(err)
+	must(d.Grow(3 * gib))
+	must(n.Disks.Rescan(ctx))
+	must(n.Volumes.ResizeVolume(ctx, volumes[0], 0))
+	after, err := n.Volumes.GetVolumeStats(ctx, volumes[0])
+	must(err)
+	if after.TotalBytes < before.TotalBytes+gib*9/10 {
+		t.Errorf("the volume has %d bytes, it had %d", after.TotalBytes, before.TotalBytes)
+	}
+	must(d.Detach())
+	for range 2 { // the second time it is not mounted
+		must(n.Volumes.UnmountVolume(ctx, volumes[0], at))
+	}
+	must(d.Attach())
+	must(n.Disks.Rescan(ctx))
+	must(n.Volumes.MountVolume(ctx, volumes[0], at))
+	must(n.Volumes.UnmountVolume(ctx, volumes[0], at))
+}

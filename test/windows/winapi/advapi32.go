@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build windows
+
+package winapi
+
+// DisableMaxPrivilege is DISABLE_MAX_PRIVILEGE: the new token has no privilege but SeChangeNotifyPrivilege.
+const DisableMaxPrivilege = 0x1
+
+// CreateRestrictedToken makes a token that may do less than an existing one.
+//
+//	BOOL CreateRestrictedToken(
+//	  [in]           HANDLE               ExistingTokenHandle,
+//	  [in]           DWORD                Flags,
+//	  [in]           DWORD                DisableSidCount,
+//	  [in, optional] PSID_AND_ATTRIBUTES  SidsToDisable,
+//	  [in]           DWORD                DeletePrivilegeCount,
+//	  [in, optional] PLUID_AND_ATTRIBUTES PrivilegesToDelete,
+//	  [in]           DWORD                RestrictedSidCount,
+//	  [in, optional] PSID_AND_ATTRIBUTES  SidsToRestrict,
+//	  [out]          PHANDLE              NewTokenHandle
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-createrestrictedtoken
+//
+//sys	CreateRestrictedToken(existing windows.Token, flags uint32, disableCount uint32, disabled *windows.SIDAndAttributes, deleteCount uint32, deleted *windows.LUIDAndAttributes, restrictCount uint32, restricted *windows.SIDAndAttributes, made *windows.Token) (err error) = advapi32.CreateRestrictedToken
