@@ -30,6 +30,13 @@ func start(t *testing.T) (*csiproxytest.Node, *mounter.Mounter) {
 	return n, mounter.New(n.Client())
 }
 
+// startSingle returns a mounter on a node whose agent does no steps in one call, for tests that disturb the calls of which they are made.
+func startSingle(t *testing.T) (*csiproxytest.Node, *mounter.Mounter) {
+	t.Helper()
+	n := csiproxytest.Start(t, csiproxytest.Options{APIs: []string{"nodesteps=off"}})
+	return n, mounter.New(n.Client())
+}
+
 func check(t *testing.T, what string, err error) {
 	t.Helper()
 	if err != nil {
