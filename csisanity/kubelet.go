@@ -11,7 +11,6 @@ import (
 	"github.com/kubernetes-csi/csi-test/v5/pkg/sanity"
 	"github.com/onsi/ginkgo/v2"
 
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
@@ -23,7 +22,7 @@ const (
 
 // kubelet makes and removes the directories of volumes on an emulated node.
 type kubelet struct {
-	files filesystemapi.FilesystemClient
+	files csiproxy.FilesystemClient
 }
 
 func (k kubelet) configure(c *sanity.TestConfig) {
@@ -34,13 +33,13 @@ func (k kubelet) configure(c *sanity.TestConfig) {
 }
 
 func (k kubelet) makeDir(path string) (string, error) {
-	_, err := k.files.Mkdir(context.Background(), &filesystemapi.MkdirRequest{Path: path})
+	_, err := k.files.Mkdir(context.Background(), &csiproxy.MkdirRequest{Path: path})
 	return path, err
 }
 
 // removeDir removes a directory in which nothing may be left. csi-sanity ignores its error, so it fails the spec itself.
 func (k kubelet) removeDir(path string) error {
-	_, err := k.files.Rmdir(context.Background(), &filesystemapi.RmdirRequest{Path: path})
+	_, err := k.files.Rmdir(context.Background(), &csiproxy.RmdirRequest{Path: path})
 	if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
 		ginkgo.Fail(fmt.Sprintf("the plugin left something at %s: %v", path, err))
 	}
@@ -48,7 +47,7 @@ func (k kubelet) removeDir(path string) error {
 }
 
 func (k kubelet) kind(path string) (sanity.PathKind, error) {
-	answer, err := k.files.PathExists(context.Background(), &filesystemapi.PathExistsRequest{Path: strings.ReplaceAll(path, "/", `\`)})
+	answer, err := k.files.PathExists(context.Background(), &csiproxy.PathExistsRequest{Path: strings.ReplaceAll(path, "/", `\`)})
 	if err != nil || !answer.GetExists() {
 		return sanity.PathIsNotFound, err
 	}

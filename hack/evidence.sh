@@ -5,7 +5,8 @@
 # and writes the page. The levels are pure, emulated, and wine-emulated and wine-windows, which need root for Wine; without an
 # argument all four.
 #
-# hack/evidence.sh windows FILE records the level windows: FILE is lives.json from the results of the Windows workflow.
+# hack/evidence.sh windows FILE records the level windows: FILE is the output there of the command that it names, for who has Go on that
+# machine. Others send a report of csi-proxy-prove.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export GOWORK=off
@@ -34,7 +35,7 @@ under_wine() {
 }
 
 if [[ ${1:-} == windows ]]; then
-	record windows "${SYSTEM:-a GitHub runner}" 'go run ./test/windows/ci' <"${2:?lives.json of the Windows workflow}"
+	record windows "${SYSTEM:-Windows}" 'CSI_PROXY_TEST_NODE=windows go test -json -run Lifecycle ./test/conformance' <"${2:?the output of go test -json}"
 	shift 2
 else
 	[[ $# -gt 0 ]] || set -- pure emulated wine-emulated wine-windows

@@ -5,6 +5,7 @@
 #
 #   hack/wine.sh setup                            make the tree, once; later calls return at once
 #   hack/wine.sh run [OPTIONS] PROGRAM.exe ARGS…  run one program; the exit code is the program's
+#   hack/wine.sh session [OPTIONS] SCRIPT ARGS…   run a Bash script in the tree, which starts programs with wine
 #     -C DIR         DIR becomes the program's working directory Z:\work, writable (default: an empty one)
 #     -b DIR         DIR's files are in Z:\binaries, for the program to start
 #     -e NAME=VALUE  a variable for the program; repeatable. Nothing else is inherited
@@ -14,7 +15,7 @@
 # repository: WINE_TREE overrides the place. The mirror is the one that this machine's apt uses, or WINE_MIRROR.
 # Both commands need root: debootstrap, chroot and mounts.
 #
-# A run sees the tree through an overlay, in mount and process namespaces of its own: each starts from the same fresh
+# Either sees the tree through an overlay, in mount and process namespaces of its own: each starts from the same fresh
 # Wine prefix, several may run at once, and when the namespace's first process ends, the kernel ends all its others
 # and drops the mounts and all written files, whatever the program did. /dev holds no block device, so a program that
 # writes to \\.\PhysicalDrive0 cannot reach the machine's disks.
@@ -134,8 +135,15 @@ setup() {
 	unfinished=''
 }
 
+# run COMMAND OPTIONS… is the command run or session.
 run() {
-	need_root run
+	local command=$1 start
+	shift
+	need_root "$command"
+	case $command in
+	run) start=(wine) ;;
+	session) start=(bash) ;;
+	esac
 	local work='' bin='' seconds=300 variables=() option program
 	while getopts b:C:e:t: option; do
 		case $option in
@@ -162,13 +170,13 @@ run() {
 	trap clean_up EXIT
 	mountpoint=$(mktemp -d)
 	isolate "$tree" "$mountpoint" "$program" "$work" "$bin" "${variables[@]}" \
-		timeout --kill-after=5 "$seconds" sh -c 'cd /work && exec wine "$@"' sh "/program/${program##*/}" "$@"
+		timeout --kill-after=5 "$seconds" sh -c 'cd /work && exec "$@"' sh "${start[@]}" "/program/${program##*/}" "$@"
 }
 
 command=${1:-}
 [ $# -eq 0 ] || shift
 case $command in
 setup) setup "$@" ;;
-run) run "$@" ;;
+run | session) run "$command" "$@" ;;
 *) usage ;;
 esac

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 )
@@ -35,7 +33,7 @@ func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
-	disks, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
+	disks, err := client.Disk.ListDiskIDs(ctx, &csiproxy.ListDiskIDsRequest{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -54,7 +52,7 @@ func Example_errors() {
 	defer client.Close()
 
 	_, err := client.Volume.GetVolumeIDFromTargetPath(context.Background(),
-		&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: `C:\var\lib\kubelet\plugins\globalmount`})
+		&csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: `C:\var\lib\kubelet\plugins\globalmount`})
 	switch {
 	case errors.Is(err, csiproxy.ErrNotMounted):
 		fmt.Println("nothing to unstage")

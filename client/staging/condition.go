@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
@@ -63,7 +62,7 @@ func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error)
 	if condition, done, err := m.conditionInOneCall(ctx, path); done {
 		return condition, err
 	}
-	leads, err := m.client.Filesystem.IsSymlink(ctx, &filesystemapi.IsSymlinkRequest{Path: path})
+	leads, err := m.client.Filesystem.IsSymlink(ctx, &csiproxy.IsSymlinkRequest{Path: path})
 	if err != nil {
 		if exists, failure := m.exists(ctx, path); failure == nil && !exists {
 			err = &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}

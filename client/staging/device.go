@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
@@ -25,7 +23,7 @@ func (m *Mounter) DeviceOf(ctx context.Context, path string) (Device, error) {
 	if err != nil {
 		return Device{}, err
 	}
-	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
+	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &csiproxy.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
 	if errors.Is(err, csiproxy.ErrVolumeNotFound) {
 		err = fmt.Errorf("%w: %w", csiproxy.ErrDiskNotFound, err)
 	}
@@ -48,7 +46,7 @@ func (m *Mounter) SizeOf(ctx context.Context, path string) (Size, error) {
 }
 
 func (m *Mounter) size(ctx context.Context, device Device) (Size, error) {
-	disk, err := m.client.Disk.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: device.Disk})
+	disk, err := m.client.Disk.GetDiskStats(ctx, &csiproxy.GetDiskStatsRequest{DiskNumber: device.Disk})
 	if err != nil {
 		return Size{}, err
 	}
@@ -63,7 +61,7 @@ const overhead = 32 << 20
 // Windows has looked at the disks again. It says true as well of a disk with other partitions, where there is nothing to
 // gain: ExpandTo and StageDisk need no such question, because they change nothing then.
 func (m *Mounter) NeedResize(ctx context.Context, path string) (bool, error) {
-	if _, err := m.client.Disk.Rescan(ctx, &diskapi.RescanRequest{}); err != nil {
+	if _, err := m.client.Disk.Rescan(ctx, &csiproxy.RescanRequest{}); err != nil {
 		return false, err
 	}
 	size, err := m.SizeOf(ctx, path)
@@ -77,7 +75,7 @@ func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (Size,
 	if size, done, err := m.expandInOneCall(ctx, windowsPath(path), bytes); done {
 		return size, err
 	}
-	if _, err := m.client.Disk.Rescan(ctx, &diskapi.RescanRequest{}); err != nil {
+	if _, err := m.client.Disk.Rescan(ctx, &csiproxy.RescanRequest{}); err != nil {
 		return Size{}, err
 	}
 	device, err := m.DeviceOf(ctx, path)
@@ -119,6 +117,6 @@ func (m *Mounter) Usage(ctx context.Context, path string) (Usage, error) {
 }
 
 func (m *Mounter) usage(ctx context.Context, volume string) (Usage, error) {
-	s, err := m.client.Volume.GetVolumeStats(ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: volume})
+	s, err := m.client.Volume.GetVolumeStats(ctx, &csiproxy.GetVolumeStatsRequest{VolumeId: volume})
 	return Usage{Total: s.GetTotalBytes(), Used: s.GetUsedBytes(), Available: s.GetTotalBytes() - s.GetUsedBytes()}, err
 }

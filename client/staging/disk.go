@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
@@ -50,11 +49,11 @@ const (
 
 // Disks lists the disks of the node by number.
 func (m *Mounter) Disks(ctx context.Context) ([]Disk, error) {
-	ids, err := m.client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
+	ids, err := m.client.Disk.ListDiskIDs(ctx, &csiproxy.ListDiskIDsRequest{})
 	if err != nil {
 		return nil, err
 	}
-	places, err := m.client.Disk.ListDiskLocations(ctx, &diskapi.ListDiskLocationsRequest{})
+	places, err := m.client.Disk.ListDiskLocations(ctx, &csiproxy.ListDiskLocationsRequest{})
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +132,7 @@ func (m *Mounter) WaitForDisk(ctx context.Context, match Match) (Disk, error) {
 		case ctx.Err() == nil || missing == nil:
 			return Disk{}, err
 		}
-		if _, err := m.client.Disk.Rescan(ctx, &diskapi.RescanRequest{}); err != nil && ctx.Err() == nil {
+		if _, err := m.client.Disk.Rescan(ctx, &csiproxy.RescanRequest{}); err != nil && ctx.Err() == nil {
 			return Disk{}, err
 		}
 		pause := time.NewTimer(wait)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
@@ -19,8 +18,8 @@ type ISCSIDisk struct {
 	LUN     uint32
 }
 
-func (d ISCSIDisk) portal() *iscsiapi.TargetPortal {
-	return &iscsiapi.TargetPortal{TargetAddress: d.Address, TargetPort: d.Port}
+func (d ISCSIDisk) portal() *csiproxy.TargetPortal {
+	return &csiproxy.TargetPortal{TargetAddress: d.Address, TargetPort: d.Port}
 }
 
 func (d ISCSIDisk) match() Match { return ByISCSI(d.Address, d.Port, d.IQN, d.LUN) }
@@ -56,7 +55,7 @@ func (m *Mounter) UnstageISCSI(ctx context.Context, disk ISCSIDisk, target strin
 	if err := m.UnstageDisk(ctx, disk.match(), target); err != nil {
 		return err
 	}
-	_, err := m.client.ISCSI.DisconnectTarget(ctx, &iscsiapi.DisconnectTargetRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
+	_, err := m.client.ISCSI.DisconnectTarget(ctx, &csiproxy.DisconnectTargetRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
 	if failure := (*csiproxy.Error)(nil); errors.As(err, &failure) && failure.Reason == reason.TargetInUse {
 		return nil
 	}
@@ -66,19 +65,19 @@ func (m *Mounter) UnstageISCSI(ctx context.Context, disk ISCSIDisk, target strin
 // login logs in to the target of a disk. Windows knows a target from a discovery.
 func (m *Mounter) login(ctx context.Context, disk ISCSIDisk, chap CHAP) error {
 	initiator, portal := m.client.ISCSI, disk.portal()
-	if _, err := initiator.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portal}); err != nil {
+	if _, err := initiator.AddTargetPortal(ctx, &csiproxy.AddTargetPortalRequest{TargetPortal: portal}); err != nil {
 		return err
 	}
-	if _, err := initiator.DiscoverTargetPortal(ctx, &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portal}); err != nil {
+	if _, err := initiator.DiscoverTargetPortal(ctx, &csiproxy.DiscoverTargetPortalRequest{TargetPortal: portal}); err != nil {
 		return err
 	}
-	request := &iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: disk.IQN}
+	request := &csiproxy.ConnectTargetRequest{TargetPortal: portal, Iqn: disk.IQN}
 	if chap.User != "" {
-		request.AuthType, request.ChapUsername, request.ChapSecret = iscsiapi.AuthenticationType_ONE_WAY_CHAP, chap.User, chap.Secret
+		request.AuthType, request.ChapUsername, request.ChapSecret = csiproxy.AuthenticationType_ONE_WAY_CHAP, chap.User, chap.Secret
 	}
 	if chap.MutualSecret != "" {
-		request.AuthType = iscsiapi.AuthenticationType_MUTUAL_CHAP
-		if _, err := initiator.SetMutualChapSecret(ctx, &iscsiapi.SetMutualChapSecretRequest{MutualChapSecret: chap.MutualSecret}); err != nil {
+		request.AuthType = csiproxy.AuthenticationType_MUTUAL_CHAP
+		if _, err := initiator.SetMutualChapSecret(ctx, &csiproxy.SetMutualChapSecretRequest{MutualChapSecret: chap.MutualSecret}); err != nil {
 			return err
 		}
 	}

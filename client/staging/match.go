@@ -12,10 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
@@ -193,8 +190,8 @@ func ByISCSI(address string, port uint32, iqn string, lun uint32) Match {
 	})
 	x.what = fmt.Sprintf("LUN %d of target %s at %s", lun, iqn, address)
 	x.among = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
-		answer, err := m.client.ISCSI.GetTargetDisks(ctx, &iscsiapi.GetTargetDisksRequest{
-			TargetPortal: &iscsiapi.TargetPortal{TargetAddress: address, TargetPort: port}, Iqn: iqn,
+		answer, err := m.client.ISCSI.GetTargetDisks(ctx, &csiproxy.GetTargetDisksRequest{
+			TargetPortal: &csiproxy.TargetPortal{TargetAddress: address, TargetPort: port}, Iqn: iqn,
 		})
 		return slices.DeleteFunc(disks, func(d Disk) bool {
 			return !slices.Contains(answer.GetDiskIDs(), strconv.FormatUint(uint64(d.Number), 10))
@@ -211,9 +208,9 @@ func ByBlankSize(bytes int64) Match {
 	x.among = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
 		var blank []Disk
 		for _, d := range disks {
-			stats, err := m.client.Disk.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: d.Number})
+			stats, err := m.client.Disk.GetDiskStats(ctx, &csiproxy.GetDiskStatsRequest{DiskNumber: d.Number})
 			if err == nil && stats.GetTotalBytes() == bytes {
-				_, err = m.client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: d.Number})
+				_, err = m.client.Volume.ListVolumesOnDisk(ctx, &csiproxy.ListVolumesOnDiskRequest{DiskNumber: d.Number})
 				var e *csiproxy.Error
 				if errors.As(err, &e) && e.Reason == reason.DiskRaw {
 					blank = append(blank, d)

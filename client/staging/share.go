@@ -7,8 +7,6 @@ import (
 	"errors"
 	"strings"
 
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
@@ -37,7 +35,7 @@ func (m *Mounter) mountShare(ctx context.Context, remote, target string, credent
 		return err
 	}
 	mount := func() error {
-		_, err := m.client.SMB.NewSmbGlobalMapping(ctx, &smbapi.NewSmbGlobalMappingRequest{
+		_, err := m.client.SMB.NewSmbGlobalMapping(ctx, &csiproxy.NewSmbGlobalMappingRequest{
 			RemotePath: windowsPath(remote), LocalPath: target, Username: credentials.User, Password: credentials.Password,
 		})
 		return err
@@ -46,7 +44,7 @@ func (m *Mounter) mountShare(ctx context.Context, remote, target string, credent
 	if !errors.Is(err, csiproxy.ErrPathExists) {
 		return err
 	}
-	_, err = m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: target, Force: force})
+	_, err = m.client.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: target, Force: force})
 	if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
 		return err
 	}
@@ -56,7 +54,7 @@ func (m *Mounter) mountShare(ctx context.Context, remote, target string, credent
 // UnmapShare removes the mapping of a share. All links into the share use the mapping, so call it with the last of them.
 // A share that is not mapped is success. Unmount removes the links, before or after.
 func (m *Mounter) UnmapShare(ctx context.Context, remote string) error {
-	_, err := m.client.SMB.RemoveSmbGlobalMapping(ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: windowsPath(remote)})
+	_, err := m.client.SMB.RemoveSmbGlobalMapping(ctx, &csiproxy.RemoveSmbGlobalMappingRequest{RemotePath: windowsPath(remote)})
 	return err
 }
 

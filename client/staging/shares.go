@@ -12,7 +12,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
@@ -123,7 +122,7 @@ func (s *Shares) unstage(ctx context.Context, u use, ifGone bool) error {
 		} else {
 			// Without force, this removes no more than a link or an empty directory, and asks no server. It is not left out where there
 			// is no link: a call that was given up may still be about to make it, and this one waits for that.
-			_, err := s.mounter.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: u.Target})
+			_, err := s.mounter.client.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: u.Target})
 			if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
 				return err
 			}

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
@@ -96,7 +94,7 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 	if err := m.makeDirectory(ctx, target); err != nil {
 		return Device{}, err
 	}
-	if _, err := m.client.Volume.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: volume, TargetPath: target}); err != nil {
+	if _, err := m.client.Volume.MountVolume(ctx, &csiproxy.MountVolumeRequest{VolumeId: volume, TargetPath: target}); err != nil {
 		return Device{}, err
 	}
 	if !options.ReadOnly && !options.KeepSize {
@@ -109,21 +107,21 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 func (m *Mounter) volumesOf(ctx context.Context, disk uint32, readOnly bool) ([]string, error) {
 	online := false
 	if readOnly { // bringing a disk online makes it writable as well
-		state, err := m.client.Disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: disk})
+		state, err := m.client.Disk.GetDiskState(ctx, &csiproxy.GetDiskStateRequest{DiskNumber: disk})
 		if err != nil && !errors.Is(err, csiproxy.ErrUnsupported) {
 			return nil, err
 		}
 		online = state.GetIsOnline()
-	} else if _, err := m.client.Disk.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: disk}); err != nil {
+	} else if _, err := m.client.Disk.PartitionDisk(ctx, &csiproxy.PartitionDiskRequest{DiskNumber: disk}); err != nil {
 		return nil, err
 	}
 	if !online {
-		_, err := m.client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: disk, IsOnline: true})
+		_, err := m.client.Disk.SetDiskState(ctx, &csiproxy.SetDiskStateRequest{DiskNumber: disk, IsOnline: true})
 		if err != nil && !errors.Is(err, csiproxy.ErrUnsupported) { // old agents bring a disk online as they partition it
 			return nil, err
 		}
 	}
-	answer, err := m.client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: disk})
+	answer, err := m.client.Volume.ListVolumesOnDisk(ctx, &csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk})
 	switch {
 	case readOnly && errors.Is(err, csiproxy.ErrNoVolume):
 		return nil, fmt.Errorf("%w: %w", csiproxy.ErrNotFormatted, err)
@@ -137,19 +135,19 @@ func (m *Mounter) volumesOf(ctx context.Context, disk uint32, readOnly bool) ([]
 
 // format formats a volume that has no file system, unless it is staged read-only.
 func (m *Mounter) format(ctx context.Context, volume string, readOnly bool) error {
-	formatted, err := m.client.Volume.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: volume})
+	formatted, err := m.client.Volume.IsVolumeFormatted(ctx, &csiproxy.IsVolumeFormattedRequest{VolumeId: volume})
 	if err != nil || formatted.GetFormatted() {
 		return err
 	}
 	if readOnly {
 		return fmt.Errorf("%w: volume %s", csiproxy.ErrNotFormatted, volume)
 	}
-	_, err = m.client.Volume.FormatVolume(ctx, &volumeapi.FormatVolumeRequest{VolumeId: volume})
+	_, err = m.client.Volume.FormatVolume(ctx, &csiproxy.FormatVolumeRequest{VolumeId: volume})
 	return err
 }
 
 // fill grows a volume as far as its disk allows.
 func (m *Mounter) fill(ctx context.Context, volume string) error {
-	_, err := m.client.Volume.ResizeVolume(ctx, &volumeapi.ResizeVolumeRequest{VolumeId: volume})
+	_, err := m.client.Volume.ResizeVolume(ctx, &csiproxy.ResizeVolumeRequest{VolumeId: volume})
 	return err
 }

@@ -10,9 +10,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
@@ -41,9 +38,9 @@ func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 		return err
 	}
 	// Only now: while the volume was flushed, its disk may have gone, and its number may be another one's.
-	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
+	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &csiproxy.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
 	if err == nil {
-		_, err = m.client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: of.GetDiskNumber(), IsOnline: false})
+		_, err = m.client.Disk.SetDiskState(ctx, &csiproxy.SetDiskStateRequest{DiskNumber: of.GetDiskNumber(), IsOnline: false})
 	}
 	if isAny(err, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound) {
 		return nil
@@ -66,7 +63,7 @@ func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) e
 	if err != nil {
 		return err
 	}
-	volumes, err := m.client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: disk.Number})
+	volumes, err := m.client.Volume.ListVolumesOnDisk(ctx, &csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk.Number})
 	if isAny(err, csiproxy.ErrDiskOffline, csiproxy.ErrDiskNotFound, csiproxy.ErrNoVolume) {
 		return nil
 	}
@@ -81,7 +78,7 @@ func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) e
 	if err := m.same(ctx, disk); err != nil {
 		return err
 	}
-	_, err = m.client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: disk.Number, IsOnline: false})
+	_, err = m.client.Disk.SetDiskState(ctx, &csiproxy.SetDiskStateRequest{DiskNumber: disk.Number, IsOnline: false})
 	return err
 }
 
@@ -120,7 +117,7 @@ func (m *Mounter) at(ctx context.Context, path string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
+	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &csiproxy.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
 	if isAny(err, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound) {
 		return place{volume: volume, gone: true}, nil
 	}
@@ -152,9 +149,9 @@ func (m *Mounter) unmount(ctx context.Context, target string) (unmounted string,
 	}
 	// The path is now a link, an empty directory, or something that an old agent did not describe further. With force, a
 	// link or mount point is removed but not its target; a directory with content must not be removed.
-	link, err := m.client.Filesystem.IsSymlink(ctx, &filesystemapi.IsSymlinkRequest{Path: target})
+	link, err := m.client.Filesystem.IsSymlink(ctx, &csiproxy.IsSymlinkRequest{Path: target})
 	if err == nil {
-		_, err = m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: target, Force: link.GetIsSymlink()})
+		_, err = m.client.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: target, Force: link.GetIsSymlink()})
 	}
 	if errors.Is(err, csiproxy.ErrPathNotFound) {
 		err = nil
@@ -164,7 +161,7 @@ func (m *Mounter) unmount(ctx context.Context, target string) (unmounted string,
 
 // unmountVolume unmounts the volume that was found at a path. A link that leads to the volume is left alone: it is not mounted there.
 func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) (mounted bool, err error) {
-	_, err = m.client.Volume.UnmountVolume(ctx, &volumeapi.UnmountVolumeRequest{VolumeId: volume, TargetPath: target})
+	_, err = m.client.Volume.UnmountVolume(ctx, &csiproxy.UnmountVolumeRequest{VolumeId: volume, TargetPath: target})
 	switch {
 	case err == nil:
 		return true, nil
@@ -172,7 +169,7 @@ func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) (mou
 		return false, nil
 	case withoutReason(err):
 		// The agent does not say whether it failed because of a link. Once flushed, the volume may go either way.
-		if _, flushed := m.client.Volume.WriteVolumeCache(ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: volume}); flushed == nil {
+		if _, flushed := m.client.Volume.WriteVolumeCache(ctx, &csiproxy.WriteVolumeCacheRequest{VolumeId: volume}); flushed == nil {
 			return false, nil
 		}
 	}
@@ -181,7 +178,7 @@ func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) (mou
 
 // volumeAt returns the volume that a path leads to.
 func (m *Mounter) volumeAt(ctx context.Context, path string) (string, error) {
-	answer, err := m.client.Volume.GetVolumeIDFromTargetPath(ctx, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
+	answer, err := m.client.Volume.GetVolumeIDFromTargetPath(ctx, &csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: path})
 	return answer.GetVolumeId(), err
 }
 

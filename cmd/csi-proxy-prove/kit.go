@@ -201,6 +201,9 @@ func (r *running) tryAll(ctx context.Context, o options, file string) (code int,
 		return exitNothing, err
 	}
 	r.report.Machine, r.report.Found = m.Machine, m.found
+	if err := endTogether(); err != nil {
+		return exitNothing, errors.Join(err, r.clear())
+	}
 	if err := r.unpack(o.upstream); err != nil {
 		return exitNothing, errors.Join(err, r.clear())
 	}

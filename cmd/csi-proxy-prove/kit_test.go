@@ -29,7 +29,7 @@ var scripts = map[string]string{
 	"good.test": `printf '\026=== RUN   TestGood\n    good_test.go:1: proved: disk v1 Rescan\n    good_test.go:2: ended: disk v1 GetDiskState: OK\n\026--- PASS: TestGood (0.25s)\n'
 printf '\026=== RUN   TestAbsent\n    good_test.go:3: require a machine\n\026--- SKIP: TestAbsent (0.00s)\nPASS\n'
 printf '{"answers":[{"question":"R1","text":"Where?","status":"answered","answer":{"on":"SECRETHOST"}}]}' >"$CSI_PROXY_ANSWERS"
-printf '{"function":"FormatVolume","in":"secrethost"}\n{"torn' >"$CSI_PROXY_RECORDING"`,
+printf '{"function":"FormatVolume","in":"secrethost"}\n{"torn' >"${CSI_PROXY_RECORDING:-/dev/null}"`,
 	"bad.test": `printf '\026=== RUN   TestBad\nsome panic of SecretUser'
 printf '\n\026=== NAME  TestBad\n    bad_test.go:7: it broke on SECRETHOST\n\026--- FAIL: TestBad (0.50s)\nFAIL\n'
 exit 1`,
@@ -55,7 +55,7 @@ func fakeParts() []part {
 	windowsOnly := of("windows-only", step{program: "good.test"})
 	windowsOnly.systems = []string{proof.Windows}
 	return []part{
-		of("good", step{program: "good.test"}),
+		of("good", step{program: "good.test", records: true}),
 		of("bad", step{program: "bad.test"}),
 		of("crash", step{program: "crash.test"}),
 		of("none", step{program: "none.test"}),
@@ -213,6 +213,20 @@ func TestPage(t *testing.T) {
 	_, r, err := ran(t, k, "-yes", "-only=good")
 	if err != nil || !strings.HasPrefix(r.Found[0].Text, "SERIAL-OF-DISK in serial-") {
 		t.Errorf("found %v (%v)", r.Found, err)
+	}
+}
+
+// Wine says that it is some Windows. The page does not repeat that as a fact.
+func TestPageOfWine(t *testing.T) {
+	var text strings.Builder
+	r := &proof.Report{Machine: proof.Machine{System: proof.Wine, Product: "Windows 10 Pro", Build: "10.0.19043", Wine: "10.0"}}
+	if err := page(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	for want, count := range map[string]int{"CSI Proxy on Wine 10.0<": 2, "Wine 10.0, which is not Windows": 1, "Windows 10 Pro": 1, "It says that it is Windows 10 Pro": 1} {
+		if got := strings.Count(text.String(), want); got != count {
+			t.Errorf("%q is there %d times, want %d", want, got, count)
+		}
 	}
 }
 
@@ -456,7 +470,7 @@ func TestWhatCannotBeRemovedStaysKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := filepath.Join(t.TempDir(), "made")
-	if _, err := ledger.Note(windows.Entry{Kind: windows.KindDirectory, Name: made}); err != nil {
+	if _, err := ledger.Note(windows.Entry{Kind: windows.KindDirectory, Name: made, Mark: "of another one"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(filepath.Join(made, "somebody's"), 0o700); err != nil {

@@ -22,12 +22,21 @@ func page(w io.Writer, r *proof.Report) error {
 		"counts": countsText,
 		"lines":  func(lines []string) string { return strings.Join(lines, "\n") },
 		"took":   func(seconds float64) string { return fmt.Sprintf("%.1f s", seconds) },
+		"name":   func() string { return nameOf(r.Machine) },
 		"date":   func() string { return r.Begun.Format("2006-01-02 15:04 MST") },
 	}).Parse(pageText)
 	if err != nil {
 		return err
 	}
 	return t.Execute(w, r)
+}
+
+// nameOf returns a machine's name for a heading, which is never that of a Windows where there is none.
+func nameOf(m proof.Machine) string {
+	if m.System == proof.Wine {
+		return "Wine " + m.Wine
+	}
+	return m.Product
 }
 
 // countsText returns the verdicts of a part's checks.

@@ -83,6 +83,7 @@ type step struct {
 	args    []string
 	env     []string
 	beside  *step // runs meanwhile, and is ended after the step
+	records bool  // its tests record the kernel calls
 	writes  bool  // its output is the result: figures
 	always  bool  // runs also when an earlier step failed: it takes away what that one made
 }
@@ -98,11 +99,15 @@ func parts() []part {
 	test := func(program, run string, env ...string) step {
 		return step{program: program, args: []string{"-test.run=" + run, "-test.timeout=0", "-test.count=1"}, env: env}
 	}
-	machine := "CSI_PROXY_TEST_NODE=windows"
+	const machine, inProcess = "CSI_PROXY_TEST_NODE=windows", "CSI_PROXY_TEST_AGENT=in-process"
+	recorded := func(s step) step {
+		s.records = true
+		return s
+	}
 	lives := func(agent string) step {
 		return test("conformance.test", "Lifecycle", machine, "CSI_PROXY_TEST_AGENT="+agent)
 	}
-	const makes = "It makes VHDX disks, directories below C:\\var\\lib\\kubelet, a share with a user of its own, and, where the iSCSI target server is installed, a target; it stops and starts the service W32Time. It takes them away again."
+	const makes = "It makes VHDX disks, directories below C:\\var\\lib\\kubelet, shares with users of its own, services that do nothing, and, where the iSCSI target server is installed and has no targets, a target; the server is restarted for it. An iSCSI initiator that nobody uses gets portals, sessions and a secret. It takes all of them away again."
 	return []part{
 		{
 			name: "emulated", systems: all, limit: long,
@@ -116,8 +121,8 @@ func parts() []part {
 		},
 		{
 			name: "calls", systems: []string{proof.Wine}, limit: brief, needs: []need{freePipes},
-			does:  "Each call of all methods once, against Wine's kernel, and how it ended. Not for Windows, where its calls would reach disks that are in use: there the lives make them, on disks of their own.",
-			steps: []step{test("operation.test", "^TestEveryCallOnThisMachine$")},
+			does:  "Each call of all methods once, against Wine's kernel, and how it ended, with each kernel call recorded. Not for Windows, where its calls would reach disks that are in use: there the lives make them, on disks of their own.",
+			steps: []step{recorded(test("operation.test", "^TestEveryCallOnThisMachine$", inProcess))},
 		},
 		{
 			name: "service", systems: onBoth, limit: brief, needs: []need{freePipes, noService},
@@ -137,17 +142,17 @@ func parts() []part {
 			name: "machine", systems: onWindows, limit: brief, needs: []need{freePipes, noService},
 			does: "What the other parts are made of: accounts, services that do nothing, a command as SYSTEM, registry values of the kit's own; and who may open the agent's pipes, with fewer rights and with enough.",
 			steps: []step{test("windows.test", "^(TestServices|TestLeftServicesAreRemoved|TestAsSystem|TestRegistryValuesAreRestored|TestAccountsAreKnownByTheirComment|"+
-				"TestBIOSSerial|TestPipesFromARestrictedToken|TestPolicyOfAPipesClient)$", machine)},
+				"TestBIOSSerial|TestTokens|TestPipesFromARestrictedToken|TestPolicyOfAPipesClient)$", machine)},
 		},
 		{
 			name: "questions", systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
 			does:  "The open questions about Windows. " + makes + " Automount is switched off and on, and put back.",
-			steps: []step{test("windows.test", "^(TestDisks|TestQuestions)$", machine)},
+			steps: []step{test("windows.test", "^(TestDisks|TestUnusualDisks|TestLinksThatLeadOut|TestQuestions)$", machine)},
 		},
 		{
 			name: "lives-in-process", systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
 			does:  "The lives of all methods on this machine, without pipes, with each kernel call recorded. " + makes,
-			steps: []step{lives("in-process")},
+			steps: []step{recorded(test("conformance.test", "Lifecycle", machine, inProcess))},
 		},
 		{
 			name: "lives-child", systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},

@@ -13,13 +13,28 @@ import (
 // A family is a program and all that it starts. They end together, when the kit says so or when the kit itself ends.
 type family struct{ job windows.Handle }
 
-// newFamily makes a job object. Its handle is not inherited, so that the kernel ends the job's processes when this process
-// is gone.
-// https://learn.microsoft.com/windows/win32/procthread/job-objects
+// endTogether puts this process into a job of its own, in which all that it starts is born. Without it, a kit that is killed between
+// the start of a program and its adoption would leave a suspended process for ever.
+func endTogether() error {
+	job, err := newJob()
+	if err != nil {
+		return err
+	}
+	return windows.AssignProcessToJobObject(job, windows.CurrentProcess()) // its handle is closed when this process is gone
+}
+
+// newFamily makes a job object within that of the kit.
 func newFamily() (*family, error) {
+	job, err := newJob()
+	return &family{job}, err
+}
+
+// newJob makes a job object. Its handle is not inherited, so that the kernel ends the job's processes when this process is gone.
+// https://learn.microsoft.com/windows/win32/procthread/nested-jobs
+func newJob() (windows.Handle, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
 		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
@@ -27,9 +42,9 @@ func newFamily() (*family, error) {
 	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
 	if err != nil {
 		_ = windows.CloseHandle(job)
-		return nil, err
+		return 0, err
 	}
-	return &family{job}, nil
+	return job, nil
 }
 
 // start starts a program in a console group of its own, so that Ctrl-C reaches the kit alone, and puts it into the job. It is

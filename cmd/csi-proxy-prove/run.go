@@ -53,7 +53,20 @@ func (r *running) cleanEarlier() error {
 	}
 	earlier, err := filepath.Glob(filepath.Join(r.base, runPrefix+"*"))
 	for _, dir := range earlier {
-		err = errors.Join(err, os.RemoveAll(dir))
+		err = errors.Join(err, removeAll(dir))
+	}
+	return err
+}
+
+// letGo is how long Windows may hold the file of a program whose process has ended, or is ending: a service that reports that it
+// stopped still has one.
+const letGo = 15 * time.Second
+
+// removeAll removes a directory of the kit.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	for end := time.Now().Add(letGo); err != nil && time.Now().Before(end); err = os.RemoveAll(dir) {
+		time.Sleep(100 * time.Millisecond)
 	}
 	return err
 }
@@ -174,17 +187,10 @@ func (r *running) clean() {
 	}
 }
 
-// letGo is how long Windows may hold the file of a program whose process has ended.
-const letGo = 15 * time.Second
-
 // clear removes the kit's own files. The ledger of what is left stays for the next start.
 func (r *running) clear() error {
 	if r.dir != "" {
-		err := os.RemoveAll(r.dir)
-		for end := time.Now().Add(letGo); err != nil && time.Now().Before(end); err = os.RemoveAll(r.dir) {
-			time.Sleep(100 * time.Millisecond)
-		}
-		if err != nil {
+		if err := removeAll(r.dir); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,10 @@ func (r *running) command(s step) *exec.Cmd {
 		}
 	}
 	c.Env = append(c.Env, "TEMP="+r.temp, "TMP="+r.temp, "TMPDIR="+r.temp, "CSI_PROXY_BIN="+r.binaries, "CSI_PROXY_PROVE_LEDGER="+ledgerOf(r.base),
-		"CSI_PROXY_ANSWERS="+r.answers, "CSI_PROXY_RECORDING="+r.recording)
+		"CSI_PROXY_ANSWERS="+r.answers)
+	if s.records {
+		c.Env = append(c.Env, "CSI_PROXY_RECORDING="+r.recording)
+	}
 	c.Env = append(c.Env, s.env...)
 	return c
 }

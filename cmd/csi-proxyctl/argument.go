@@ -144,10 +144,15 @@ func diskBySerial(ctx context.Context, client *csiproxy.Client, serial string) (
 	if err != nil {
 		return 0, err
 	}
+	return diskIn(r.GetDiskIDs(), serial)
+}
+
+// diskIn returns the number of the disk with a serial number in a list.
+func diskIn(list map[uint32]*diskapi.DiskIDs, serial string) (uint32, error) {
 	var found []uint32
 	var serials []string
-	for _, number := range slices.Sorted(maps.Keys(r.GetDiskIDs())) {
-		of := r.GetDiskIDs()[number].GetSerialNumber()
+	for _, number := range slices.Sorted(maps.Keys(list)) {
+		of := list[number].GetSerialNumber()
 		if of == serial {
 			found = append(found, number)
 		}

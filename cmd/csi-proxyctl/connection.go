@@ -25,7 +25,8 @@ type connection struct {
 	running *cobra.Command // the command, once its line is understood
 	args    []string       // its arguments
 
-	answered int // how many endpoints the last look of a wait found
+	answered int     // how many endpoints the last look of a wait found
+	seen     *uint32 // the number of the disk that a look of a wait found by its serial number
 }
 
 // limited returns a command's context, limited to the time that the command may take.

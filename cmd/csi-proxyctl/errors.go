@@ -25,21 +25,34 @@ import (
 // text returns an error as its user reads it: what is wrong, and the command to type next. It speaks of commands where the
 // agent, whose messages are for drivers, speaks of methods.
 func (a *connection) text(ctx context.Context, err error) string {
-	text := err.Error()
-	call, unsupported := (*csiproxy.Error)(nil), (*versions.UnsupportedError)(nil)
-	switch {
-	case errors.Is(err, csiproxy.ErrNoAgent):
-		return a.noAgent(err)
-	case errors.As(err, &unsupported) && errors.As(err, &call):
-		return fmt.Sprintf("this agent is too old for %s: it needs version %s of the %s API, and the agent's newest is %s; csi-proxyctl apis lists what it serves",
-			commandsFor(unsupported.What), unsupported.Version, unsupported.Group, call.Version)
-	case errors.As(err, &call):
-		text = strings.Replace(text, call.Error(), commandsFor(call.Message)+advice(call.Reason), 1)
-	}
+	text := a.reason(err)
 	if code := status.Code(err); code == codes.NotFound || code == codes.InvalidArgument {
 		text += a.meant(ctx)
 	}
 	return text
+}
+
+// reason is text without what the user may have meant.
+func (a *connection) reason(err error) string {
+	call, unsupported := (*csiproxy.Error)(nil), (*versions.UnsupportedError)(nil)
+	switch {
+	case errors.Is(err, csiproxy.ErrNoAgent):
+		return a.noAgent(err)
+	case errors.As(err, new(*dial.Error)) && !errors.Is(err, fs.ErrPermission) && a.serves():
+		return fmt.Sprintf("the agent in %s has no admin endpoint here, which %s needs%s", a.place(), a.running.CommandPath(), without[a.running.CommandPath()])
+	case errors.As(err, &unsupported) && errors.As(err, &call):
+		return fmt.Sprintf("this agent is too old for %s: it needs version %s of the %s API, and the agent's newest is %s; csi-proxyctl apis lists what it serves",
+			commandsFor(unsupported.What), unsupported.Version, unsupported.Group, call.Version)
+	case errors.As(err, &call):
+		return strings.Replace(err.Error(), call.Error(), commandsFor(call.Message)+advice(call.Reason), 1)
+	}
+	return err.Error()
+}
+
+// without has what to type in the place of a command for which an agent without an admin endpoint has no call.
+var without = map[string]string{
+	"csi-proxyctl smb list":       "; on the node itself, Get-SmbGlobalMapping in PowerShell lists the mapped shares",
+	"csi-proxyctl iscsi sessions": "; csi-proxyctl iscsi disks PORTAL TARGET shows whether a target is connected, and on the node itself, iscsicli SessionList lists the sessions",
 }
 
 // noAgent returns the text for an agent that cannot be reached through the storage API.

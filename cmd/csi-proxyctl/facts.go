@@ -158,5 +158,5 @@ func (x *examination) lacks(what string, err error) []string {
 		defer x.mu.Unlock()
 		x.facts.Unanswered = append(x.facts.Unanswered, what)
 	}
-	return []string{what + ": " + err.Error()}
+	return []string{what + ": " + x.a.reason(err)}
 }

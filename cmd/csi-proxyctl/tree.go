@@ -56,6 +56,6 @@ func (a *connection) tree(ctx context.Context) (tree *treeview.Tree, why, err er
 	defer func() { _ = client.Close() }()
 	ctx, cancel := a.limited(ctx)
 	defer cancel()
-	tree, apiErr := treeview.FromAPI(ctx, client)
+	tree, apiErr := treeview.FromAPI(ctx, client, a.reason)
 	return tree, err, apiErr
 }

@@ -165,7 +165,7 @@ func (a *connection) seeDisk(ctx context.Context, args []string) (sight, error) 
 	return ask(ctx, a, func(ctx context.Context, client *csiproxy.Client) (sight, error) {
 		number, err := diskOf(args), error(nil)
 		if !isNumber(args[0]) {
-			number, err = diskBySerial(ctx, client, args[0])
+			number, err = a.diskSeen(ctx, client, args[0])
 		}
 		var state *diskapi.GetDiskStateResponse
 		if err == nil {
@@ -179,6 +179,23 @@ func (a *connection) seeDisk(ctx context.Context, args []string) (sight, error) 
 			answer{value: map[string]uint32{"diskNumber": number}, rows: []string{fmt.Sprint(number)}},
 		}, err
 	})
+}
+
+// diskSeen returns the number of the disk with a serial number. The agent's lists leave out a disk that does not answer, so one that an earlier
+// look found and this one does not is asked for by its number, unless another disk has that now.
+func (a *connection) diskSeen(ctx context.Context, client *csiproxy.Client, serial string) (uint32, error) {
+	r, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
+	if err != nil {
+		return 0, err
+	}
+	number, err := diskIn(r.GetDiskIDs(), serial)
+	switch {
+	case err == nil:
+		a.seen = &number
+	case status.Code(err) == codes.NotFound && a.seen != nil && r.GetDiskIDs()[*a.seen].GetSerialNumber() == "":
+		return *a.seen, nil
+	}
+	return number, err
 }
 
 func (a *connection) seeVolume(ctx context.Context, args []string) (sight, error) {

@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
@@ -131,7 +130,7 @@ func (k *kubelet) call(operation, makes, removes string, f func(context.Context,
 	var err error
 	for range attempts {
 		if makes != "" {
-			_, err := k.client.Filesystem.Mkdir(context.Background(), &filesystemapi.MkdirRequest{Path: makes})
+			_, err := k.client.Filesystem.Mkdir(context.Background(), &csiproxy.MkdirRequest{Path: makes})
 			if !errors.Is(err, csiproxy.ErrLink) && !errors.Is(err, csiproxy.ErrPathExists) {
 				k.must("kubelet making "+makes, err)
 			}
@@ -163,9 +162,9 @@ func isFinal(err error) bool {
 // removeMountDir removes an empty directory, but nothing that is mounted.
 func (k *kubelet) removeMountDir(path string) {
 	k.t.Helper()
-	mounted, err := k.client.Filesystem.IsSymlink(context.Background(), &filesystemapi.IsSymlinkRequest{Path: path})
+	mounted, err := k.client.Filesystem.IsSymlink(context.Background(), &csiproxy.IsSymlinkRequest{Path: path})
 	if err == nil && !mounted.GetIsSymlink() {
-		_, err = k.client.Filesystem.Rmdir(context.Background(), &filesystemapi.RmdirRequest{Path: path})
+		_, err = k.client.Filesystem.Rmdir(context.Background(), &csiproxy.RmdirRequest{Path: path})
 	}
 	if !errors.Is(err, csiproxy.ErrPathNotFound) {
 		k.must("kubelet removing "+path, err)
@@ -176,7 +175,7 @@ func (k *kubelet) removeMountDir(path string) {
 func (k *kubelet) write(pod, dir, content string) {
 	k.t.Helper()
 	path := target(pod) + `\` + dir
-	_, err := k.client.Filesystem.Mkdir(context.Background(), &filesystemapi.MkdirRequest{Path: path})
+	_, err := k.client.Filesystem.Mkdir(context.Background(), &csiproxy.MkdirRequest{Path: path})
 	k.must("kubelet making the subPath", err)
 	k.must("the container writing", os.WriteFile(filepath.Join(k.hostPath(path), "data"), []byte(content), 0o600))
 }
@@ -205,7 +204,7 @@ func (k *kubelet) gone(pods ...string) {
 		paths = append(paths, `C:\var\lib\kubelet\pods\`+pod)
 	}
 	for _, path := range paths {
-		answer, err := k.client.Filesystem.PathExists(context.Background(), &filesystemapi.PathExistsRequest{Path: path})
+		answer, err := k.client.Filesystem.PathExists(context.Background(), &csiproxy.PathExistsRequest{Path: path})
 		if err != nil || answer.GetExists() {
 			k.t.Errorf("%s is left on the node (%v)", path, err)
 		}

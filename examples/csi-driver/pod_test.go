@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
@@ -113,7 +113,7 @@ func shareLife(t *testing.T, random *rand.Rand) {
 	d.remount = func() { k.mountDevice(); k.setUp("a") }
 	k.write("a", "logs", "of a")
 	// Somebody removes the mapping under the pod. The next one's has to be made again.
-	_, err := k.client.SMB.RemoveSmbGlobalMapping(t.Context(), &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: k.context["source"]})
+	_, err := k.client.SMB.RemoveSmbGlobalMapping(t.Context(), &csiproxy.RemoveSmbGlobalMappingRequest{RemotePath: k.context["source"]})
 	k.must("removing the mapping", err)
 	k.setUp("b")
 	d.remount = func() { k.mountDevice(); k.setUp("a"); k.setUp("b") }

@@ -21,8 +21,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/inprocess"
 )
@@ -81,30 +79,30 @@ func stage(ctx context.Context, client *csiproxy.Client, serial, staging string)
 	if err != nil {
 		return "", err
 	}
-	if _, err := client.Disk.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: number}); err != nil {
+	if _, err := client.Disk.PartitionDisk(ctx, &csiproxy.PartitionDiskRequest{DiskNumber: number}); err != nil {
 		return "", err
 	}
-	if _, err := client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: true}); err != nil {
+	if _, err := client.Disk.SetDiskState(ctx, &csiproxy.SetDiskStateRequest{DiskNumber: number, IsOnline: true}); err != nil {
 		return "", err
 	}
-	volumes, err := client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
+	volumes, err := client.Volume.ListVolumesOnDisk(ctx, &csiproxy.ListVolumesOnDiskRequest{DiskNumber: number})
 	if err != nil {
 		return "", err
 	}
 	volume = volumes.GetVolumeIds()[0] // the list is never empty
-	is, err := client.Volume.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: volume})
+	is, err := client.Volume.IsVolumeFormatted(ctx, &csiproxy.IsVolumeFormattedRequest{VolumeId: volume})
 	if err == nil && !is.GetFormatted() {
-		_, err = client.Volume.FormatVolume(ctx, &volumeapi.FormatVolumeRequest{VolumeId: volume})
+		_, err = client.Volume.FormatVolume(ctx, &csiproxy.FormatVolumeRequest{VolumeId: volume})
 	}
 	if err == nil {
-		_, err = client.Volume.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: volume, TargetPath: staging})
+		_, err = client.Volume.MountVolume(ctx, &csiproxy.MountVolumeRequest{VolumeId: volume, TargetPath: staging})
 	}
 	return volume, err
 }
 
 // findDisk returns the number of the disk with a serial number. Numbers change when the node boots.
 func findDisk(ctx context.Context, client *csiproxy.Client, serial string) (uint32, error) {
-	disks, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
+	disks, err := client.Disk.ListDiskIDs(ctx, &csiproxy.ListDiskIDsRequest{})
 	if err != nil {
 		return 0, err
 	}

@@ -188,9 +188,13 @@ func (h *hider) encoded(text string) (string, bool) {
 	return text, false
 }
 
+// shortestBytes is how many characters a name must have to be looked for in buffers in UTF-8: two or three bytes are there by chance.
+const shortestBytes = 4
+
 // bytes overwrites what is hidden, in UTF-16 and in UTF-8, by as many x, and reports whether there was any.
 func (h *hider) bytes(content []byte) (found bool) {
 	for _, r := range h.all {
+		inUTF8 := utf8.RuneCountInString(r.text) >= shortestBytes
 		for _, written := range []string{r.text, strings.ToUpper(r.text), strings.ToLower(r.text)} {
 			var wide []byte
 			for _, unit := range utf16.Encode([]rune(written)) {
@@ -201,12 +205,12 @@ func (h *hider) bytes(content []byte) (found bool) {
 				x = append(x, 'x', 0)
 			}
 			for _, form := range []struct{ text, by []byte }{{wide, x}, {[]byte(written), bytes.Repeat([]byte("x"), len(written))}} {
-				for i := bytes.Index(content, form.text); i >= 0; i = bytes.Index(content, form.text) {
+				for i := bytes.Index(content, form.text); i >= 0 && !bytes.Contains(form.by, form.text); i = bytes.Index(content, form.text) {
 					copy(content[i:], form.by)
 					found = true
 				}
-				if bytes.Contains(form.by, form.text) {
-					break // a name of x alone
+				if !inUTF8 {
+					break
 				}
 			}
 		}

@@ -166,6 +166,22 @@ func TestNamesAreHidden(t *testing.T) {
 	}
 }
 
+// Two bytes that are a short name by chance stay in a buffer, and a name of x alone does not hang the reader.
+func TestBuffersStay(t *testing.T) {
+	r := sample()
+	buffer := append([]byte{0, 'V', 'M', 7, 8, 9}, wide("on VM, xxxx")...)
+	call, _ := json.Marshal(map[string]any{"out": buffer})
+	r.Calls = []json.RawMessage{call}
+	if err := r.Hide(proof.Hidden{Names: map[string]string{"VM": "HOST", "xxxx": "USER"}}); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Out []byte }
+	want := append([]byte{0, 'V', 'M', 7, 8, 9}, wide("on xx, xxxx")...)
+	if err := json.Unmarshal(r.Calls[0], &got); err != nil || !bytes.Equal(got.Out, want) {
+		t.Errorf("got %q, %v, want %q", got.Out, err, want)
+	}
+}
+
 // A short name is not looked for within words, and a number in an answer stays what it is.
 func TestOtherTextsStay(t *testing.T) {
 	r := sample()

@@ -18,9 +18,9 @@ import (
 )
 
 // FromAPI builds a tree from the storage API alone. Facts that the agent's versions do not give are left out and named
-// in Missing. It fails if the disks themselves cannot be listed.
-func FromAPI(ctx context.Context, client *csiproxy.Client) (*Tree, error) {
-	s := &survey{ctx: ctx, client: client, disks: map[uint32]*Disk{}, missing: map[string]bool{}}
+// in Missing, with the reason as text returns it. It fails if the disks themselves cannot be listed.
+func FromAPI(ctx context.Context, client *csiproxy.Client, text func(error) string) (*Tree, error) {
+	s := &survey{ctx: ctx, client: client, text: text, disks: map[uint32]*Disk{}, missing: map[string]bool{}}
 	if err := s.list(); err != nil {
 		return nil, err
 	}
@@ -41,6 +41,7 @@ func FromAPI(ctx context.Context, client *csiproxy.Client) (*Tree, error) {
 type survey struct {
 	ctx     context.Context
 	client  *csiproxy.Client
+	text    func(error) string
 	disks   map[uint32]*Disk
 	missing map[string]bool
 }
@@ -75,7 +76,7 @@ func (s *survey) disk(number uint32) *Disk {
 // lacks records what is missing and why. A nil error means that it is not missing.
 func (s *survey) lacks(what string, err error) {
 	if err != nil {
-		s.missing[what+": "+err.Error()] = true
+		s.missing[what+": "+s.text(err)] = true
 	}
 }
 

@@ -27,7 +27,7 @@ type onWindows struct {
 // windowsSite has an agent on the machine's own pipes, so there can be only one at a time; see testnode.OnMachine.
 func windowsSite(t testing.TB) site {
 	t.Helper()
-	for _, dir := range []string{pods + `\1\volumes`, kubelet + `\plugins\kubernetes.io\csi\driver\1`} { // and what is below
+	for _, dir := range []string{pods + `\1`, kubelet + `\plugins\kubernetes.io\csi\driver\1`} { // below which all paths of the lives are
 		noError(t, windows.MakeDirectory(t, dir))
 	}
 	testnode.OnMachine(t)
@@ -143,8 +143,13 @@ func (*onWindows) target(t testing.TB) offeredTarget {
 	return offeredTarget{address{made.Address, made.Port}, made.IQN, made.User, made.Secret}
 }
 
-// service returns a service that nothing else needs.
-func (*onWindows) service(testing.TB) string { return "W32Time" }
+// service returns a service of the test's own.
+func (*onWindows) service(t testing.TB) string {
+	t.Helper()
+	name, _, err := windows.NewServices(t)
+	noError(t, err)
+	return name
+}
 
 func (*onWindows) biosSerial(t testing.TB) string {
 	t.Helper()

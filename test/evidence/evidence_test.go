@@ -11,9 +11,11 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/proof"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
@@ -170,6 +172,62 @@ func TestRecordingsAreShown(t *testing.T) {
 	}
 	if _, err := pageFrom(fstest.MapFS{"recordings/x.jsonl.gz": {Data: compressed(call)}}); err == nil {
 		t.Error("a recording without a header is accepted")
+	}
+}
+
+// A report of a machine fills the Windows column with what held on each build. One of Wine fills nothing there.
+func TestReportsFillTheColumn(t *testing.T) {
+	report := func(system, build, part, method, how string, verdict proof.Verdict) []byte {
+		t.Helper()
+		r := proof.Report{
+			Kit:     proof.Kit{Version: "v9.9.9", SHA256: strings.Repeat("0", 64)},
+			Machine: proof.Machine{System: system, Product: "Windows Server", Build: build, Wine: "10.0", Architecture: "amd64"},
+			Begun:   time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC),
+			Parts: []proof.Part{{Name: part, Verdict: verdict, Checks: []proof.Check{
+				{Test: "TestLifecycle/v1", Verdict: verdict, Methods: map[string]string{method: how}},
+			}}},
+		}
+		var b bytes.Buffer
+		if err := r.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	file := func(content []byte) *fstest.MapFile { return &fstest.MapFile{Data: content} }
+	const method = "disk v1 Rescan"
+	page, err := pageFrom(fstest.MapFS{
+		"reports/README.md": file([]byte("text")),
+		"reports/a.json.gz": file(report(proof.Windows, "10.0.20348.1", "lives-child", method, "proved", proof.Held)),
+		"reports/b.json.gz": file(report(proof.Windows, "10.0.26100.1", "lives-service", method, "proved", proof.Held)),
+		"reports/c.json.gz": file(report(proof.Windows, "10.0.17763.1", "lives-child", method, "proved", proof.Failed)),
+		"reports/d.json.gz": file(report(proof.Windows, "10.0.19045.1", "emulated", method, "proved", proof.Held)),
+		"reports/e.json.gz": file(report(proof.Wine, "10.0.19043", "calls", method, "OK", proof.Held)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"L 20348, 26100 |", "| Windows | 1 of 139 | 2026-11-30 | v9.9.9 | Windows Server 10.0.20348.1, amd64 | [csi-proxy-prove](evidence/reports/a.json.gz) |",
+		"| Windows | 0 of 139 | 2026-11-30 | v9.9.9 | Windows Server 10.0.17763.1, amd64 |", "| Windows | 0 of 139 | 2026-11-30 | v9.9.9 | Windows Server 10.0.19045.1, amd64 |",
+		"| Wine, reported | 1 of 139 | 2026-11-30 | v9.9.9 | Wine 10.0, amd64 |",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("without %q:\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "19043") || strings.Contains(page, "column is empty") {
+		t.Errorf("Wine is shown as Windows, or Windows as empty:\n%s", page)
+	}
+	for name, content := range map[string][]byte{
+		"emulated":    report(proof.Emulated, "", "lives-child", method, "proved", proof.Held),
+		"no method":   report(proof.Windows, "10.0.20348", "lives-child", "disk v9 Rescan", "proved", proof.Held),
+		"no report":   []byte("{}"),
+		"no JSON":     []byte("x"),
+		"wrong bytes": bytes.ReplaceAll(report(proof.Windows, "1", "lives", method, "proved", proof.Held), []byte{0}, []byte{1}),
+	} {
+		if _, err := pageFrom(fstest.MapFS{"reports/x.json.gz": file(content)}); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
 	}
 }
 

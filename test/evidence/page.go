@@ -21,7 +21,7 @@ nothing was proved.
 | emulated | the whole agent on an emulated node, called by the released Go client of the method's version over unix sockets | the marks below |
 | Wine, pipes | the same, with agent and clients as Windows programs, over named pipes under Wine. The node is the emulated one, so only pipes, files and processes are those of Windows | the marks below |
 | Wine, kernel | the agent with -host=windows under Wine, one call with sensible arguments, about things that every machine has; and lives in which a fake, written from Microsoft's documentation alone, stands in for what Wine lacks ([test/windows/fakes](../test/windows/fakes)) | how the call ended: *OK*, or the gRPC code and the function that Wine lacks, with its error. *OK, fake …*: it does what it says when that fake answers |
-| Windows | the life of a disk, a share, a target or a service on a Windows machine | L: a life that used the method went well |
+| Windows | the life of a disk, a share, a target or a service on a Windows machine, by the [reports](evidence/reports) that people send of csi-proxy-prove | L and the builds of Windows on which every life that used the method went well |
 
 Marks: **S** it does what it says. **R** repeated, it succeeds and changes nothing. **F** it fails with the right code when
 something is missing or a function of Windows fails. **H** it refuses requests that no honest caller sends, and nothing has changed.
@@ -48,9 +48,23 @@ func pageFrom(dir fs.FS) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	reports, err := readReports(dir)
+	if err != nil {
+		return "", err
+	}
+	column, sent := reported(reports)
+	if err := column.check(all); err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	b.WriteString(preface)
-	runs(&b, records, len(all))
+	runs(&b, records, len(all), sent)
+	if sent {
+		records[windows] = column // newer than what a workflow may have recorded
+	}
+	for _, r := range reports {
+		b.WriteString(r.row(len(all)))
+	}
 	for _, r := range recordings {
 		b.WriteString(r.row())
 	}
@@ -66,12 +80,15 @@ func pageFrom(dir fs.FS) (string, error) {
 	return b.String(), nil
 }
 
-// runs writes the table of the test runs.
-func runs(b *strings.Builder, records map[string]record, total int) {
+// runs writes the table of the test runs, without Windows' if reports of it were sent.
+func runs(b *strings.Builder, records map[string]record, total int, sent bool) {
 	b.WriteString("| | methods | date | commit | on | command |\n|---|--:|---|---|---|---|\n")
 	titles := map[string]string{pure: "pure", emulated: "emulated", wineEmulated: "Wine, pipes", wineWindows: "Wine, kernel", windows: "Windows"}
 	for _, level := range levels() {
 		r, there := records[level]
+		if level == windows && sent {
+			continue // its reports follow
+		}
 		if !there {
 			fmt.Fprintf(b, "| %s | 0 of %d | never run | | | |\n", titles[level], total)
 			continue

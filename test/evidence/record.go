@@ -23,8 +23,8 @@ const (
 
 func levels() []string { return []string{pure, emulated, wineEmulated, wineWindows, windows} }
 
-// proof is the test of client/versions that derives how each method relates to its hub's from the descriptors.
-const proof = "TestEveryMethodHasOnePlace"
+// comparison is the test of client/versions that derives how each method relates to its hub's from the descriptors.
+const comparison = "TestEveryMethodHasOnePlace"
 
 // A record is what a test run proved.
 type record struct {
@@ -57,8 +57,8 @@ func makeRecord(r record, events io.Reader) ([]byte, error) {
 	}
 	switch r.Level {
 	case pure:
-		if !slices.Contains(run.passed, proof) {
-			return nil, fmt.Errorf("%s did not run", proof)
+		if !slices.Contains(run.passed, comparison) {
+			return nil, fmt.Errorf("%s did not run", comparison)
 		}
 		r.Methods = map[string]string{}
 		for m, kind := range kinds {

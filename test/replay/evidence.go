@@ -183,15 +183,15 @@ func lastName(c *recording.Call) string {
 	return c.Object[strings.LastIndexByte(c.Object, '\\')+1:]
 }
 
-// paths follows the paths of open files: c:\dir\file in lower case.
+// paths follows the paths of open files: c:\dir\file or volume{…}\file, in lower case.
 type paths struct {
 	open    map[uint64]string
-	devices map[string]bool // the native names of drive C
+	devices map[string]bool // the other names of drive C: of its device and its volume
 }
 
 func newPaths() *paths { return &paths{map[uint64]string{}, map[string]bool{}} }
 
-// of returns the path of the file that a call is about, "" if it is about none or on a volume other than C.
+// of returns the path of the file that a call is about, "" if it is about none or the path is none that the node has.
 func (p *paths) of(c *recording.Call) string {
 	switch {
 	case c.Function == "OpenFile" && c.Directory != 0:
@@ -224,12 +224,25 @@ func (p *paths) absolute(path string) string {
 	if device := deviceIn.FindString(path); p.devices[device] {
 		path = `\\?\c:` + strings.TrimPrefix(path, device)
 	}
-	below, onC := strings.CutPrefix(path, `\\?\c:\`)
-	if !onC || !isPlain(below) || strings.Contains(`\`+below+`\`, `\..\`) || strings.Contains(`\`+below+`\`, `\.\`) || strings.Contains(below, `\\`) {
+	path, verbatim := strings.CutPrefix(path, `\\?\`)
+	root, below, rooted := strings.Cut(path, `\`)
+	if p.devices[root] {
+		root = "c:"
+	}
+	if !verbatim || !rooted || root != "c:" && volumeIn.FindString(root) != root || !isPlain(below) {
 		return ""
 	}
-	return strings.TrimSuffix(`c:\`+below, `\`)
+	below = strings.TrimSuffix(below, `\`)
+	for name := range strings.SplitSeq(below, `\`) {
+		if name == ".." || name == "." || name == "" && below != "" {
+			return ""
+		}
+	}
+	return strings.TrimSuffix(root+`\`+below, `\`)
 }
+
+// isRoot reports whether a path is that of a volume's root directory.
+func isRoot(path string) bool { return !strings.Contains(path, `\`) }
 
 func isPlain(names string) bool { return !strings.ContainsAny(names, `/:*?"<>|`+"\x00") }
 
@@ -239,10 +252,14 @@ func (p *paths) follow(c *recording.Call, path string) {
 	case !c.Succeeded():
 	case c.Function == "OpenFile":
 		p.open[c.Sequence] = path
-	case c.Function == "FinalPath" && c.Code == win32.VOLUME_NAME_NT:
-		native := strings.ToLower(text(c))
-		if below, onC := strings.CutPrefix(path, "c:"); onC && strings.HasSuffix(native, below) {
-			p.devices[deviceIn.FindString(native)] = true
+	case c.Function == "FinalPath":
+		final := strings.ToLower(text(c))
+		if below, onC := strings.CutPrefix(path, "c:"); onC && below != "" && strings.HasSuffix(final, below) {
+			for _, name := range []string{deviceIn.FindString(final), volumeIn.FindString(final)} {
+				p.devices[name] = name != ""
+			}
+		} else if other := p.absolute(final); other != "" { // it was opened through a mount point or a link
+			p.open[c.Handle] = other
 		}
 	case c.Function == "Rename":
 		to := ""

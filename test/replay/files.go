@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -25,7 +26,7 @@ const (
 	unclear // it is being deleted
 )
 
-// files is drive C. It knows what the recorded calls did to files. What they did not do, somebody else did: a test, a
+// files is the files on drive C and on volumes. It knows what the recorded calls did to files. What they did not do, somebody else did: a test, a
 // workload. That is done to the node's files before the call that shows it.
 type files struct {
 	*evidence
@@ -79,7 +80,7 @@ func (f *files) beforeOpen(i int, c *recording.Call, path string) error {
 			return f.remove(path)
 		}
 		return f.parents(i, path)
-	case code == win32.ERROR_PATH_NOT_FOUND || code == win32.ERROR_INVALID_NAME || code == win32.ERROR_INVALID_HANDLE || code == win32.ERROR_INVALID_PARAMETER:
+	case !c.Succeeded() && !slices.Contains(showsFile(), code):
 		return nil
 	case c.Succeeded() && c.How.Disposition == win32.FILE_CREATE:
 		if known == present {
@@ -94,6 +95,13 @@ func (f *files) beforeOpen(i int, c *recording.Call, path string) error {
 		return f.create(i, path)
 	}
 	return nil
+}
+
+// showsFile returns the codes with which an open fails only if there is a file.
+func showsFile() []win32.Errno {
+	return []win32.Errno{
+		win32.ERROR_ALREADY_EXISTS, win32.ERROR_DIRECTORY, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION, win32.ERROR_DELETE_PENDING,
+	}
 }
 
 // beforeListing makes a directory hold what its listing shows.
@@ -183,7 +191,7 @@ func (f *files) renamed(path string, c *recording.Call) {
 // parents makes the directories above a path.
 func (f *files) parents(i int, path string) error {
 	above := parentOf(path)
-	if above == "" || above == "c:" || f.seen[above] == present {
+	if above == "" || isRoot(above) || f.seen[above] == present {
 		return nil
 	}
 	if _, err := f.node.HostPath(f.windows(path)); err == nil {
@@ -194,10 +202,10 @@ func (f *files) parents(i int, path string) error {
 
 // windows returns a path for the node.
 func (f *files) windows(path string) string {
-	if path == "c:" {
-		path += `\`
+	if isRoot(path) {
+		return `\\?\` + f.names.translate(path) + `\`
 	}
-	return `\\?\` + f.spelled(path)
+	return `\\?\` + f.names.translate(f.spelled(path))
 }
 
 // host returns the host's path of a file, which may be missing, or a link, in a directory that is there.
@@ -222,7 +230,7 @@ func (f *files) host(path string) (string, error) {
 
 // create makes a file or directory that somebody else made, if it is missing.
 func (f *files) create(i int, path string) error {
-	if path == "c:" {
+	if isRoot(path) {
 		return nil
 	}
 	if err := f.parents(i, path); err != nil {

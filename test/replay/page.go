@@ -18,9 +18,9 @@ What real machines were seen to answer to the agent's kernel calls, and whether 
 put into the same situation. The tests of [test/replay](../test/replay) make this page from the recordings in
 [docs/evidence/recordings](evidence/recordings); nothing on it is written by hand.
 
-- **faithful**: every call that was compared had the same result, and the same output once it was decoded. Names and
-  identifiers that a machine makes up, times, and the sizes of its own disks are free; [compare.go](../test/replay/compare.go)
-  and its neighbours list them.
+- **faithful**, and **as recorded** where the host is not Windows: every call that was compared had the same result, and the
+  same output once it was decoded. Names and identifiers that a machine makes up, times, and the sizes of its own disks are
+  free; [compare.go](../test/replay/compare.go) and its neighbours list them.
 - **differs**: the node answers otherwise, which may be wrong, or nobody knows what Windows answers.
 - **other than Windows**: the recorded host is not Windows, and documentation says that Windows answers as the node does.
 - **never compared**: no recording has such a call, or the replay could not make the situation that it needs.
@@ -119,6 +119,10 @@ func cell(reports []*Report, accepted []*Accepted, host, kind string) string {
 		}
 	}
 	listed := func(all map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(all)), "; ") }
+	word := "faithful"
+	if !strings.HasPrefix(host, recording.Windows) { // only Windows can be that
+		word = "as recorded"
+	}
 	agree := fmt.Sprintf("%d of %d calls that agree succeeded", succeeded, equal)
 	switch {
 	case len(reasons[nodesFault]) > 0:
@@ -128,11 +132,11 @@ func cell(reports []*Report, accepted []*Accepted, host, kind string) string {
 		}
 		return text + fmt.Sprintf(" (%s)", agree)
 	case equal > 0 && len(reasons[hostsFault]) > 0:
-		return fmt.Sprintf("faithful (%s), but where it is other than Windows: %s", agree, listed(reasons[hostsFault]))
+		return fmt.Sprintf("%s (%s), but where the host is other than Windows: %s", word, agree, listed(reasons[hostsFault]))
 	case len(reasons[hostsFault]) > 0:
 		return "other than Windows: " + listed(reasons[hostsFault])
 	case equal > 0:
-		return fmt.Sprintf("faithful (%s)", agree)
+		return fmt.Sprintf("%s (%s)", word, agree)
 	case len(never) > 0:
 		return "never compared: " + listed(never)
 	}

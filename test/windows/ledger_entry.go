@@ -18,8 +18,8 @@ type Kind string
 
 // The kinds, and what the fields of their entries are.
 const (
-	// KindDirectory is an empty directory that was made where none was. Name is its path, Mark its identity, known once it is
-	// made. With the identity it is removed with all that is in it; without, only if it is empty.
+	// KindDirectory is an empty directory that was made where none was. Name is its path, Mark the identity of one that is
+	// the tests' alone, known once it is made: it is removed with all that is in it, any other one only while it is empty.
 	KindDirectory Kind = "directory"
 
 	// KindDiskFile is the VHDX of a virtual disk, which is pulled before. Name is its path; it ends in a random name.

@@ -50,8 +50,8 @@ func making(t testing.TB, e Entry, do func(e *Entry) error) error {
 	return nil
 }
 
-// MakeDirectory makes a directory and its missing parents until the test ends, when it removes what it made, with all
-// that is in it. Directories that exist stay.
+// MakeDirectory makes a directory and its missing parents until the test ends, when it removes the directory with all that
+// is in it, and those parents in which there is nothing else. Directories that exist stay.
 func MakeDirectory(t testing.TB, path string) error {
 	t.Helper()
 	var missing []string
@@ -70,7 +70,9 @@ func MakeDirectory(t testing.TB, path string) error {
 			if err := os.Mkdir(at, 0o750); err != nil {
 				return err
 			}
-			e.Mark, err = identity(at)
+			if at == missing[0] {
+				e.Mark, err = identity(at)
+			}
 			return err
 		})
 		if err != nil {
@@ -80,7 +82,8 @@ func MakeDirectory(t testing.TB, path string) error {
 	return nil
 }
 
-// removeDirectory removes a directory that was made, and what is in it.
+// removeDirectory removes a directory that was made, with what is in it if that is the tests' alone. Otherwise one with
+// content stays: by now it may be the kubelet's of a node.
 func removeDirectory(_ context.Context, e Entry) error {
 	is, err := identity(e.Name)
 	switch {
@@ -88,7 +91,11 @@ func removeDirectory(_ context.Context, e Entry) error {
 		return nil
 	case err != nil:
 		return err
-	case e.Mark == "": // its maker was stopped between two lines
+	case e.Mark == "": // a parent, or one whose maker was stopped
+		entries, err := os.ReadDir(e.Name)
+		if err != nil || len(entries) > 0 {
+			return err
+		}
 		return os.Remove(e.Name)
 	case is != e.Mark:
 		return NotOurs("another directory took its place")

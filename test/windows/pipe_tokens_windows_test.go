@@ -17,6 +17,7 @@ import (
 // TestPipesFromARestrictedToken opens every pipe of an agent with tokens that its access control list admits, and with
 // tokens that it does not. A token without the Administrators group may not even read, and one of low integrity may not write.
 func TestPipesFromARestrictedToken(t *testing.T) {
+	requireAdministrator(t)
 	// As a service has it: an emulated node's agent also admits the user that it runs as.
 	const administrators = "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)"
 	testnode.Launch(t, "-host=emulated", "-state-dir="+t.TempDir(), "-pipe-security="+administrators)
@@ -66,6 +67,14 @@ func TestPipesFromARestrictedToken(t *testing.T) {
 	}
 }
 
+// requireAdministrator skips a test that the access control lists would keep out. Wine's only user is an administrator.
+func requireAdministrator(t *testing.T) {
+	t.Helper()
+	if !testnode.OnWine() && !elevated() {
+		t.Skip("require an elevated administrator")
+	}
+}
+
 // openPipe opens a pipe and closes it again. A pipe of which all instances are taken has one again in a moment.
 func openPipe(path string, access uint32) error {
 	name, err := windows.UTF16PtrFromString(path)
@@ -85,6 +94,7 @@ func openPipe(path string, access uint32) error {
 
 // TestTokens opens an object that has the access control list of the agent's pipes: Wine looks at that of an event.
 func TestTokens(t *testing.T) {
+	requireAdministrator(t)
 	list, err := windows.SecurityDescriptorFromString("D:P(A;;GA;;;SY)(A;;GA;;;BA)")
 	if err != nil {
 		t.Fatal(err)

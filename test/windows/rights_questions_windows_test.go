@@ -4,14 +4,14 @@ package windows
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/windows"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -92,12 +92,7 @@ func askWithoutPrivileges(t testing.TB, s Subject) (any, error) {
 	return answers, err
 }
 
-// askMakersOfLinks makes links by Windows' own mklink.
 func askMakersOfLinks(t testing.TB, s Subject) (any, error) {
-	system, err := windows.GetSystemDirectory()
-	if err != nil {
-		return nil, err
-	}
 	target := namePrefix + random(5)
 	if err := makeDirectory(s, mountParent, target); err != nil {
 		return nil, err
@@ -106,9 +101,42 @@ func askMakersOfLinks(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	n, err := node.New(s.Kernel, node.Config{WorkingDirs: []string{mountParent}})
+	if err != nil {
+		return nil, err
+	}
 	answers := map[string]string{}
+	for _, made := range mklinks(t, mountParent+`\`+target) {
+		if made.err != nil {
+			answers[made.name] = made.err.Error()
+			continue
+		}
+		for how, refuse := range map[string]bool{"followed": false, "refused": true} {
+			h, err := s.Kernel.OpenFile(nil, above+`\`+filepath.Base(made.path), kernel.OpenHow{
+				Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE, NoReparse: refuse,
+			})
+			if err == nil {
+				_ = h.Close()
+			}
+			answers[made.name+", "+how] = verdict(err)
+		}
+		answers[made.name+", walked by the agent"] = verdict(n.Filesystem.Mkdir(t.Context(), made.path+`\made`))
+	}
+	return answers, nil
+}
+
+// A madeLink is a link that Windows' own mklink made, or why it did not.
+type madeLink struct {
+	name, path string
+	err        error
+}
+
+// mklinks makes links to a directory: symbolic links and junctions, as this test's user and as SYSTEM.
+// https://learn.microsoft.com/windows-server/administration/windows-commands/mklink
+func mklinks(t testing.TB, target string) (links []madeLink) {
+	t.Helper()
 	for maker, run := range map[string]func(command ...string) error{
-		"an administrator": func(command ...string) error {
+		"this user": func(command ...string) error {
 			out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
 			if err != nil {
 				err = fmt.Errorf("%w: %s", err, out)
@@ -118,21 +146,35 @@ func askMakersOfLinks(t testing.TB, s Subject) (any, error) {
 		"SYSTEM": func(command ...string) error { return AsSystem(t, command...) },
 	} {
 		for kind, flag := range map[string]string{"symbolic link": "/D", "junction": "/J"} {
-			name, link := kind+" of "+maker, namePrefix+random(5)
-			if err := run(filepath.Join(system, "cmd.exe"), "/D", "/C", "mklink", flag, mountParent+`\`+link, mountParent+`\`+target); err != nil {
-				answers[name] = err.Error()
-				continue
-			}
-			for how, refuse := range map[string]bool{"followed": false, "refused": true} {
-				h, err := s.Kernel.OpenFile(nil, above+`\`+link, kernel.OpenHow{
-					Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE, NoReparse: refuse,
-				})
-				if err == nil {
-					_ = h.Close()
-				}
-				answers[name+", "+how] = verdict(err)
-			}
+			link := madeLink{name: kind + " of " + maker, path: mountParent + `\` + namePrefix + random(5)}
+			link.err = run("cmd.exe", "/D", "/C", "mklink", flag, link.path, target)
+			links = append(links, link)
 		}
 	}
-	return answers, nil
+	return links
+}
+
+// TestLinksThatLeadOut: whoever made a link that leads out of the working directories, the agent does not go there.
+func TestLinksThatLeadOut(t *testing.T) {
+	onThisMachine(t)
+	s, outside := machineSubject(t), t.TempDir()
+	n, err := node.New(s.Kernel, node.Config{WorkingDirs: []string{mountParent}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range mklinks(t, outside) {
+		if link.err != nil {
+			t.Errorf("%s: %v", link.name, link.err)
+			continue
+		}
+		if err := n.Filesystem.Mkdir(t.Context(), link.path+`\made`); err == nil {
+			t.Errorf("%s: a directory was made through it", link.name)
+		}
+		if err := n.Filesystem.RmdirContents(t.Context(), link.path); err == nil {
+			t.Errorf("%s: its target was emptied", link.name)
+		}
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
+		t.Errorf("outside there is %v, %v", entries, err)
+	}
 }

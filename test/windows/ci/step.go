@@ -40,13 +40,9 @@ func (s step) String() string {
 	return text
 }
 
-// steps returns all steps, in order. On a machine that runs Windows the suites work on the machine itself.
+// steps returns all steps, in order. What they try on the machine itself is the service; the rest of it is the kit's.
 func steps(out string, onWindows bool) []step {
 	bin := filepath.Join(out, "bin")
-	machine := []string{"CSI_PROXY_ANSWERS=" + filepath.Join(out, "answers.json"), "CSI_PROXY_BIN=" + bin}
-	if onWindows {
-		machine = append(machine, "CSI_PROXY_TEST_NODE=windows")
-	}
 	alone := []string{"GOWORK=off"}
 	test := func(more ...string) []string { return slices.Concat([]string{"go", "test", "-json", "-count=1"}, more) }
 	var pipes []string
@@ -55,7 +51,7 @@ func steps(out string, onWindows bool) []step {
 	}
 	all := []step{
 		{name: "build", dir: ".", args: []string{"go", "build", "-trimpath", "-o", bin + string(filepath.Separator), "./cmd/csi-proxy", "./cmd/csi-proxyctl"}, env: alone},
-		// The limits are per package. The workflow's is 120 minutes for all steps.
+		// The limits are per package. The workflow's is 60 minutes for all steps.
 		{name: "unit", dir: ".", args: test("-timeout=20m"), env: alone, allBut: onMachinePipes},
 		{name: "pipes", dir: ".", args: test(append([]string{"-timeout=15m", "-p=1"}, pipes...)...), env: alone},
 		{name: "client", dir: "client", args: test("-timeout=5m", "./..."), env: alone},
@@ -63,12 +59,7 @@ func steps(out string, onWindows bool) []step {
 	if onWindows {
 		all = append(all, serviceSteps(filepath.Join(bin, "csi-proxy.exe"), test, alone)...)
 	}
-	return append(
-		all,
-		// The agent's pipes are the machine's, so only one suite runs at a time.
-		step{name: "lives", dir: ".", args: test("-timeout=40m", "-run=Lifecycle", "./test/conformance"), env: append(machine, alone...)},
-		step{name: "machine", dir: ".", args: test("-timeout=20m", "./test/windows"), env: append(machine, alone...)},
-	)
+	return all
 }
 
 // serviceSteps install the agent as the service of the machine and remove it again: its own tests, and the scripts as

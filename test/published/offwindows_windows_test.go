@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package published
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+)
+
+const (
+	kubelet = `C:\var\lib\kubelet`
+	share   = `\\fs.emulated\share`
+)
+
+// offWindows returns clients of the agent that hack/off-windows.sh started, whose node's files are this program's own.
+func offWindows(t *testing.T) (*csiproxy.Client, *adminclient.Client) {
+	t.Helper()
+	if os.Getenv("CSI_PROXY_NODE_FILES") == "" {
+		t.Skip("needs the agent and the files of hack/off-windows.sh")
+	}
+	client := csiproxy.New(csiproxy.Options{})
+	control, err := adminclient.Dial(t.Context(), "")
+	must(t, "connecting", err)
+	t.Cleanup(func() { _, _ = client.Close(), control.Close() })
+	return client, control
+}
+
+// The links and mount points that the agent makes are those of the program, and what it does with them is what the agent sees.
+func TestOffWindowsLinks(t *testing.T) {
+	client, control := offWindows(t)
+	dir := kubelet + `\plugins\links`
+	mkdir := func(path string) {
+		_, err := client.Filesystem.Mkdir(t.Context(), &csiproxy.MkdirRequest{Path: path})
+		must(t, "making "+path, err)
+	}
+	link := func(from, to string) {
+		_, err := client.Filesystem.CreateSymlink(t.Context(), &csiproxy.CreateSymlinkRequest{SourcePath: to, TargetPath: from})
+		must(t, "linking "+from, err)
+	}
+	mkdir(dir + `\real`)
+	write(t, dir+`\real\data`, "precious")
+
+	link(dir+`\link`, dir+`\real`)
+	wantLink(t, dir+`\link`, dir+`\real`)
+	wantFile(t, dir+`\link\data`, "precious")
+	link(dir+`\second`, dir+`\link`)
+	wantFile(t, dir+`\second\data`, "precious")
+	write(t, dir+`\second\more`, "through two links")
+	wantFile(t, dir+`\real\more`, "through two links")
+	must(t, "renaming behind a link", os.Rename(dir+`\link\more`, dir+`\second\other`))
+	wantFile(t, dir+`\real\other`, "through two links")
+	must(t, "removing behind a link", os.Remove(dir+`\link\other`))
+	if _, err := os.Stat(dir + `\real\other`); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file behind a link is still there: %v", err)
+	}
+
+	entries, err := os.ReadDir(dir)
+	must(t, "listing", err)
+	for _, e := range entries {
+		if isLink := e.Type()&fs.ModeSymlink != 0; isLink != (e.Name() != "real") {
+			t.Errorf("the listing shows %s as %v", e.Name(), e.Type())
+		}
+	}
+	must(t, "removing a link", os.Remove(dir+`\link`))
+	wantFile(t, dir+`\real\data`, "precious")
+	if _, err := os.ReadFile(dir + `\second\data`); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("reading through a link that leads nowhere: %v", err)
+	}
+	wantLink(t, dir+`\second`, dir+`\link`)
+	there, err := client.Filesystem.PathExists(t.Context(), &csiproxy.PathExistsRequest{Path: dir + `\link`})
+	if err != nil || there.GetExists() {
+		t.Errorf("the agent still sees the link: %v, %v", there, err)
+	}
+
+	// A volume is written at its mount point and read through a link to that, as pods do.
+	disk, err := control.AttachDisk(t.Context(), &admin.AttachDiskRequest{SizeBytes: 1 << 30, Formatted: true})
+	must(t, "attaching a disk", err)
+	volumes, err := client.Volume.ListVolumesOnDisk(t.Context(), &csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk.GetDiskNumber()})
+	must(t, "listing volumes", err)
+	_, err = client.Volume.MountVolume(t.Context(), &csiproxy.MountVolumeRequest{VolumeId: volumes.GetVolumeIds()[0], TargetPath: dir + `\mount`})
+	must(t, "mounting", err)
+	if info, err := os.Lstat(dir + `\mount`); err != nil || info.IsDir() {
+		t.Errorf("Lstat of a mount point = %v, %v, want something that is not a plain directory", info, err)
+	}
+	write(t, dir+`\mount\data`, "on the volume")
+	link(dir+`\pod`, dir+`\mount`)
+	wantFile(t, dir+`\pod\data`, "on the volume")
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	must(t, "writing "+path, os.WriteFile(path, []byte(content), 0o600))
+}
+
+func wantFile(t *testing.T, path, want string) {
+	t.Helper()
+	if got, err := os.ReadFile(path); string(got) != want {
+		t.Errorf("%s holds %q (%v), want %q", path, got, err, want)
+	}
+}
+
+func wantLink(t *testing.T, path, want string) {
+	t.Helper()
+	got, err := os.Readlink(path)
+	if err != nil || strings.TrimSuffix(got, `\`) != want {
+		t.Errorf("Readlink(%s) = %q, %v, want %q", path, got, err, want)
+	}
+	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("Lstat(%s) = %v, %v, want a symbolic link", path, info, err)
+	}
+}
