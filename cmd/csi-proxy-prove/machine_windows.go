@@ -37,6 +37,10 @@ func look(ctx context.Context, base string) (machine, error) {
 	m.lookAtPipes(ctx)
 	m.lookAtServices()
 	m.lookAtSettings()
+	const domainController = 2 // VER_NT_DOMAIN_CONTROLLER
+	if windows.RtlGetVersion().ProductType == domainController {
+		m.inUse = "this is a domain controller: an account that the kit makes would be one of the domain"
+	}
 	if _, err := os.Stat(agent.KubeletDir); err == nil {
 		m.note("kubelet's directory", agent.KubeletDir+" exists: only what the kit makes below it is touched")
 	}
@@ -168,7 +172,7 @@ func (m *machine) lookAtServices() {
 		return
 	}
 	defer func() { _ = scm.Close() }()
-	for _, name := range []string{"csiproxy", "LanmanServer", "LanmanWorkstation", "MSiSCSI", "WinTarget", "W32Time", "vds", "Winmgmt"} {
+	for _, name := range []string{"csiproxy", "kubelet", "LanmanServer", "LanmanWorkstation", "MSiSCSI", "WinTarget", "W32Time", "vds", "Winmgmt"} {
 		installed, err := scm.Query(name)
 		state := "not installed"
 		switch {
@@ -178,6 +182,9 @@ func (m *machine) lookAtServices() {
 			state = err.Error()
 		}
 		m.note("service "+name, state)
+		if name == "kubelet" && err == nil && installed.State != winservice.Stopped {
+			m.inUse = "kubelet runs here, and drivers of its pods would call the kit's agent: drain the node and stop kubelet first"
+		}
 		if name == "csiproxy" && !errors.Is(err, winservice.ErrNotInstalled) {
 			m.service = state
 		}

@@ -26,7 +26,7 @@ type part struct {
 type need int
 
 const (
-	freePipes need = iota // no other agent serves the pipes
+	freePipes need = iota // no other agent serves the pipes, and no driver waits for them
 	noService             // no service csiproxy
 	freeDisk              // some space for disks that are files
 )
@@ -43,6 +43,8 @@ func (k *kit) lacks(p part, m machine) string {
 		switch {
 		case n == freePipes && len(m.agentPipes) > 0:
 			return fmt.Sprintf("another agent serves its pipes here (%s): stop it first, on a machine whose pods do not need it", m.agentPipes[0])
+		case n == freePipes && m.inUse != "":
+			return m.inUse
 		case n == noService && m.service != "":
 			return "a service csiproxy is installed here (" + m.service + "), and the kit touches none that it did not make"
 		case n == freeDisk && m.freeBytes < minFree:
@@ -107,7 +109,7 @@ func parts() []part {
 	lives := func(agent string) step {
 		return test("conformance.test", "Lifecycle", machine, "CSI_PROXY_TEST_AGENT="+agent)
 	}
-	const makes = "It makes VHDX disks, directories below C:\\var\\lib\\kubelet, shares with users of its own, services that do nothing, and, where the iSCSI target server is installed and has no targets, a target; the server is restarted for it. An iSCSI initiator that nobody uses gets portals, sessions and a secret. It takes all of them away again."
+	const makes = "It makes VHDX disks, directories below C:\\var\\lib\\kubelet, shares with users of its own, services that do nothing, and, where the iSCSI target server is installed and has no targets, a target; the server is restarted for it. An iSCSI initiator that nobody uses gets portals, sessions and a secret for mutual CHAP, in place of one that was set in advance. It takes all of them away again."
 	return []part{
 		{
 			name: "emulated", systems: all, limit: long,

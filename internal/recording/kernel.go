@@ -3,9 +3,11 @@
 package recording
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // Record returns k with every call written to w, also those on the handles that it opens.
@@ -161,11 +163,28 @@ func (k *recorded) SystemFirmwareTable(provider, id uint32) (table []byte, err e
 	c := &Call{Function: "SystemFirmwareTable", Code: provider, Numbers: []int64{int64(id)}}
 	err = k.w.do(c, func() (err error) {
 		if table, err = k.kernel.SystemFirmwareTable(provider, id); err == nil {
-			c.keep(table)
+			c.keep(systemOnly(table))
 		}
 		return err
 	})
 	return table, err
+}
+
+// systemOnly returns an SMBIOS table with nothing but what is asked of it, the system's structure, and that without its UUID: the
+// rest has the serial numbers of all that is in a machine.
+func systemOnly(table []byte) []byte {
+	smbios, err := win32.ParseSMBIOS(slices.Clone(table))
+	if err != nil {
+		return nil
+	}
+	const system, uuid, sizeofUUID = 1, 4, 16 // the offset is that after the header
+	smbios.Structures = slices.DeleteFunc(smbios.Structures, func(s win32.SMBIOSStructure) bool { return s.Type != system })
+	for _, s := range smbios.Structures {
+		if len(s.Data) > uuid {
+			clear(s.Data[uuid:min(len(s.Data), uuid+sizeofUUID)])
+		}
+	}
+	return smbios.Bytes()
 }
 
 func (k *recorded) RegistryStrings(key, name string) ([]string, error) {

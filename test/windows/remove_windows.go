@@ -108,13 +108,18 @@ func removeService(ctx context.Context, e Entry) error {
 	return err
 }
 
-// stopAgain stops a service that was stopped.
+// stopAgain stops a service that was stopped. An iSCSI initiator that somebody uses by now goes on.
 func stopAgain(ctx context.Context, e Entry) error {
 	m, err := winservice.Connect()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = m.Close() }()
+	if service, err := m.Query(e.Name); err == nil && service.State == winservice.Running && e.Name == initiatorService {
+		if use, err := lookAtInitiator(nativeKernel()); err != nil || use.any() {
+			return err
+		}
+	}
 	err = winservice.Stop(ctx, m, e.Name)
 	if errors.Is(err, winservice.ErrNotInstalled) {
 		return nil

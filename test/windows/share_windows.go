@@ -19,9 +19,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
 )
 
-// everyone may do everything: the rights of the share's user are not tested.
-const everyone = "D:P(A;OICI;FA;;;WD)"
-
 // NewShare shares a new directory and makes an account that may log on to it, both until the test ends. The password is
 // random and is in no command line.
 func NewShare(t testing.TB) (Share, error) {
@@ -52,7 +49,7 @@ func newShare(t testing.TB, flags uint32) (Share, error) {
 		make func() error
 	}{
 		{Entry{Kind: KindUser, Name: made.User, Mark: mark}, func() error { return addUser(made.User, made.Password, mark) }},
-		{Entry{Kind: KindShare, Name: name, Mark: mark}, func() error { return addShare(name, dir, mark, flags) }},
+		{Entry{Kind: KindShare, Name: name, Mark: mark}, func() error { return addShare(name, dir, mark, administratorsAnd(made.User), flags) }},
 		{Entry{Kind: KindMapping, Name: made.Remote}, func() error { return nil }}, // which others make
 	} {
 		if err := making(t, thing.Entry, func(*Entry) error { return thing.make() }); err != nil {
@@ -104,9 +101,20 @@ func removeUser(_ context.Context, e Entry) error {
 	return netError("NetUserDel", winapi.NetUserDel(nil, name))
 }
 
-// addShare gives everyone access to the directory and calls NetShareAdd and, with flags, NetShareSetInfo.
-func addShare(name, dir, remark string, flags uint32) error {
-	access, err := windows.SecurityDescriptorFromString(everyone)
+// administratorsAnd returns a descriptor, in SDDL, that gives nobody else access: others of the network must not find a place
+// to write to.
+func administratorsAnd(user string) string {
+	const administrators = "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
+	sid, _, _, err := windows.LookupSID("", user)
+	if err != nil {
+		return administrators
+	}
+	return administrators + "(A;OICI;FA;;;" + sid.String() + ")"
+}
+
+// addShare sets a directory's access and calls NetShareAdd and, with flags, NetShareSetInfo.
+func addShare(name, dir, remark, sddl string, flags uint32) error {
+	access, err := windows.SecurityDescriptorFromString(sddl)
 	if err != nil {
 		return err
 	}
@@ -116,7 +124,7 @@ func addShare(name, dir, remark string, flags uint32) error {
 	}
 	err = windows.SetNamedSecurityInfo(dir, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION, nil, nil, acl, nil)
 	if err != nil {
-		return fmt.Errorf("giving everyone access to %s: %w", dir, err)
+		return fmt.Errorf("setting the access to %s: %w", dir, err)
 	}
 	name16, err := windows.UTF16PtrFromString(name)
 	if err != nil {
