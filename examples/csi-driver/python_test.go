@@ -29,7 +29,7 @@ func TestPythonSanity(t *testing.T) {
 		csisanity.Suite{Name: "disks", Plugin: plugin(), Node: node, Volumes: csisanity.Disks()},
 		csisanity.Suite{Name: "shares", Plugin: plugin("--shares-only"), Node: node, Volumes: csisanity.Shares()},
 	)
-	for i, want := range []int{54, 35} {
+	for i, want := range []int{52, 33} { // two fewer than in Go: it does not offer NodeGetVolumeHealth
 		if results[i].Passed != want {
 			t.Errorf("%d specs passed with %s, want %d", results[i].Passed, results[i].Suite, want)
 		}
