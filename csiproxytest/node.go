@@ -21,6 +21,7 @@ import (
 	system "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
 
@@ -50,6 +51,8 @@ type Options struct {
 	// PlainPipes, on Windows, serves at the pipes that clients open by default, as Setenv needs: a machine can have one such
 	// node at a time, and none beside an agent. Otherwise a node's pipes have names of their own. Elsewhere it does nothing.
 	PlainPipes bool
+	// APIs selects what the agent serves, as its flag -api does, such as "nodesteps=off": a driver meets an agent that has no more.
+	APIs []string
 	// Logger gets the agent's log. The zero value: the log is kept, and shown if the test fails.
 	Logger klog.Logger
 }
@@ -100,11 +103,17 @@ func start(t testing.TB, o Options, edit func(*emulated.Scenario)) *Node {
 		log = &logLines{}
 		o.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(logVerbosity)))
 	}
+	served := &apis.Selection{}
+	for _, one := range o.APIs {
+		if err := served.Set(one); err != nil {
+			t.Fatalf("Options.APIs: %v", err)
+		}
+	}
 	a, err := agent.Start(context.Background(), agent.Config{
 		StateDir: o.StateDir, Emulated: emulated.Options{Scenario: &scenario, NoSync: true}, // no test cuts the host's power
 		PipePrefix:  pipePrefix(o),
 		WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
-		Logger: o.Logger,
+		APIs: served, Logger: o.Logger,
 	})
 	if err != nil {
 		t.Fatalf("starting the node: %v", err)

@@ -10,9 +10,12 @@ dir=$(cd "$1" && pwd) version=${2:-}
 cd "$(dirname "$0")/.."
 export GOWORK=off GOFLAGS='' CGO_ENABLED=0 GOAMD64='' GOARM64=''
 
-# docs/releasing.md, "Size", has the reasons for the tags and -s.
-flags=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s)
-[[ -z $version ]] || flags=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -buildvcs=false
+# docs/releasing.md, "Size", has the reasons for the tags, -s and -l.
+flags=()
+for package in go.yaml.in/yaml/... github.com/prometheus/... google.golang.org/protobuf/reflect/... \
+	github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated; do flags+=("-gcflags=$package=-l"); done
+flags+=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s)
+[[ -z $version ]] || flags+=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -buildvcs=false
 	"-ldflags=-s -X github.com/kubernetes-csi/csi-proxy/internal/buildversion.linked=$version")
 go build "${flags[@]}" -o "$dir/" ./cmd/csi-proxy ./cmd/csi-proxyctl
 

@@ -35,6 +35,8 @@ if [[ $1 == test && ! -e /usr/include/stdlib.h ]]; then packages+=(libc6-dev); f
 if [[ $1 == clients ]] && ! /usr/bin/python3 -c 'import grpc, google.protobuf' 2>/dev/null; then
 	packages+=(python3 python3-grpcio python3-protobuf)
 fi
+# The CSI specification imports protobuf's own files, which protoc's package lacks.
+if [[ $1 == clients && ! -e /usr/include/google/protobuf/wrappers.proto ]]; then packages+=(libprotobuf-dev); fi
 if [[ ${#packages[@]} -eq 0 ]]; then exit 0; fi
 
 as_root=()

@@ -53,3 +53,14 @@ must_fail "ERROR_NOT_READY" --serial python-1
 kill -TERM "$pid" && wait "$pid" && pid=
 must_fail "UNAVAILABLE" --serial python-1
 echo "The Python client passed."
+
+# The node plugin, by csi-sanity, on a node of its own.
+spec=$(GOWORK=off go -C examples/csi-driver list -m -f '{{.Dir}}' github.com/container-storage-interface/spec)
+protoc -I . --python_out="$dir" client/api/nodesteps/v1alpha1/api.proto
+protoc -I "$spec" --python_out="$dir" csi.proto
+CSI_DRIVER_PYTHON=$python go test -trimpath -vet=off -count=1 -v -run TestPythonSanity ./examples/csi-driver >"$dir/sanity" 2>&1 || {
+	cat "$dir/sanity"
+	exit 1
+}
+grep -aE "csi-sanity, " "$dir/sanity"
+echo "The plugin in Python, $(wc -l <examples/python/csi_driver.py) lines, passed csi-sanity."

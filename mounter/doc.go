@@ -3,8 +3,8 @@
 // Package mounter mounts volumes of a Windows node through a CSI Proxy agent. It is the node side of a CSI driver.
 //
 // A [Mounter] is a mount.Interface of k8s.io/mount-utils, so that it can replace mount.New("") in a driver. It also has
-// what every driver for Windows otherwise writes for itself: [Mounter.StageDisk] for the disk that a [Match] picks,
-// [Mounter.ExpandTo], [Mounter.Usage] and [Mounter.Condition], and [Shares] for SMB. All of it can be repeated after a failure
+// what every driver for Windows otherwise writes for itself, from package staging of the client: StageDisk for the disk that
+// a [Match] picks, ExpandTo, Usage and Condition, and [Shares] for SMB. All of it can be repeated after a failure
 // or a crash anywhere. Methods that wait take a context; those of mount.Interface cannot, and are limited by the client's
 // timeout.
 //

@@ -3,155 +3,33 @@
 package mounter
 
 import (
-	"context"
-	"errors"
 	"io/fs"
-	"strings"
 
 	mount "k8s.io/mount-utils"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/staging"
 )
 
 // A Mounter mounts through one agent. It keeps no state and is safe for concurrent use.
-type Mounter struct {
-	client  *csiproxy.Client
-	kubelet kubelet
-}
+type Mounter struct{ *staging.Mounter }
 
 var _ mount.Interface = (*Mounter)(nil)
 
 // New returns a mounter that calls an agent, or the node in this process, through a client. The caller closes the
 // client.
-func New(client *csiproxy.Client) *Mounter { return &Mounter{client: client} }
+func New(client *csiproxy.Client) *Mounter { return &Mounter{staging.New(client)} }
 
-// Mount makes the content of source available at target. A source on an SMB server, \\server\share\dir or
-// //server/share/dir, is mapped with the user and the password in the options, see MountSensitive. Any other source is a
-// directory of the node, as drivers publish it: target becomes a link to it.
+// WithKubelet returns a mounter that also looks into kubelet's directory, for what the API does not list: GetMountRefs finds
+// the other paths of a volume, and Shares counts the links of drivers that do not record theirs. The path is that of the
+// directory on the node, and files the directory as this process sees it: a driver whose container has it mounted gives
 //
-// An existing target is removed first, whether it is an empty directory, a link, or a directory with content; a mount
-// point is unmounted, and the volume's content stays. Windows has no read-only mounts: the container runtime must
-// enforce the option ro. All other options of a link are ignored.
-func (m *Mounter) Mount(source, target, fstype string, options []string) error {
-	return m.MountSensitive(source, target, fstype, options, nil)
-}
-
-// MountSensitive is Mount with options that never appear in an error. The user and password of an SMB share are
-// username=U (or user=U) and password=P among the options of either kind or, as in other mounters for Windows, the first
-// of the options and the first of the sensitive ones. A domain=D is put before the user.
-func (m *Mounter) MountSensitive(source, target, _ string, options, sensitiveOptions []string) error {
-	ctx := context.Background()
-	if isRemote(source) {
-		return m.MountShare(ctx, source, target, credentialsOf(options, sensitiveOptions))
-	}
-	return m.Link(ctx, source, target)
-}
-
-// MountSensitiveWithoutSystemd is MountSensitive: Windows has no systemd.
-func (m *Mounter) MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitiveOptions []string) error {
-	return m.MountSensitive(source, target, fstype, options, sensitiveOptions)
-}
-
-// MountSensitiveWithoutSystemdWithMountFlags is MountSensitive: Windows has no mount flags.
-func (m *Mounter) MountSensitiveWithoutSystemdWithMountFlags(source, target, fstype string, options, sensitiveOptions, _ []string) error {
-	return m.MountSensitive(source, target, fstype, options, sensitiveOptions)
-}
-
-// Link makes target a link to the directory source, and makes the directories above target. An existing target is
-// removed, see Mount, unless it is the same link already.
-func (m *Mounter) Link(ctx context.Context, source, target string) error {
-	source, target = windowsPath(source), windowsPath(target)
-	link := func() error {
-		_, err := m.client.Filesystem.CreateSymlink(ctx, &csiproxy.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
-		return err
-	}
-	if err := m.makeParent(ctx, target); err != nil {
-		return err
-	}
-	err := link()
-	if !errors.Is(err, csiproxy.ErrPathExists) {
-		return err
-	}
-	if err := m.Remove(ctx, target); err != nil {
-		return err
-	}
-	return link()
+//	m.WithKubelet(`C:\var\lib\kubelet`, os.DirFS(`C:\var\lib\kubelet`))
+//
+// Only names and links are read. Links to shares are found if files is an fs.ReadLinkFS, as os.DirFS is.
+func (m *Mounter) WithKubelet(path string, files fs.FS) *Mounter {
+	return &Mounter{m.Mounter.WithKubelet(path, files)}
 }
 
 // List returns nothing: the API does not list the mount points of a node.
 func (m *Mounter) List() ([]mount.MountPoint, error) { return []mount.MountPoint{}, nil }
-
-// IsLikelyNotMountPoint reports whether a path is neither a mount point nor a link with an existing target. A path that
-// does not exist is fs.ErrNotExist; a link whose target is gone is likely not a mount point.
-func (m *Mounter) IsLikelyNotMountPoint(file string) (bool, error) {
-	is, err := m.IsMountPoint(file)
-	return !is, err
-}
-
-// IsMountPoint reports whether a path is a mount point or a link with an existing target. A path that does not exist is
-// fs.ErrNotExist.
-func (m *Mounter) IsMountPoint(file string) (bool, error) {
-	ctx, file := context.Background(), windowsPath(file)
-	exists, err := m.exists(ctx, file)
-	if err != nil {
-		return false, err
-	}
-	if !exists {
-		return false, &fs.PathError{Op: "look at", Path: file, Err: fs.ErrNotExist}
-	}
-	answer, err := m.client.Filesystem.IsSymlink(ctx, &csiproxy.IsSymlinkRequest{Path: file})
-	return answer.GetIsSymlink(), err
-}
-
-// CanSafelySkipMountPointCheck returns false: Unmount of a plain directory with content fails.
-func (m *Mounter) CanSafelySkipMountPointCheck() bool { return false }
-
-// Remove removes a directory with its content, a link, or a mount point; the content of a mounted volume stays. A
-// missing path is success.
-func (m *Mounter) Remove(ctx context.Context, path string) error {
-	_, err := m.client.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: windowsPath(path), Force: true})
-	return err
-}
-
-// PathExists reports whether there is anything at a path, without following it: a link or mount point exists even if it leads
-// nowhere.
-func (m *Mounter) PathExists(ctx context.Context, path string) (bool, error) {
-	return m.exists(ctx, windowsPath(path))
-}
-
-// Mkdir makes a directory and those above it. An existing one is success.
-func (m *Mounter) Mkdir(ctx context.Context, path string) error {
-	return m.makeDirectory(ctx, windowsPath(path))
-}
-
-func (m *Mounter) exists(ctx context.Context, path string) (bool, error) {
-	answer, err := m.client.Filesystem.PathExists(ctx, &csiproxy.PathExistsRequest{Path: path})
-	return answer.GetExists(), err
-}
-
-func (m *Mounter) makeDirectory(ctx context.Context, path string) error {
-	_, err := m.client.Filesystem.Mkdir(ctx, &csiproxy.MkdirRequest{Path: path})
-	return err
-}
-
-func (m *Mounter) makeParent(ctx context.Context, path string) error {
-	parent := path[:max(strings.LastIndexByte(strings.TrimRight(path, `\`), '\\'), 0)]
-	if parent == "" || strings.HasSuffix(parent, ":") {
-		return nil
-	}
-	return m.makeDirectory(ctx, parent)
-}
-
-// windowsPath returns a path in the form that every method of the API takes: with backslashes and a drive.
-func windowsPath(path string) string {
-	path = strings.ReplaceAll(path, "/", `\`)
-	if strings.HasPrefix(path, `\`) && !isRemote(path) {
-		path = "C:" + path
-	}
-	return path
-}
-
-// isRemote reports whether a path is on a server.
-func isRemote(path string) bool {
-	return strings.HasPrefix(path, `\\`) || strings.HasPrefix(path, "//")
-}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,8 +15,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// The contract lists every API version that agents and drivers have shipped
-// with. These types are its JSON form; a key that they lack is an error.
+// The contract lists every API version that the original's agents and drivers have shipped
+// with; own.json lists ours. These types are their JSON form; a key that they lack is an error.
 type (
 	contract struct {
 		Counts struct {
@@ -69,9 +70,9 @@ type (
 	}
 )
 
-func readContract(t *testing.T) contract {
+func readContract(t *testing.T, file string) contract {
 	t.Helper()
-	encoded, err := os.ReadFile("testdata/contract.json")
+	encoded, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func readContract(t *testing.T) contract {
 	decoder.DisallowUnknownFields()
 	var c contract
 	if err := decoder.Decode(&c); err != nil {
-		t.Fatalf("contract.json: %v", err)
+		t.Fatalf("%s: %v", file, err)
 	}
 	return c
 }
@@ -87,9 +88,9 @@ func readContract(t *testing.T) contract {
 // TestDescriptorsMatchTheContract compares each version in the tree with its
 // entry, in full and in order, so that neither can have what the other lacks.
 func TestDescriptorsMatchTheContract(t *testing.T) {
-	c := readContract(t)
+	original, own := readContract(t, "contract.json"), readContract(t, "own.json")
 	missing := map[string]groupVersion{}
-	for _, gv := range c.GroupVersions {
+	for _, gv := range slices.Concat(original.GroupVersions, own.GroupVersions) {
 		missing[gv.Endpoint] = gv
 	}
 	versions, methods := 0, 0
@@ -118,20 +119,26 @@ func TestDescriptorsMatchTheContract(t *testing.T) {
 		t.Errorf("the tree has no version with the endpoint %s", endpoint)
 	}
 	t.Logf("compared %d versions with %d methods", versions, methods)
-	if versions != c.Counts.GroupVersions || methods != c.Counts.Methods {
-		t.Errorf("compared %d versions with %d methods, want %d and %d",
-			versions, methods, c.Counts.GroupVersions, c.Counts.Methods)
+	wantVersions, wantMethods := original.Counts.GroupVersions+own.Counts.GroupVersions, original.Counts.Methods+own.Counts.Methods
+	if versions != wantVersions || methods != wantMethods {
+		t.Errorf("compared %d versions with %d methods, want %d and %d", versions, methods, wantVersions, wantMethods)
 	}
 }
 
 func TestContractCountsItself(t *testing.T) {
-	c := readContract(t)
+	for _, file := range []string{"contract.json", "own.json"} {
+		t.Run(file, func(t *testing.T) { countsItself(t, readContract(t, file)) })
+	}
+}
+
+func countsItself(t *testing.T, c contract) {
+	t.Helper()
 	methods := 0
 	for _, gv := range c.GroupVersions {
 		methods += len(gv.Methods)
 	}
 	if len(c.GroupVersions) != c.Counts.GroupVersions || methods != c.Counts.Methods {
-		t.Errorf("contract.json holds %d versions and %d methods, and counts %d and %d",
+		t.Errorf("it holds %d versions and %d methods, and counts %d and %d",
 			len(c.GroupVersions), methods, c.Counts.GroupVersions, c.Counts.Methods)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
@@ -35,6 +36,7 @@ type Client struct {
 	Disk       diskapi.DiskClient
 	Filesystem filesystemapi.FilesystemClient
 	ISCSI      iscsiapi.IscsiClient
+	NodeSteps  nodestepsapi.NodestepsClient // not of the original's agent: see package staging, which can do without
 	SMB        smbapi.SmbClient
 	System     systemapi.SystemClient
 	Volume     volumeapi.VolumeClient
@@ -93,6 +95,7 @@ func (c *Client) over(connection func(group string) grpc.ClientConnInterface) *C
 	c.Disk = diskapi.NewDiskClient(connection("disk"))
 	c.Filesystem = filesystemapi.NewFilesystemClient(connection("filesystem"))
 	c.ISCSI = iscsiapi.NewIscsiClient(connection("iscsi"))
+	c.NodeSteps = nodestepsapi.NewNodestepsClient(connection("nodesteps"))
 	c.SMB = smbapi.NewSmbClient(connection("smb"))
 	c.System = systemapi.NewSystemClient(connection("system"))
 	c.Volume = volumeapi.NewVolumeClient(connection("volume"))

@@ -7,6 +7,7 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
@@ -81,6 +82,25 @@ const (
 	AuthenticationType_NONE         = iscsiapi.AuthenticationType_NONE
 	AuthenticationType_ONE_WAY_CHAP = iscsiapi.AuthenticationType_ONE_WAY_CHAP
 	AuthenticationType_MUTUAL_CHAP  = iscsiapi.AuthenticationType_MUTUAL_CHAP
+)
+
+// The type of [Client].NodeSteps, and the messages of its methods.
+type (
+	NodestepsClient = nodestepsapi.NodestepsClient
+
+	StageDiskRequest   = nodestepsapi.StageDiskRequest
+	ISCSIDisk          = nodestepsapi.ISCSIDisk
+	StageDiskResponse  = nodestepsapi.StageDiskResponse
+	StageShareRequest  = nodestepsapi.StageShareRequest
+	StageShareResponse = nodestepsapi.StageShareResponse
+	UnstageRequest     = nodestepsapi.UnstageRequest
+	UnstageResponse    = nodestepsapi.UnstageResponse
+	PublishRequest     = nodestepsapi.PublishRequest
+	PublishResponse    = nodestepsapi.PublishResponse
+	ExpandRequest      = nodestepsapi.ExpandRequest
+	ExpandResponse     = nodestepsapi.ExpandResponse
+	GetVolumeRequest   = nodestepsapi.GetVolumeRequest
+	GetVolumeResponse  = nodestepsapi.GetVolumeResponse
 )
 
 // The type of [Client].SMB, and the messages of its methods.

@@ -65,7 +65,7 @@ const (
 
 // Disks and volumes.
 const (
-	// AmbiguousDisk: several disks have the name.
+	// AmbiguousDisk: several disks have the name, or fit the description.
 	AmbiguousDisk = "AMBIGUOUS_DISK"
 	// CannotExtend: the volume's file system cannot be extended; only NTFS can.
 	CannotExtend = "CANNOT_EXTEND"
@@ -81,6 +81,8 @@ const (
 	DiskRaw = "DISK_RAW"
 	// DiskReadOnly: the disk cannot be written.
 	DiskReadOnly = "DISK_READ_ONLY"
+	// DiskTooSmall: Windows does not see the size that the volume is to have.
+	DiskTooSmall = "DISK_TOO_SMALL"
 	// EmptyName: the disk name is empty.
 	EmptyName = "EMPTY_NAME"
 	// InvalidVolumeID: the text is not a volume id.
@@ -97,6 +99,10 @@ const (
 	NoSpace = "NO_SPACE"
 	// NoVolume: the disk or partition has no volume.
 	NoVolume = "NO_VOLUME"
+	// NearlyFull: the volume has less than a twentieth and less than 1 GiB available.
+	NearlyFull = "NEARLY_FULL"
+	// NotFormatted: the volume is to be staged read-only and has no file system.
+	NotFormatted = "NOT_FORMATTED"
 	// NotGrown: Windows reported success in growing the partition, but it did not grow.
 	NotGrown = "NOT_GROWN"
 	// NotInitialized: Windows reported success in writing a partition table, but there is none.
@@ -142,6 +148,8 @@ const (
 	InvalidTargetName = "INVALID_TARGET_NAME"
 	// InvalidTargetPortal: the address or port of a target portal is malformed.
 	InvalidTargetPortal = "INVALID_TARGET_PORTAL"
+	// NoRecords: the agent has no directory in which it could record who uses a share.
+	NoRecords = "NO_RECORDS"
 	// PortalNotFound: the target portal is not registered.
 	PortalNotFound = "PORTAL_NOT_FOUND"
 	// Reconnecting: the session with the target has lost its connection, and Windows is trying to reconnect.

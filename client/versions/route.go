@@ -41,7 +41,7 @@ type Group struct {
 
 // Groups returns the tables of all groups.
 func Groups() []Group {
-	return []Group{disk(), filesystem(), iscsi(), smb(), system(), volume()}
+	return []Group{disk(), filesystem(), iscsi(), nodesteps(), smb(), system(), volume()}
 }
 
 // Versions returns the group's versions other than the hub, oldest first.

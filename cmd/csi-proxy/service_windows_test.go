@@ -168,7 +168,7 @@ func TestTheServiceFromInstallToUninstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pattern := range []string{`Log file created at`, `"serving".*endpoints=23`, `"told to stop"`, `"stopped"`} {
+	for _, pattern := range []string{`Log file created at`, `"serving".*endpoints=24`, `"told to stop"`, `"stopped"`} {
 		wantText(t, string(content), pattern)
 	}
 

@@ -19,7 +19,7 @@ DEADLINE_SECONDS = 60
 
 
 class Service:
-    """The methods of one service; each takes its request's fields as keyword arguments and returns the response."""
+    """The methods of one service; each takes the seconds that it may last, and its request's fields as keyword arguments."""
 
     def __init__(self, channel, module):
         (service,) = module.DESCRIPTOR.services_by_name.values()
@@ -34,7 +34,7 @@ class Service:
 
     @staticmethod
     def _method(call, request):
-        return lambda **fields: call(request(**fields), timeout=DEADLINE_SECONDS)
+        return lambda seconds=DEADLINE_SECONDS, **fields: call(request(**fields), timeout=seconds)
 
 
 def connect(socket_dir, group, version, authority=None):

@@ -29,6 +29,8 @@ type Config struct {
 	Kernel kernel.Kernel
 	// StateDir is the directory of the emulated node, if Kernel is nil.
 	StateDir string
+	// RecordsDir is the directory in which the agent records who uses a share; empty: the directory records in StateDir, or none.
+	RecordsDir string
 	// Emulated are the options of the emulated node, if Kernel is nil.
 	Emulated emulated.Options
 	// SocketDir is the directory of the sockets, except on Windows; empty: the directory run in StateDir.
@@ -74,6 +76,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.SocketDir == "" && c.StateDir != "" && runtime.GOOS != "windows" {
 		c.SocketDir = filepath.Join(c.StateDir, "run")
+	}
+	if c.RecordsDir == "" && c.StateDir != "" {
+		c.RecordsDir = filepath.Join(c.StateDir, "records")
 	}
 	if len(c.WorkingDirs) == 0 {
 		c.WorkingDirs = []string{KubeletDir}

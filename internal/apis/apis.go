@@ -37,6 +37,7 @@ func All(n *node.Node) []server.Endpoint {
 			endpoints = append(endpoints, endpoint(g, version, routed(g.Of(version), hub, alone)))
 		}
 	}
+	endpoints = append(endpoints, nodestepsEndpoint(n, endpoints))
 	sort.Slice(endpoints, func(i, j int) bool { return inOrder(endpoints[i], endpoints[j]) < 0 })
 	return endpoints
 }

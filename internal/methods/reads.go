@@ -19,6 +19,8 @@ func Reads(path string) bool {
 		names = []string{"pathexists", "issymlink", "ismountpoint"}
 	case "iscsi":
 		names = []string{"listtargetportals", "gettargetdisks"} // DiscoverTargetPortal asks a server, and Windows keeps the answer
+	case "nodesteps":
+		names = []string{"getvolume"}
 	case "system":
 		names = []string{"getbiosserialnumber", "getservice"}
 	case "volume":

@@ -30,6 +30,9 @@ type Config struct {
 	// ProtectedServices are the services that StopService does not stop, as the function of that name reads them; none: the
 	// default ones.
 	ProtectedServices []string
+	// Records is a directory, on the machine of this process, in which the steps of CSI drivers record who uses a share; empty:
+	// shares cannot be staged.
+	Records string
 	// Observer is told the progress of operations. It may be nil.
 	Observer Observer
 	// Hold is called with the context of a call when an operation is about to begin on its behalf. Its result is released
@@ -61,6 +64,7 @@ type Node struct {
 	dirs           winpath.WorkingDirs
 	requirePrivacy bool
 	eraseOnFormat  bool
+	records        string
 	// names of services that no caller may stop
 	protectedServices []string
 
@@ -98,13 +102,16 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	}
 	n := &Node{
 		kernel: k, room: newRoom(), around: c.Interceptor, observer: c.Observer, hold: c.Hold,
-		dirs: dirs, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat, protectedServices: protected,
+		dirs: dirs, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat, protectedServices: protected, records: c.Records,
 		flights: map[string]*flight{}, seal: newSeal(),
 	}
 	n.Disks, n.Volumes, n.Filesystem = &Disks{n}, &Volumes{n}, &Filesystem{n}
 	n.SMB, n.ISCSI, n.System = &SMB{n}, &ISCSI{n}, &System{n}
 	return n, nil
 }
+
+// Records returns Config.Records.
+func (n *Node) Records() string { return n.records }
 
 // Drain waits until no operation is running, including those whose callers have given up, or until the context ends.
 func (n *Node) Drain(ctx context.Context) error {

@@ -24,6 +24,7 @@ type kind int
 
 const (
 	wholeNode kind = iota
+	stepKind
 	deviceTree
 	initiator
 	portalKind

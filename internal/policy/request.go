@@ -39,7 +39,8 @@ func meaningOf(field protoreflect.Name) Meaning {
 		return Portal
 	case "iqn":
 		return Target
-	case "volume_id", "disk_name", "username", "password", "chap_username", "chap_secret", "MutualChapSecret":
+	case "volume_id", "disk_name", "serial_number", "page83_id", "ebs_volume_id", "gce_device_name", "vsphere_uuid",
+		"username", "password", "chap_username", "chap_secret", "MutualChapSecret":
 		return free
 	}
 	return 0

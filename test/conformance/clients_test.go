@@ -15,6 +15,7 @@ import (
 	filesystemv2alpha1 "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
 	iscsiv1alpha1 "github.com/kubernetes-csi/csi-proxy/client/groups/iscsi/v1alpha1"
 	iscsiv1alpha2 "github.com/kubernetes-csi/csi-proxy/client/groups/iscsi/v1alpha2"
+	nodestepsv1alpha1 "github.com/kubernetes-csi/csi-proxy/client/groups/nodesteps/v1alpha1"
 	smbv1 "github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1"
 	smbv1alpha1 "github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1alpha1"
 	smbv1beta1 "github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1beta1"
@@ -50,6 +51,7 @@ func clients() map[string]func(socket string) (closer, error) {
 		"filesystem v2alpha1": client(filesystemv2alpha1.NewClientWithPipePath),
 		"iscsi v1alpha1":      client(iscsiv1alpha1.NewClientWithPipePath),
 		"iscsi v1alpha2":      client(iscsiv1alpha2.NewClientWithPipePath),
+		"nodesteps v1alpha1":  client(nodestepsv1alpha1.NewClientWithPipePath),
 		"smb v1alpha1":        client(smbv1alpha1.NewClientWithPipePath),
 		"smb v1beta1":         client(smbv1beta1.NewClientWithPipePath),
 		"smb v1beta2":         client(smbv1beta2.NewClientWithPipePath),

@@ -24,7 +24,7 @@ func (s scenario) part(k mark) func(*driver) {
 // scenarios returns the scenarios of all operations, by the hub's names.
 func scenarios() map[string]scenario {
 	all := map[string]scenario{}
-	for _, group := range []map[string]scenario{diskScenarios(), fileScenarios(), volumeScenarios(), shareScenarios(), targetScenarios(), serviceScenarios()} {
+	for _, group := range []map[string]scenario{diskScenarios(), fileScenarios(), volumeScenarios(), shareScenarios(), targetScenarios(), serviceScenarios(), stepScenarios()} {
 		for operation, s := range group {
 			all[operation] = s
 		}

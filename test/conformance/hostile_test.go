@@ -22,6 +22,14 @@ func attack(d *driver, m *method) {
 		remote: `\\fs.emulated\share`, local: pods + `\harmless`, user: "csi", password: "csi-password",
 		portal: address{"192.0.2.99", 0}, target: openTarget, mutualSecret: "mutual-secret1", serviceName: "Spooler",
 	}
+	if m.operation == "Expand" {
+		harmless[path] = at // what is not mounted has no size
+	}
+	for what, value := range map[meaning]any{serial: "none", page83: "none", ebsVolume: "vol-0", gceDevice: "none", eui64: uint64(1), diskUUID: "none"} {
+		if f := m.field(what); f != nil && f.ContainingOneof() != nil {
+			harmless[what] = value
+		}
+	}
 	before := d.state()
 	for what := range harmless {
 		f := m.field(what)
@@ -31,7 +39,7 @@ func attack(d *driver, m *method) {
 		for _, bad := range badValues(m, f, what) {
 			v := values{what: bad.value}
 			for other, value := range harmless {
-				if other != what && m.field(other) != nil {
+				if g := m.field(other); other != what && g != nil && (g.ContainingOneof() == nil || f.ContainingOneof() == nil && other == disk) {
 					v[other] = value
 				}
 			}
@@ -73,6 +81,16 @@ func badValues(m *method, f protoreflect.FieldDescriptor, what meaning) (all []b
 	case diskName:
 		bad(codes.InvalidArgument, "")
 		bad(codes.NotFound, " ", "*", "%", "' OR '1'='1", "EMULATED  disk-2\x00", `\\.\PhysicalDrive0`, strings.Repeat("A", long))
+	case serial, page83:
+		bad(codes.InvalidArgument, "")
+	case ebsVolume:
+		bad(codes.InvalidArgument, "", "x", "vol-", "vol-xyz", "vol-0123456789abcdef0\x00", strings.Repeat("vol-0", long))
+	case gceDevice:
+		bad(codes.InvalidArgument, "", " ", "a b", "a\x00 b")
+	case eui64:
+		bad(codes.InvalidArgument, uint64(0))
+	case diskUUID:
+		bad(codes.InvalidArgument, "", "x", "6000C29a-98d0-5e38-4a43-f0ef189aaf5", strings.Repeat("6", long))
 	case volume:
 		bad(codes.InvalidArgument, "", " ", `\`, "*", "x", "-1", "1\x00", `\\?\Volume{}\`, `\\?\Volume{zzzzzzzz-9abc-def0-1234-56789abcdef0}\`, unknownVolume+`..\..\Windows`,
 			unknownVolume+"\x00", unknownVolume+`\`, ` `+unknownVolume, `\\?\`+unknownVolume, `\\.\PhysicalDrive0`, `C:\`, pods, `' OR 1=1 --`, "99999999999999999999",

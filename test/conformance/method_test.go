@@ -132,7 +132,7 @@ func valueFor(t testing.TB, f protoreflect.FieldDescriptor, value any) protorefl
 	}
 	v := protoreflect.ValueOf(value)
 	kinds := map[protoreflect.Kind]any{
-		protoreflect.StringKind: "", protoreflect.BoolKind: false, protoreflect.Uint32Kind: uint32(0), protoreflect.Int64Kind: int64(0),
+		protoreflect.StringKind: "", protoreflect.BoolKind: false, protoreflect.Uint32Kind: uint32(0), protoreflect.Int64Kind: int64(0), protoreflect.Uint64Kind: uint64(0),
 	}
 	if reflect.TypeOf(value) != reflect.TypeOf(kinds[f.Kind()]) {
 		t.Fatalf("the field %s does not take a %T", f.FullName(), value)

@@ -67,6 +67,21 @@ const (
 	exists    meaning = "exists"
 	symlink   meaning = "is a link"
 	inBand    meaning = "error in the response"
+
+	page83     meaning = "page 83 identifier to look for"
+	unit       meaning = "logical unit number"
+	azureUnit  meaning = "LUN of Azure"
+	ebsVolume  meaning = "EBS volume"
+	gceDevice  meaning = "device name"
+	eui64      meaning = "EUI-64"
+	diskUUID   meaning = "UUID of a virtual disk"
+	iscsiDisk  meaning = "logical unit of a target"
+	readOnly   meaning = "read-only"
+	keepSize   meaning = "size is kept"
+	diskTotal  meaning = "total bytes of the disk"
+	abnormal   meaning = "something is wrong"
+	condition  meaning = "condition in words"
+	conditions meaning = "condition for programs"
 )
 
 // meaningOf returns the meaning of a field, "" for a field that these tests do not know.
@@ -94,6 +109,9 @@ func meaningOf(field string) meaning {
 		"remote_path": remote, "local_path": local, "username": user, "password": password,
 		"target_portal": portal, "iqn": target, "auth_type": auth, "chap_username": chapUser, "chap_secret": chapSecret,
 		"MutualChapSecret": mutualSecret, "target_portals": portals, "iqns": targets,
+		"page83_id": page83, "lun": unit, "azure_lun": azureUnit, "ebs_volume_id": ebsVolume, "gce_device_name": gceDevice, "eui64": eui64, "vsphere_uuid": diskUUID,
+		"iscsi_disk": iscsiDisk, "read_only": readOnly, "keep_size": keepSize, "disk_bytes": diskTotal,
+		"abnormal": abnormal, "message": condition, "reason": conditions,
 		"name": serviceName, "serial_number": serial, "display_name": displayName, "start_type": startType, "status": state,
 	}[field]
 }

@@ -92,7 +92,7 @@ func TestEmulatedImage(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = container.Process.Kill() })
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if line != "ready 23\n" {
+	if line != "ready 24\n" {
 		t.Fatalf("the container says %q, %v\n%s", line, err, log.String())
 	}
 	control := exec.CommandContext(t.Context(), filepath.Join(image, "bin", "csi-proxyctl"), "node", "disk", "attach", "--size=1Gi")

@@ -34,7 +34,7 @@ func run(t *testing.T, apis ...string) (outcomes map[string]string, versions map
 func TestOldAgents(t *testing.T) {
 	newest, versions := run(t)
 	if diff := cmp.Diff(map[string]string{
-		"disk": "v1", "filesystem": "v2alpha1", "iscsi": "v1alpha2", "smb": "v1", "system": "v1alpha1", "volume": "v2alpha1",
+		"disk": "v1", "filesystem": "v2alpha1", "iscsi": "v1alpha2", "nodesteps": "v1alpha1", "smb": "v1", "system": "v1alpha1", "volume": "v2alpha1",
 	}, versions); diff != "" {
 		t.Errorf("versions found (-want +got):\n%s", diff)
 	}

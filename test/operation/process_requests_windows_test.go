@@ -49,6 +49,12 @@ func sensible(t *testing.T, message protoreflect.MessageDescriptor, volumeID str
 	r := dynamicpb.NewMessage(message)
 	for i := range message.Fields().Len() {
 		f := message.Fields().Get(i)
+		if f.ContainingOneof() != nil && !f.HasOptionalKeyword() { // of several, the number of a disk
+			if f.Name() == "disk_number" {
+				r.Set(f, protoreflect.ValueOfUint32(0))
+			}
+			continue
+		}
 		switch f.Kind() {
 		case protoreflect.StringKind:
 			text, ok := texts[string(f.Name())]

@@ -4,6 +4,7 @@ package published
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -26,6 +27,13 @@ const (
 func start(t *testing.T) (*csiproxytest.Node, *mounter.Mounter) {
 	t.Helper()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
+	return n, mounter.New(n.Client())
+}
+
+// startSingle returns a mounter on a node whose agent does no steps in one call, for tests that disturb the calls of which they are made.
+func startSingle(t *testing.T) (*csiproxytest.Node, *mounter.Mounter) {
+	t.Helper()
+	n := csiproxytest.Start(t, csiproxytest.Options{APIs: []string{"nodesteps=off"}})
 	return n, mounter.New(n.Client())
 }
 
@@ -189,3 +197,5 @@ func TestAsInterface(t *testing.T) {
 	}
 	check(t, "CleanupMountPoint", mount.CleanupMountPoint(staging, i, true))
 }
+
+func sprint(value any) string { return fmt.Sprintf("%+v", value) }

@@ -94,7 +94,7 @@ const mostCalls = 17
 // gives the volume, keeps what it holds, and leaves everything else on the node as it was.
 func TestStageFromEveryState(t *testing.T) {
 	t.Parallel()
-	n, m := start(t)
+	n, m := startSingle(t)
 	check(t, "staging another disk", m.MountDisk(t.Context(), 1, staging))
 	for i, state := range halfDones {
 		for number := range 2 * mostCalls {
@@ -290,7 +290,7 @@ func TestSizes(t *testing.T) {
 // partitioned nor formatted.
 func TestStageLooksAgain(t *testing.T) {
 	t.Parallel()
-	n, m := start(t)
+	n, m := startSingle(t)
 	for name, c := range map[string]struct {
 		after       string // the call after which the disks are swapped
 		partitioned bool

@@ -3,6 +3,8 @@
 package reliability
 
 import (
+	"strings"
+
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
@@ -25,6 +27,13 @@ type swept struct {
 	retry func(*world) error
 	// disk: the call works on theDisk, which may go away meanwhile.
 	disk bool
+	// sparse: the call is made of others, each of which is an example itself, so of its points only one in so many is tried.
+	sparse int
+}
+
+// byNumber reports whether the call names a disk by its number, which is another disk's if that comes in its place.
+func (e swept) byNumber() bool {
+	return strings.HasPrefix(e.method, "Disk/") || e.method == "Nodesteps/StageDisk"
 }
 
 func (e swept) again(w *world) error {

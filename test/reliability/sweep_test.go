@@ -19,6 +19,7 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
@@ -27,7 +28,7 @@ import (
 )
 
 func sweptCalls() []swept {
-	return slices.Concat(diskExamples(), volumeExamples(), filesystemExamples(), smbExamples(), iscsiExamples(), systemExamples())
+	return slices.Concat(diskExamples(), volumeExamples(), filesystemExamples(), smbExamples(), iscsiExamples(), systemExamples(), stepExamples())
 }
 
 // reads returns the methods that change nothing.
@@ -36,6 +37,7 @@ func reads() []string {
 		"Disk/GetDiskState", "Disk/GetDiskStats", "Disk/ListDiskIDs", "Disk/ListDiskLocations",
 		"Filesystem/IsSymlink", "Filesystem/PathExists",
 		"Iscsi/GetTargetDisks", "Iscsi/ListTargetPortals",
+		"Nodesteps/GetVolume",
 		"System/GetBIOSSerialNumber", "System/GetService",
 		"Volume/GetClosestVolumeIDFromTargetPath", "Volume/GetDiskNumberFromVolumeID", "Volume/GetVolumeIDFromTargetPath",
 		"Volume/GetVolumeStats", "Volume/IsVolumeFormatted",
@@ -47,7 +49,7 @@ func TestEveryMethodIsSwept(t *testing.T) {
 	var want []string
 	for _, file := range []protoreflect.FileDescriptor{
 		diskapi.File_client_api_disk_v1_api_proto, filesystemapi.File_client_api_filesystem_v2alpha1_api_proto,
-		iscsiapi.File_client_api_iscsi_v1alpha2_api_proto, smbapi.File_client_api_smb_v1_api_proto,
+		iscsiapi.File_client_api_iscsi_v1alpha2_api_proto, nodestepsapi.File_client_api_nodesteps_v1alpha1_api_proto, smbapi.File_client_api_smb_v1_api_proto,
 		systemapi.File_client_api_system_v1alpha1_api_proto, volumeapi.File_client_api_volume_v2alpha1_api_proto,
 	} {
 		for i := range file.Services().Len() {
@@ -111,10 +113,10 @@ func (e swept) sweep(t *testing.T, subject int, total *tally) {
 	}
 	total.add("kernel calls", len(calls))
 	count := 0
-	step := stepOfSweep()
+	step := stepOfSweep() * max(1, e.sparse)
 	for number, call := range calls {
 		for _, d := range disturbances() {
-			if d.disk && !e.disk || d.named && strings.HasPrefix(e.method, "Disk/") {
+			if d.disk && !e.disk || d.named && e.byNumber() {
 				continue
 			}
 			if count++; count%step != subject%step {

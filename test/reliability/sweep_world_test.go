@@ -16,6 +16,7 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
@@ -59,6 +60,7 @@ type world struct {
 	Filesystem filesystemapi.FilesystemClient
 	ISCSI      iscsiapi.IscsiClient
 	SMB        smbapi.SmbClient
+	Steps      nodestepsapi.NodestepsClient
 	System     systemapi.SystemClient
 	Volume     volumeapi.VolumeClient
 }
@@ -120,7 +122,7 @@ func (w *world) beforeHost(change, path string) error {
 func (w *world) start() {
 	w.t.Helper()
 	w.around = &disturber{}
-	n, err := node.New(w.emulated, node.Config{WorkingDirs: []string{node.KubeletDir}, Interceptor: w.around.intercept, RequirePrivacy: true})
+	n, err := node.New(w.emulated, node.Config{WorkingDirs: []string{node.KubeletDir}, Interceptor: w.around.intercept, RequirePrivacy: true, Records: filepath.Join(w.dir, "records")})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -130,6 +132,7 @@ func (w *world) start() {
 	w.Disk = diskapi.NewDiskClient(conn)
 	w.Filesystem = filesystemapi.NewFilesystemClient(conn)
 	w.ISCSI = iscsiapi.NewIscsiClient(conn)
+	w.Steps = nodestepsapi.NewNodestepsClient(conn)
 	w.SMB = smbapi.NewSmbClient(conn)
 	w.System = systemapi.NewSystemClient(conn)
 	w.Volume = volumeapi.NewVolumeClient(conn)

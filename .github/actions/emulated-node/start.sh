@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the commands, starts the agent on an emulated node with the flags that it is given, prints "ready 23", and leaves the
+# Builds the commands, starts the agent on an emulated node with the flags that it is given, prints "ready 24", and leaves the
 # agent running. It tells the job's later steps where the sockets are and puts csi-proxyctl on their PATH, by the files that
 # GitHub names in GITHUB_ENV, GITHUB_PATH and GITHUB_OUTPUT. The node is below RUNNER_TEMP.
 set -euo pipefail

@@ -17,6 +17,7 @@ import (
 	_ "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	_ "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha1"
 	_ "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	_ "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	_ "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	_ "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1alpha1"
 	_ "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1beta1"

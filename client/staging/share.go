@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mounter
+package staging
 
 import (
 	"context"
@@ -26,7 +26,11 @@ func (c Credentials) GoString() string { return c.String() }
 // link to the remote path, and makes the directories above target. An existing target is removed, see Mount. A mapping
 // that works is kept, whatever the credentials; one that its server refuses is replaced.
 func (m *Mounter) MountShare(ctx context.Context, remote, target string, credentials Credentials) error {
-	target = windowsPath(target)
+	return m.mountShare(ctx, remote, windowsPath(target), credentials, true)
+}
+
+// mountShare removes an existing target if it is a link or an empty directory, and by force also one with content.
+func (m *Mounter) mountShare(ctx context.Context, remote, target string, credentials Credentials, force bool) error {
 	if err := m.makeParent(ctx, target); err != nil {
 		return err
 	}
@@ -40,7 +44,8 @@ func (m *Mounter) MountShare(ctx context.Context, remote, target string, credent
 	if !errors.Is(err, csiproxy.ErrPathExists) {
 		return err
 	}
-	if err := m.Remove(ctx, target); err != nil {
+	_, err = m.client.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: target, Force: force})
+	if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
 		return err
 	}
 	return mount()

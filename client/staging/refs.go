@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mounter
+package staging
 
 import (
 	"context"
@@ -19,7 +19,24 @@ import (
 //
 // Only names and links are read. Links to shares are found if files is an fs.ReadLinkFS, as os.DirFS is.
 func (m *Mounter) WithKubelet(path string, files fs.FS) *Mounter {
-	return &Mounter{client: m.client, kubelet: kubelet{strings.TrimRight(windowsPath(path), `\`), files}}
+	with := *m
+	with.kubelet = kubelet{strings.TrimRight(windowsPath(path), `\`), files}
+	return &with
+}
+
+// Agent is what the agent itself knows and may do, when it does the steps for a client.
+type Agent struct {
+	// MountPoints returns where a volume is mounted.
+	MountPoints func(ctx context.Context, volume string) ([]string, error)
+	// Own returns a context for looking at what other clients have staged: the client's own rights do not matter there.
+	Own func(ctx context.Context) context.Context
+}
+
+// ForAgent returns a mounter for the agent itself.
+func (m *Mounter) ForAgent(a Agent) *Mounter {
+	with := *m
+	with.agent = a
+	return &with
 }
 
 // kubelet is kubelet's directory. Without files it is empty.

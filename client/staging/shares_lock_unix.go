@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package mounter
+package staging
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mounter
+package staging
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
 // A Condition is what CSI calls VolumeCondition.
@@ -16,17 +17,33 @@ type Condition struct {
 	Abnormal bool
 	Message  string // for people
 	// Cause is the kind of what is wrong, for errors.Is: csiproxy.ErrNotMounted, csiproxy.ErrDiskNotFound,
-	// csiproxy.ErrDamaged, ErrNotFormatted, ErrNearlyFull. Nil if nothing is.
+	// csiproxy.ErrDamaged, csiproxy.ErrNotFormatted, csiproxy.ErrNearlyFull. Nil if nothing is.
 	Cause error
 }
 
-// ErrNearlyFull is the cause of the condition of a volume with less than a twentieth and less than 1 GiB available.
-var ErrNearlyFull = errors.New("nearly full")
-
+// The bounds of csiproxy.ErrNearlyFull.
 const (
 	nearlyFullPart  = 20
 	nearlyFullBytes = 1 << 30
 )
+
+// causes are the kinds of what can be wrong with a volume, by the reasons that stand for them in answers.
+func causes() map[string]error {
+	return map[string]error{
+		reason.NotMounted: csiproxy.ErrNotMounted, reason.DiskNotFound: csiproxy.ErrDiskNotFound, "DISK_CORRUPT": csiproxy.ErrDamaged,
+		reason.NotFormatted: csiproxy.ErrNotFormatted, reason.NearlyFull: csiproxy.ErrNearlyFull,
+	}
+}
+
+// Reason returns the reason that stands for the cause: NOT_MOUNTED and so on. It is empty if nothing is wrong.
+func (c Condition) Reason() string {
+	for name, cause := range causes() {
+		if c.Abnormal && c.Cause == cause { //nolint:errorlint // a cause is one of these itself
+			return name
+		}
+	}
+	return ""
+}
 
 // Condition returns the condition of the volume that is mounted or linked at a path. It finds
 //
@@ -42,6 +59,9 @@ const (
 // from an abnormal volume. Other errors say that the condition is not known. It changes nothing.
 func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error) {
 	path = windowsPath(path)
+	if condition, done, err := m.conditionInOneCall(ctx, path); done {
+		return condition, err
+	}
 	leads, err := m.client.Filesystem.IsSymlink(ctx, &csiproxy.IsSymlinkRequest{Path: path})
 	if err != nil {
 		if exists, failure := m.exists(ctx, path); failure == nil && !exists {
@@ -67,9 +87,9 @@ func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error)
 	case err != nil:
 		return Condition{}, err
 	case usage.Total == 0:
-		return abnormal(ErrNotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", there.volume, path), nil
+		return abnormal(csiproxy.ErrNotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", there.volume, path), nil
 	case usage.Available < nearlyFullBytes && usage.Available < usage.Total/nearlyFullPart:
-		return abnormal(ErrNearlyFull, "%d of %d bytes are available at %s", usage.Available, usage.Total, path), nil
+		return abnormal(csiproxy.ErrNearlyFull, "%d of %d bytes are available at %s", usage.Available, usage.Total, path), nil
 	}
 	return Condition{Message: "the volume is mounted"}, nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mounter
+package staging
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
@@ -19,10 +20,13 @@ import (
 // A Match picks disks of a node by what a cloud or a storage system knows of them. A match should pick the same disk when
 // it is new and when it holds data, because staging is repeated. The zero value is an error.
 type Match struct {
-	what  string // of a disk: "LUN 3"
-	err   error  // the argument makes no sense
-	fits  func(Disk) bool
-	among func(context.Context, *Mounter, []Disk) ([]Disk, error) // nil, or asks the agent for more about those that fit
+	what string // of a disk: "LUN 3"
+	err  error  // the argument makes no sense
+	fits func(Disk) bool
+	// describe puts the match into a request; nil: no request can say it.
+	describe func(*nodestepsapi.StageDiskRequest)
+	// among asks the agent for more about the disks that fit; it may be nil.
+	among func(context.Context, *Mounter, []Disk) ([]Disk, error)
 }
 
 // String returns what the match looks for.
@@ -30,6 +34,20 @@ func (x Match) String() string { return x.what }
 
 // Where returns a match of a driver's own. What is a phrase for errors, such as "LUN 3".
 func Where(what string, fits func(Disk) bool) Match { return Match{what: what, fits: fits} }
+
+// described returns the match with its form in requests.
+func (x Match) described(describe func(*nodestepsapi.StageDiskRequest)) Match {
+	x.describe = describe
+	return x
+}
+
+// ByNumber picks the disk with a number, which changes when disks come and go.
+func ByNumber(number uint32) Match {
+	return Where(fmt.Sprintf("number %d", number), func(d Disk) bool { return d.Number == number }).
+		described(func(r *nodestepsapi.StageDiskRequest) {
+			r.Disk = &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: number}
+		})
+}
 
 // senseless returns a match that fails with fs.ErrInvalid.
 func senseless(format string, args ...any) Match {
@@ -43,7 +61,8 @@ func senseless(format string, args ...any) Match {
 // a Where.
 func ByLUN(lun uint32) Match {
 	text := strconv.FormatUint(uint64(lun), 10)
-	return Where("LUN "+text, func(d Disk) bool { return d.LUN == text })
+	return Where("LUN "+text, func(d Disk) bool { return d.LUN == text }).
+		described(func(r *nodestepsapi.StageDiskRequest) { r.Disk = &nodestepsapi.StageDiskRequest_Lun{Lun: lun} })
 }
 
 // hyperV are the beginnings of the page 83h identifiers that Hyper-V makes for its virtual SCSI disks: of the kind T10, with
@@ -61,6 +80,9 @@ var hyperV = []string{"4d53465420202020", "6002248"}
 func ByAzureLUN(lun uint32) Match {
 	x := ByLUN(lun)
 	x.what = fmt.Sprintf("Azure's LUN %d", lun)
+	x = x.described(func(r *nodestepsapi.StageDiskRequest) {
+		r.Disk = &nodestepsapi.StageDiskRequest_AzureLun{AzureLun: lun}
+	})
 	hasLUN := x.fits
 	x.fits = func(d Disk) bool {
 		return hasLUN(d) && slices.ContainsFunc(hyperV, func(begin string) bool { return strings.HasPrefix(d.Page83, begin) })
@@ -74,7 +96,10 @@ func BySerialNumber(part string) Match {
 		return senseless("the serial number to look for is empty")
 	}
 	lower := strings.ToLower(part)
-	return Where(fmt.Sprintf("serial number %q", part), func(d Disk) bool { return strings.Contains(strings.ToLower(d.SerialNumber), lower) })
+	return Where(fmt.Sprintf("serial number %q", part), func(d Disk) bool { return strings.Contains(strings.ToLower(d.SerialNumber), lower) }).
+		described(func(r *nodestepsapi.StageDiskRequest) {
+			r.Disk = &nodestepsapi.StageDiskRequest_SerialNumber{SerialNumber: part}
+		})
 }
 
 // ByPage83 picks disks by the whole page 83h identifier.
@@ -82,7 +107,8 @@ func ByPage83(id string) Match {
 	if id == "" {
 		return senseless("the page 83h identifier to look for is empty")
 	}
-	return Where(fmt.Sprintf("page 83h identifier %q", id), func(d Disk) bool { return d.Page83 == id })
+	return Where(fmt.Sprintf("page 83h identifier %q", id), func(d Disk) bool { return d.Page83 == id }).
+		described(func(r *nodestepsapi.StageDiskRequest) { r.Disk = &nodestepsapi.StageDiskRequest_Page83Id{Page83Id: id} })
 }
 
 var ebsVolume = regexp.MustCompile(`^vol-?([0-9a-f]+)$`)
@@ -100,6 +126,8 @@ func ByEBSVolume(volumeID string) Match {
 	return Where("EBS volume "+volumeID, func(d Disk) bool {
 		serial, _, _ := strings.Cut(strings.ToLower(d.SerialNumber), "_")
 		return strings.TrimSuffix(serial, ".") == "vol"+parts[1]
+	}).described(func(r *nodestepsapi.StageDiskRequest) {
+		r.Disk = &nodestepsapi.StageDiskRequest_EbsVolumeId{EbsVolumeId: volumeID}
 	})
 }
 
@@ -114,6 +142,8 @@ func ByGCEDevice(name string) Match {
 	return Where(fmt.Sprintf("device name %q", name), func(d Disk) bool {
 		words := strings.Fields(d.Page83)
 		return len(words) > 0 && words[len(words)-1] == name
+	}).described(func(r *nodestepsapi.StageDiskRequest) {
+		r.Disk = &nodestepsapi.StageDiskRequest_GceDeviceName{GceDeviceName: name}
 	})
 }
 
@@ -134,7 +164,7 @@ func ByEUI64(id uint64) Match {
 			digits = strings.ReplaceAll(strings.TrimSuffix(d.SerialNumber, "."), "_", "")
 		}
 		return (len(digits) == len(want) || len(digits) == 2*len(want)) && strings.EqualFold(digits[:len(want)], want)
-	})
+	}).described(func(r *nodestepsapi.StageDiskRequest) { r.Disk = &nodestepsapi.StageDiskRequest_Eui64{Eui64: id} })
 }
 
 // ByVSphereUUID picks the virtual disk of vSphere with a UUID, such as 6000C29a-98d0-5e38-4a43-f0ef189aaf5a. Its page 83h
@@ -146,13 +176,18 @@ func ByVSphereUUID(uuid string) Match {
 	if len(plain) != 32 || strings.Trim(plain, "0123456789abcdef") != "" {
 		return senseless("disk UUID %q does not have 32 hexadecimal digits", uuid)
 	}
-	return Where("disk UUID "+uuid, func(d Disk) bool { return d.Page83 == plain })
+	return Where("disk UUID "+uuid, func(d Disk) bool { return d.Page83 == plain }).
+		described(func(r *nodestepsapi.StageDiskRequest) {
+			r.Disk = &nodestepsapi.StageDiskRequest_VsphereUuid{VsphereUuid: uuid}
+		})
 }
 
 // ByISCSI picks the logical unit of an iSCSI target to which the node is connected. Address and port are those of the
 // portal; port 0 is 3260. While the node is not connected there is no such disk.
 func ByISCSI(address string, port uint32, iqn string, lun uint32) Match {
-	x := ByLUN(lun)
+	x := ByLUN(lun).described(func(r *nodestepsapi.StageDiskRequest) {
+		r.Disk = &nodestepsapi.StageDiskRequest_IscsiDisk{IscsiDisk: &nodestepsapi.ISCSIDisk{TargetAddress: address, TargetPort: port, Iqn: iqn, Lun: lun}}
+	})
 	x.what = fmt.Sprintf("LUN %d of target %s at %s", lun, iqn, address)
 	x.among = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
 		answer, err := m.client.ISCSI.GetTargetDisks(ctx, &csiproxy.GetTargetDisksRequest{

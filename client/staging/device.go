@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mounter
+package staging
 
 import (
 	"context"
@@ -68,13 +68,13 @@ func (m *Mounter) NeedResize(ctx context.Context, path string) (bool, error) {
 	return err == nil && size.Disk-size.FileSystem > overhead, err
 }
 
-// ErrDiskTooSmall is in the error when a volume is to become larger than its disk is.
-var ErrDiskTooSmall = errors.New("the disk is too small")
-
 // ExpandTo grows the volume that a path leads to as far as its disk allows, after the cloud made the disk at least bytes
 // large, and returns the sizes, of which Disk is the capacity for NodeExpandVolume. As long as Windows does not see that
-// size it is ErrDiskTooSmall, and nothing changes. 0 bytes asks for no size. A volume that is large enough is success.
+// size it is csiproxy.ErrDiskTooSmall, and nothing changes. 0 bytes asks for no size. A volume that is large enough is success.
 func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (Size, error) {
+	if size, done, err := m.expandInOneCall(ctx, windowsPath(path), bytes); done {
+		return size, err
+	}
 	if _, err := m.client.Disk.Rescan(ctx, &csiproxy.RescanRequest{}); err != nil {
 		return Size{}, err
 	}
@@ -87,7 +87,7 @@ func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (Size,
 		return Size{}, err
 	}
 	if size.Disk < bytes {
-		return size, fmt.Errorf("%w: disk %d has %d bytes, and %d are asked for", ErrDiskTooSmall, device.Disk, size.Disk, bytes)
+		return size, fmt.Errorf("%w: disk %d has %d bytes, and %d are asked for", csiproxy.ErrDiskTooSmall, device.Disk, size.Disk, bytes)
 	}
 	if err := m.fill(ctx, device.Volume); err != nil {
 		return size, err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mounter
+package staging
 
 import (
 	"context"
@@ -13,15 +13,12 @@ import (
 
 // StageOptions adjust StageDisk. The zero value stages a volume to be written.
 type StageOptions struct {
-	// ReadOnly stages without partitioning, formatting or growing anything: a disk without a file system is ErrNotFormatted. A
+	// ReadOnly stages without partitioning, formatting or growing anything: a disk without a file system is csiproxy.ErrNotFormatted. A
 	// disk that is offline is brought online. Windows has no read-only mounts: the container runtime must enforce the rest.
 	ReadOnly bool
 	// KeepSize leaves a volume that is smaller than its disk as it is.
 	KeepSize bool
 }
-
-// ErrNotFormatted is in the error when a volume that is staged read-only has no file system.
-var ErrNotFormatted = errors.New("no file system")
 
 // StageDisk waits for the one disk that matches and mounts its data volume at target, as NodeStageVolume must. It
 // partitions a blank disk, brings it online, formats a blank volume with NTFS, makes the directory, mounts, and extends a
@@ -37,7 +34,20 @@ var ErrNotFormatted = errors.New("no file system")
 // is mounted csiproxy.ErrOtherVolumeMounted, before the disk is touched. Other errors are those of WaitForDisk and of the
 // calls.
 func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, options StageOptions) (Device, error) {
+	if device, done, err := m.stageInOneCall(ctx, match, windowsPath(target), options); done {
+		return device, err
+	}
 	disk, err := m.WaitForDisk(ctx, match)
+	if err != nil {
+		return Device{}, err
+	}
+	return m.stage(ctx, disk.Number, windowsPath(target), options, func() error { return m.same(ctx, disk) })
+}
+
+// StageAttached is StageDisk for a disk that is attached: it does not wait, and if none matches that is
+// csiproxy.ErrDiskNotFound.
+func (m *Mounter) StageAttached(ctx context.Context, match Match, target string, options StageOptions) (Device, error) {
+	disk, err := m.FindDisk(ctx, match)
 	if err != nil {
 		return Device{}, err
 	}
@@ -114,7 +124,7 @@ func (m *Mounter) volumesOf(ctx context.Context, disk uint32, readOnly bool) ([]
 	answer, err := m.client.Volume.ListVolumesOnDisk(ctx, &csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk})
 	switch {
 	case readOnly && errors.Is(err, csiproxy.ErrNoVolume):
-		return nil, fmt.Errorf("%w: %w", ErrNotFormatted, err)
+		return nil, fmt.Errorf("%w: %w", csiproxy.ErrNotFormatted, err)
 	case err != nil:
 		return nil, err
 	case len(answer.GetVolumeIds()) == 0:
@@ -130,7 +140,7 @@ func (m *Mounter) format(ctx context.Context, volume string, readOnly bool) erro
 		return err
 	}
 	if readOnly {
-		return fmt.Errorf("%w: volume %s", ErrNotFormatted, volume)
+		return fmt.Errorf("%w: volume %s", csiproxy.ErrNotFormatted, volume)
 	}
 	_, err = m.client.Volume.FormatVolume(ctx, &csiproxy.FormatVolumeRequest{VolumeId: volume})
 	return err

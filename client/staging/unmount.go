@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mounter
+package staging
 
 import (
 	"context"
@@ -27,6 +27,9 @@ func (m *Mounter) Unmount(target string) error {
 // which one it was: UnstageDisk finds it again. A volume whose disk has already gone is unmounted as well.
 func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 	target = windowsPath(target)
+	if done, err := m.unstageInOneCall(ctx, target); done {
+		return err
+	}
 	volume, err := m.unmount(ctx, target)
 	if err != nil || volume == "" {
 		return err
@@ -79,8 +82,12 @@ func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) e
 	return err
 }
 
-// mountedElsewhere reports whether a volume is mounted in kubelet's directory.
+// mountedElsewhere reports whether a volume is mounted, as far as this mounter sees.
 func (m *Mounter) mountedElsewhere(ctx context.Context, volume string) (bool, error) {
+	if m.agent.MountPoints != nil {
+		all, err := m.agent.MountPoints(ctx, volume)
+		return len(all) > 0, err
+	}
 	all, err := m.kubelet.volumes()
 	for _, path := range all {
 		there, err := m.at(ctx, path)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mounter
+package staging
 
 import (
 	"context"
@@ -35,7 +35,8 @@ var ErrNotStaged = errors.New("no share is staged there")
 
 // Stage maps the share of a remote path, \\server\share or \\server\share\dir, if it is not mapped, and makes target a link
 // to the remote path. It is Mounter.MountShare with the target recorded as a user of the share, and can be repeated after a
-// failure or a crash anywhere. Another share that is staged at target is an error: Unstage it first.
+// failure or a crash anywhere. Another share that is staged at target is an error: Unstage it first. So is a directory with
+// content.
 //
 // A mapping that works is kept, whatever the credentials; one that the server refuses, as after a reboot of the node or
 // with a new password, is made again with these, and the volumes that use it go on. The errors are those of MountShare:
@@ -63,7 +64,11 @@ func (s *Shares) Stage(ctx context.Context, remote, target string, credentials C
 		if err := s.records.write(ctx, use); err != nil {
 			return err
 		}
-		return s.mounter.MountShare(ctx, use.Remote, use.Target, credentials)
+		err := s.mounter.mountShare(ctx, use.Remote, use.Target, credentials, false)
+		if refused(err) { // nothing was mapped for such a request, and never will be
+			err = errors.Join(err, s.records.remove(ctx, use.Target))
+		}
+		return err
 	})
 }
 
@@ -91,6 +96,18 @@ func (s *Shares) Unstage(ctx context.Context, target string) error {
 		return err
 	}
 	return s.unstage(ctx, there, false)
+}
+
+// UnstageAny is Unstage for whatever is at a path: if no share is staged there, it is Mounter.UnmountDevice.
+func (s *Shares) UnstageAny(ctx context.Context, target string) error {
+	switch _, err := s.records.read(ctx, windowsPath(target)); {
+	case err == nil:
+		return s.Unstage(ctx, target)
+	case errors.Is(err, ErrNotStaged):
+		return s.mounter.UnmountDevice(ctx, target)
+	default:
+		return err
+	}
 }
 
 // unstage unstages a recorded use; if it is asked to, only one whose link is gone. Whether it is may change until the share
@@ -164,6 +181,9 @@ func (s *Shares) users(ctx context.Context, share, but string) ([]string, error)
 	all, err := s.records.all(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if s.mounter.agent.Own != nil {
+		ctx = s.mounter.agent.Own(ctx)
 	}
 	var users []string
 	for _, u := range all {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mounter
+package staging
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -37,9 +38,6 @@ func (d Disk) String() string {
 	}
 	return strings.Join(marks, " ")
 }
-
-// ErrAmbiguous is in the error when several disks match where only one is expected.
-var ErrAmbiguous = errors.New("several disks match")
 
 // The pauses between two looks at the disks of the node, and how long to go on looking.
 const (
@@ -73,11 +71,11 @@ func (m *Mounter) Disks(ctx context.Context) ([]Disk, error) {
 	for _, d := range found {
 		disks = append(disks, d)
 	}
-	slices.SortFunc(disks, func(a, b Disk) int { return int(a.Number) - int(b.Number) })
+	sort.Slice(disks, func(i, j int) bool { return disks[i].Number < disks[j].Number })
 	return disks, nil
 }
 
-// FindDisk returns the one disk that matches. None is csiproxy.ErrDiskNotFound, several are ErrAmbiguous; either error lists
+// FindDisk returns the one disk that matches. None is csiproxy.ErrDiskNotFound, several are csiproxy.ErrAmbiguous; either error lists
 // the candidates with their marks. An argument of the match that makes no sense is fs.ErrInvalid.
 func (m *Mounter) FindDisk(ctx context.Context, match Match) (Disk, error) {
 	disks, err := m.Disks(ctx)
@@ -87,11 +85,11 @@ func (m *Mounter) FindDisk(ctx context.Context, match Match) (Disk, error) {
 	found, err := match.pick(ctx, m, disks)
 	switch {
 	case err != nil:
-		return Disk{}, fmt.Errorf("looking for a disk with %s: %w", match, err)
+		return Disk{}, fmt.Errorf("looking for a disk with %s: %w", match.what, err)
 	case len(found) == 0:
-		return Disk{}, fmt.Errorf("%w: none with %s; the node has the disks %s", csiproxy.ErrDiskNotFound, match, list(disks))
+		return Disk{}, fmt.Errorf("%w: none with %s; the node has the disks %s", csiproxy.ErrDiskNotFound, match.what, list(disks))
 	case len(found) > 1:
-		return Disk{}, fmt.Errorf("%w: %s: the disks %s", ErrAmbiguous, match, list(found))
+		return Disk{}, fmt.Errorf("%w: %s: the disks %s", csiproxy.ErrAmbiguous, match.what, list(found))
 	}
 	return found[0], nil
 }
@@ -116,7 +114,7 @@ func (m *Mounter) same(ctx context.Context, found Disk) error {
 
 // WaitForDisk waits until one disk matches and returns it. Meanwhile it makes Windows look for new devices. If the
 // context ends first, the error says so, and is csiproxy.ErrDiskNotFound, too, after at least one look; a context without a
-// deadline gets one of two minutes. Several disks that match are ErrAmbiguous at once.
+// deadline gets one of two minutes. Several disks that match are csiproxy.ErrAmbiguous at once.
 func (m *Mounter) WaitForDisk(ctx context.Context, match Match) (Disk, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		limited, cancel := context.WithTimeout(ctx, longestWait)

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package staging
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+)
+
+// The steps in one call. Each function reports whether the agent did the step: one that does not serve the group nodesteps, or
+// that has a policy from before there was one, is asked for the single calls instead.
+
+// served reports whether an agent that answered with a failure does steps in one call for this client. If not, nothing has been
+// done, or what has been done is done again without harm.
+func served(err error) bool {
+	var e *csiproxy.Error
+	return !isAny(err, csiproxy.ErrUnsupported, csiproxy.ErrNoAgent) && (!errors.As(err, &e) || e.Reason != reason.Policy)
+}
+
+// stageInOneCall leaves to the single calls what no request can say, such as a match of the driver's own.
+func (m *Mounter) stageInOneCall(ctx context.Context, match Match, target string, options StageOptions) (_ Device, done bool, err error) {
+	if match.describe == nil {
+		return Device{}, false, nil
+	}
+	request := &nodestepsapi.StageDiskRequest{TargetPath: target, ReadOnly: options.ReadOnly, KeepSize: options.KeepSize}
+	match.describe(request)
+	answer, err := m.client.NodeSteps.StageDisk(ctx, request)
+	return Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId()}, served(err), err
+}
+
+// unstageInOneCall leaves to the single calls what a mounter decides that sees kubelet's directory: the agent does not look there.
+func (m *Mounter) unstageInOneCall(ctx context.Context, target string) (done bool, err error) {
+	if m.kubelet.files != nil {
+		return false, nil
+	}
+	_, err = m.client.NodeSteps.Unstage(ctx, &nodestepsapi.UnstageRequest{TargetPath: target})
+	return served(err), err
+}
+
+func (m *Mounter) expandInOneCall(ctx context.Context, path string, bytes int64) (_ Size, done bool, err error) {
+	answer, err := m.client.NodeSteps.Expand(ctx, &nodestepsapi.ExpandRequest{TargetPath: path, SizeBytes: bytes})
+	size := Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}
+	if errors.Is(err, csiproxy.ErrDiskTooSmall) {
+		size, _ = m.SizeOf(ctx, path) // for people: the error says the same
+	}
+	return size, served(err), err
+}
+
+func (m *Mounter) conditionInOneCall(ctx context.Context, path string) (_ Condition, done bool, err error) {
+	answer, err := m.client.NodeSteps.GetVolume(ctx, &nodestepsapi.GetVolumeRequest{TargetPath: path})
+	if errors.Is(err, csiproxy.ErrPathNotFound) {
+		return Condition{}, true, &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
+	}
+	condition := Condition{Abnormal: answer.GetAbnormal(), Message: answer.GetMessage()}
+	if condition.Abnormal {
+		condition.Cause = causes()[answer.GetReason()]
+	}
+	return condition, served(err), err
+}

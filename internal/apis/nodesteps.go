@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/client/staging"
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
+	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// nodestepsEndpoint returns the endpoint of the group nodesteps. Its methods are the steps of package staging, which call the
+// methods of the other groups as a driver would.
+func nodestepsEndpoint(n *node.Node, others []server.Endpoint) server.Endpoint {
+	groups := versions.Groups()
+	g := groups[slices.IndexFunc(groups, func(g versions.Group) bool { return g.Name == "nodesteps" })]
+	m := staging.New(csiproxy.Over(server.NewInner(others))).
+		ForAgent(staging.Agent{MountPoints: n.Volumes.MountPoints, Own: server.AsAgent})
+	if dir := n.Kubelet(); dir != "" {
+		m = m.WithKubelet(dir, kubeletFiles{n.Filesystem, dir})
+	}
+	return endpoint(g, g.Hub, nodestepsMethods(n, m))
+}
+
+// nodestepsMethods returns the methods of nodesteps v1alpha1, the group's hub and only version.
+func nodestepsMethods(n *node.Node, m *staging.Mounter) []server.Method {
+	return []server.Method{
+		server.Unary("StageDisk", server.LimitLong, func(ctx context.Context, r *api.StageDiskRequest) (*api.StageDiskResponse, error) {
+			response, err := stageDisk(ctx, n, m, r)
+			return response, stepError(err)
+		}),
+		server.Unary("StageShare", server.LimitLong, func(ctx context.Context, r *api.StageShareRequest) (*api.StageShareResponse, error) {
+			response, err := stageShare(ctx, n, m, r)
+			return response, stepError(err)
+		}),
+		server.Unary("Unstage", server.LimitLong, func(ctx context.Context, r *api.UnstageRequest) (*api.UnstageResponse, error) {
+			step := node.Step{Verb: "Unstage", Target: r.GetTargetPath()}
+			response, err := node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.UnstageResponse, error) {
+				return &api.UnstageResponse{}, unstage(ctx, n, m, target)
+			})
+			return response, stepError(err)
+		}),
+		server.Unary("Publish", server.LimitWrite, func(ctx context.Context, r *api.PublishRequest) (*api.PublishResponse, error) {
+			source, err := n.At(r.GetSourcePath())
+			if err != nil {
+				return nil, err
+			}
+			step := node.Step{Verb: "Publish", Target: r.GetTargetPath(), Arguments: "source=" + source}
+			response, err := node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.PublishResponse, error) {
+				return &api.PublishResponse{}, m.Publish(ctx, source, target)
+			})
+			return response, stepError(err)
+		}),
+		server.Unary("Expand", server.LimitLong, func(ctx context.Context, r *api.ExpandRequest) (*api.ExpandResponse, error) {
+			if r.GetSizeBytes() < 0 {
+				return nil, &node.Error{Class: node.InvalidArgument, Reason: reason.NegativeSize, Message: fmt.Sprintf("the size %d is negative", r.GetSizeBytes())}
+			}
+			step := node.Step{Verb: "Expand", Target: r.GetTargetPath(), Arguments: fmt.Sprintf("size=%d", r.GetSizeBytes())}
+			response, err := node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.ExpandResponse, error) {
+				size, err := m.ExpandTo(ctx, target, r.GetSizeBytes())
+				return &api.ExpandResponse{DiskBytes: size.Disk, TotalBytes: size.FileSystem}, err
+			})
+			return response, stepError(err)
+		}),
+		server.Unary("GetVolume", server.LimitRead, func(ctx context.Context, r *api.GetVolumeRequest) (*api.GetVolumeResponse, error) {
+			response, err := getVolume(ctx, n, m, r)
+			return response, stepError(err)
+		}),
+	}
+}
+
+// stageDisk waits for the disk on behalf of its caller only: a disk that comes when nobody waits any more is not staged.
+func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.StageDiskRequest) (*api.StageDiskResponse, error) {
+	if r.GetDisk() == nil {
+		return nil, &node.Error{Class: node.InvalidArgument, Reason: reason.InvalidArgument, Message: "the request describes no disk"}
+	}
+	match, options := matchOf(r), staging.StageOptions{ReadOnly: r.GetReadOnly(), KeepSize: r.GetKeepSize()}
+	target, err := n.At(r.GetTargetPath())
+	if err != nil {
+		return nil, err
+	}
+	if _, byNumber := r.GetDisk().(*api.StageDiskRequest_DiskNumber); !byNumber { // whoever knows the number has seen the disk
+		waiting, cancel := beforeDeadline(ctx)
+		defer cancel()
+		if _, err := m.WaitForDisk(waiting, match); err != nil {
+			return nil, err
+		}
+	}
+	step := node.Step{
+		Verb: "StageDisk", Target: target,
+		Arguments: fmt.Sprintf("%s, read-only=%t, keep-size=%t", match.String(), options.ReadOnly, options.KeepSize),
+	}
+	return node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.StageDiskResponse, error) {
+		device, err := m.StageAttached(ctx, match, target, options)
+		if err != nil {
+			return nil, err
+		}
+		size, err := m.SizeOf(ctx, target)
+		return &api.StageDiskResponse{DiskNumber: device.Disk, VolumeId: device.Volume, DiskBytes: size.Disk, TotalBytes: size.FileSystem}, err
+	})
+}
+
+// stageShare records who uses a share in the agent's own directory, whatever driver asks.
+func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.StageShareRequest) (*api.StageShareResponse, error) {
+	records := n.Records()
+	if records == "" {
+		return nil, &node.Error{Class: node.FailedPrecondition, Reason: reason.NoRecords, Message: "this agent has no directory to record who uses a share"}
+	}
+	if err := logfile.MakeDirectory(records); err != nil {
+		return nil, err
+	}
+	credentials := staging.Credentials{User: r.GetUsername(), Password: r.GetPassword()}
+	step := node.Step{
+		Verb: "StageShare", Target: r.GetTargetPath(), Arguments: r.GetRemotePath(), User: r.GetUsername(), Password: node.Secret(r.GetPassword()),
+	}
+	r.Password = "" // its memory cannot be wiped, but nothing refers to it once the step has run
+	return node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.StageShareResponse, error) {
+		return &api.StageShareResponse{}, m.Shares(records).Stage(ctx, r.GetRemotePath(), target, credentials)
+	})
+}
+
+// unstage looks for a share only where one may have been staged.
+func unstage(ctx context.Context, n *node.Node, m *staging.Mounter, target string) error {
+	if records := n.Records(); records != "" {
+		if _, err := os.Stat(records); err == nil {
+			return m.Shares(records).UnstageAny(ctx, target)
+		}
+	}
+	return m.UnmountDevice(ctx, target)
+}
+
+// beforeDeadline returns a context that ends early enough for an answer to reach the caller.
+func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	const most = 2 * time.Second
+	return context.WithDeadline(ctx, deadline.Add(-min(most, time.Until(deadline)/10)))
+}
+
+// matchOf returns the match of a request.
+func matchOf(r *api.StageDiskRequest) (match staging.Match) {
+	switch disk := r.GetDisk().(type) {
+	case *api.StageDiskRequest_DiskNumber:
+		match = staging.ByNumber(disk.DiskNumber)
+	case *api.StageDiskRequest_SerialNumber:
+		match = staging.BySerialNumber(disk.SerialNumber)
+	case *api.StageDiskRequest_Page83Id:
+		match = staging.ByPage83(disk.Page83Id)
+	case *api.StageDiskRequest_Lun:
+		match = staging.ByLUN(disk.Lun)
+	case *api.StageDiskRequest_AzureLun:
+		match = staging.ByAzureLUN(disk.AzureLun)
+	case *api.StageDiskRequest_EbsVolumeId:
+		match = staging.ByEBSVolume(disk.EbsVolumeId)
+	case *api.StageDiskRequest_GceDeviceName:
+		match = staging.ByGCEDevice(disk.GceDeviceName)
+	case *api.StageDiskRequest_Eui64:
+		match = staging.ByEUI64(disk.Eui64)
+	case *api.StageDiskRequest_VsphereUuid:
+		match = staging.ByVSphereUUID(disk.VsphereUuid)
+	case *api.StageDiskRequest_IscsiDisk:
+		at := disk.IscsiDisk
+		match = staging.ByISCSI(at.GetTargetAddress(), at.GetTargetPort(), at.GetIqn(), at.GetLun())
+	}
+	return match
+}
+
+func getVolume(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.GetVolumeRequest) (*api.GetVolumeResponse, error) {
+	target, err := n.At(r.GetTargetPath())
+	if err != nil {
+		return nil, err
+	}
+	condition, err := m.Condition(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	response := &api.GetVolumeResponse{Abnormal: condition.Abnormal, Message: condition.Message, Reason: condition.Reason()}
+	// An abnormal volume may have no size, a share has none.
+	device, err := m.DeviceOf(ctx, target)
+	response.VolumeId = device.Volume
+	if err != nil {
+		return response, nil //nolint:nilerr // the condition is what was asked for
+	}
+	if usage, err := m.Usage(ctx, target); err == nil {
+		response.TotalBytes, response.UsedBytes = usage.Total, usage.Used
+	}
+	return response, nil
+}
+
+// A stepFailure is the class of a failure that package staging finds itself.
+type stepFailure struct {
+	kind   error
+	class  node.Class
+	reason string
+}
+
+func stepFailures() []stepFailure {
+	return []stepFailure{
+		{csiproxy.ErrAmbiguous, node.FailedPrecondition, reason.AmbiguousDisk},
+		{csiproxy.ErrNotFormatted, node.FailedPrecondition, reason.NotFormatted},
+		{csiproxy.ErrDiskTooSmall, node.OutOfRange, reason.DiskTooSmall},
+		{csiproxy.ErrOtherVolumeMounted, node.FailedPrecondition, reason.OtherVolumeMounted},
+		{csiproxy.ErrPathExists, node.AlreadyExists, reason.PathExists},
+		{csiproxy.ErrDiskNotFound, node.NotFound, reason.DiskNotFound},
+		{csiproxy.ErrVolumeNotFound, node.NotFound, reason.VolumeNotFound},
+		{fs.ErrNotExist, node.NotFound, reason.PathNotFound},
+		{fs.ErrInvalid, node.InvalidArgument, reason.InvalidArgument},
+	}
+}
+
+// stepError gives a failure that package staging found itself a class. Those of the inner calls have one.
+func stepError(err error) error {
+	var ours *node.Error
+	if err == nil || errors.As(err, &ours) {
+		return err
+	}
+	var call *csiproxy.Error
+	inner := errors.As(err, &call)
+	for _, e := range stepFailures() {
+		if errors.Is(err, e.kind) && (!inner || !errors.Is(call, e.kind)) {
+			return &node.Error{Class: e.class, Reason: e.reason, Message: err.Error(), Err: err}
+		}
+	}
+	return err
+}

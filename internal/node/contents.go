@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// What the agent looks at for itself, to find who else uses a volume or a share. No caller names these paths.
+
+// Contents returns the names of what is in a directory.
+func (f *Filesystem) Contents(ctx context.Context, path string) ([]string, error) {
+	parsed, err := f.node.parsePath(path, winpath.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, f.node, on("Contents", pathObject(parsed)), func(o *op) ([]string, error) {
+		pl, err := o.locate(parsed, walk{})
+		if missing(err) {
+			return nil, pathNotFound(parsed, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer pl.close()
+		l, err := pl.open(o, openContents)
+		switch {
+		case missing(err):
+			return nil, pathNotFound(parsed, err)
+		case err != nil:
+			return nil, fail(err, "listing %s", parsed)
+		case !l.isPlainDirectory():
+			return nil, errorf(FailedPrecondition, reason.NotADirectory, "%s is not a directory", parsed)
+		}
+		var names []string
+		for s := (enumeration{directory: l}); ; {
+			entry, err := s.next()
+			if err != nil {
+				return nil, fail(err, "listing %s", parsed)
+			}
+			if entry == nil {
+				return names, nil
+			}
+			names = append(names, entry.Name)
+		}
+	})
+}
+
+// ShareOf returns the remote path to which a link leads, and "" for everything else at the path. No server is asked.
+func (f *Filesystem) ShareOf(ctx context.Context, path string) (string, error) {
+	parsed, err := f.node.parsePath(path, winpath.Options{})
+	if err != nil {
+		return "", err
+	}
+	return read(ctx, f.node, on("ShareOf", pathObject(parsed)), func(o *op) (string, error) {
+		links := maxLinks
+		s, err := o.stat(parsed, &links)
+		if missing(err) {
+			return "", pathNotFound(parsed, err)
+		}
+		if err != nil {
+			return "", fail(err, "looking at %s", parsed)
+		}
+		target, is := s.share()
+		if !is {
+			return "", nil
+		}
+		return winpath.UNC{Server: target.Server, Share: target.Share, Rest: target.Rest}.String(), nil
+	})
+}
+
+// MountPoints returns where a volume is mounted: directories, and drives, whoever mounted it there.
+func (v *Volumes) MountPoints(ctx context.Context, volumeID string) ([]string, error) {
+	id, err := parseVolumeID(volumeID)
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, v.node, on("MountPoints", volumeObject(id)), func(o *op) ([]string, error) {
+		paths, err := o.k.VolumePathNames(id.String())
+		if missing(err) {
+			return nil, nil // the volume has gone
+		}
+		if err != nil {
+			return nil, fail(err, "looking for the mount points of volume %s", id)
+		}
+		return slices.DeleteFunc(paths, o.isGhost), nil
+	})
+}
+
+// Kubelet returns kubelet's directory on the node, the first of the working directories; "" if there is none.
+func (n *Node) Kubelet() string {
+	for _, dir := range n.dirs.Dirs() {
+		return dir.String()
+	}
+	return ""
+}

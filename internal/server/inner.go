@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+)
+
+// Inner is a gRPC connection for the calls of which a call of the API is made up. They are part of that call: they have its
+// id, its place among the running calls and its client's rule, which applies to what they name. They are not recorded,
+// counted or admitted by themselves.
+type Inner struct {
+	methods map[string]Method // by full path
+}
+
+// NewInner returns a connection to endpoints.
+func NewInner(endpoints []Endpoint) *Inner {
+	i := &Inner{methods: map[string]Method{}}
+	for _, e := range endpoints {
+		for _, service := range e.Services {
+			for _, m := range service.Methods {
+				i.methods[service.path(m)] = m
+			}
+		}
+	}
+	return i
+}
+
+// Invoke makes a call with the context of the call that it is part of. Options are for transports and have no effect.
+func (i *Inner) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) error {
+	m, ok := i.methods[method]
+	if !ok {
+		return status.Errorf(codes.Unimplemented, "unknown method %s", method)
+	}
+	answer, err := m.call(ctx, func(to any) error { return copyMessage(to, request) })
+	if err != nil {
+		return toStatus(err)
+	}
+	return copyMessage(response, answer)
+}
+
+// AsAgent returns a context for what the agent looks at for itself during a call: the client's rule does not apply.
+func AsAgent(ctx context.Context) context.Context {
+	return node.WithAllowed(context.WithValue(ctx, callKey{}, (*call)(nil)), nil)
+}
+
+// NewStream fails: no method of the API streams.
+func (*Inner) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, status.Error(codes.Unimplemented, "no method streams")
+}

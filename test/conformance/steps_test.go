@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"google.golang.org/grpc/codes"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// stageDisk stages a disk by its number.
+func (d *driver) stageDisk(number uint32, at string) error {
+	d.t.Helper()
+	return d.do("StageDisk", values{disk: number, path: at})
+}
+
+func (d *driver) stageShare(from, at, as, with string) error {
+	d.t.Helper()
+	return d.do("StageShare", values{remote: from, path: at, user: as, password: with})
+}
+
+func (d *driver) unstage(at string) error { d.t.Helper(); return d.do("Unstage", values{path: at}) }
+
+func (d *driver) publish(from, at string) error {
+	d.t.Helper()
+	return d.do("Publish", values{source: from, path: at})
+}
+
+func (d *driver) expand(at string, to int64) error {
+	d.t.Helper()
+	return d.do("Expand", values{path: at, size: to})
+}
+
+// volumeState returns the reason of a volume's condition and its size.
+func (d *driver) volumeState(at string) (string, error) {
+	d.t.Helper()
+	return ask[string](d, "GetVolume", values{path: at}, conditions)
+}
+
+// stepScenarios returns the scenarios of the steps of a CSI node service.
+func stepScenarios() map[string]scenario {
+	return map[string]scenario{
+		"StageDisk": {
+			success: func(d *driver) {
+				number, at := d.blank(), d.fresh()
+				r, err := d.call("StageDisk", values{serial: d.treeOf(number).GetSerialNumber(), path: at})
+				noError(d.t, err)
+				same(d.t, uint32(r.get(disk).Uint()), number)
+				same(d.t, r.get(diskTotal).Int(), int64(gib))
+				if size := r.get(total).Int(); size < gib-32<<20 || size > gib {
+					d.t.Errorf("the file system has %d bytes", size)
+				}
+				same(d.t, d.treeOf(number).GetPartitions()[1].GetVolume().GetId(), r.get(volume).String())
+				d.write(at+`\data`, "precious")
+				noError(d.t, d.stageDisk(number, d.directory()))
+				d.intact(at)
+			},
+			repeat: func(d *driver) {
+				number, at := d.blank(), d.fresh()
+				unchanged(d, func(d *driver) error { return d.stageDisk(number, at) })
+			},
+			failure: func(d *driver) {
+				other := d.blank()
+				d.scribble(other, 512, "EFI PART")
+				_, _, at := d.mounted()
+				wantCode(d.t, "a disk that is not there", d.stageDisk(unknownDisk, d.fresh()), codes.NotFound)
+				wantCode(d.t, "several disks", d.do("StageDisk", values{serial: "serial-", path: d.fresh()}), codes.FailedPrecondition)
+				wantCode(d.t, "another volume there", d.stageDisk(other, at), codes.FailedPrecondition)
+				wantCode(d.t, "read-only and without a file system", d.do("StageDisk", values{disk: d.blank(), path: d.fresh(), readOnly: true}), codes.FailedPrecondition)
+				wantCode(d.t, "the system disk", d.stageDisk(0, d.fresh()), codes.FailedPrecondition)
+				wantCode(d.t, "a disk with other content", d.stageDisk(other, d.fresh()), codes.FailedPrecondition)
+				d.intact(at)
+			},
+		},
+		"StageShare": {
+			success: func(d *driver) {
+				at, second := d.fresh(), d.directory()
+				noError(d.t, d.stageShare(share, at, "csi", "csi-password"))
+				noError(d.t, d.stageShare("//FS.emulated/share/", second, "csi", "csi-password"))
+				d.write(at+`\file`, "shared")
+				same(d.t, d.read(second+`\file`), "shared")
+				for _, last := range []bool{false, true} {
+					noError(d.t, d.unstage(at))
+					same(d.t, len(d.mapped()) == 0, last)
+					at = second
+				}
+			},
+			repeat: func(d *driver) {
+				at := d.fresh()
+				unchanged(d, func(d *driver) error { return d.stageShare(share, at, "csi", "csi-password") })
+				noError(d.t, d.unstage(at))
+			},
+			failure: func(d *driver) {
+				wantCode(d.t, "a wrong password", d.stageShare(share, d.fresh(), "csi", "wrong"), codes.Unauthenticated)
+				wantCode(d.t, "an unknown share", d.stageShare(`\\fs.emulated\none`, d.fresh(), "csi", "csi-password"), codes.NotFound)
+				wantCode(d.t, "an unknown server", d.stageShare(`\\none.emulated\share`, d.fresh(), "csi", "csi-password"), codes.Unavailable)
+				full := d.directory()
+				d.write(full+`\data`, "precious")
+				wantCode(d.t, "a directory with a file", d.stageShare(share, full, "csi", "csi-password"), codes.FailedPrecondition)
+				d.intact(full)
+				at := d.fresh()
+				noError(d.t, d.stageShare(share, at, "csi", "csi-password"))
+				wantCode(d.t, "another share there", d.stageShare(`\\fs.emulated\other`, at, "csi", "csi-password"), codes.AlreadyExists)
+				noError(d.t, d.unstage(at))
+				same(d.t, d.mapped(), nil)
+			},
+		},
+		"Unstage": {
+			success: func(d *driver) {
+				number, _, at := d.mounted()
+				link := d.linked(at)
+				noError(d.t, d.unstage(link))
+				same(d.t, d.treeOf(number).GetOnline(), true)
+				noError(d.t, d.unstage(at))
+				same(d.t, d.treeOf(number).GetOnline(), false)
+				same(d.t, d.present(at), false)
+				noError(d.t, d.stageDisk(number, at))
+				d.intact(at)
+			},
+			repeat: func(d *driver) {
+				_, _, at := d.mounted()
+				unchanged(d, func(d *driver) error { return d.unstage(at) })
+			},
+			failure: func(d *driver) {
+				full := d.directory()
+				d.write(full+`\data`, "precious")
+				wantCode(d.t, "a directory with a file", d.unstage(full), codes.FailedPrecondition)
+				d.intact(full)
+				_, _, at := d.mounted()
+				d.node.Faults.Add(testnode.Fault{Function: "Flush", Times: 1, Error: win32.ERROR_DISK_FULL})
+				wantCode(d.t, "a volume that cannot be flushed", d.unstage(at), codes.ResourceExhausted)
+				d.intact(at)
+			},
+		},
+		"Publish": {
+			success: func(d *driver) {
+				_, _, at := d.mounted()
+				link := d.fresh() + `\volumes\mount`
+				noError(d.t, d.publish(at, link))
+				d.intact(link)
+				_, _, other := d.mounted()
+				for _, instead := range []string{link, d.directory()} {
+					noError(d.t, d.publish(other, instead))
+					d.write(instead+`\of-the-other`, "")
+				}
+				same(d.t, d.present(other+`\of-the-other`), true)
+				same(d.t, d.present(at+`\of-the-other`), false)
+			},
+			repeat: func(d *driver) {
+				_, _, at := d.mounted()
+				link := d.fresh()
+				unchanged(d, func(d *driver) error { return d.publish(at, link) })
+			},
+			failure: func(d *driver) {
+				_, _, at := d.mounted()
+				full := d.directory()
+				d.write(full+`\data`, "precious")
+				wantCode(d.t, "a directory with a file", d.publish(at, full), codes.FailedPrecondition)
+				d.intact(full)
+			},
+		},
+		"Expand": {
+			success: func(d *driver) {
+				number, _, at := d.mounted()
+				noError(d.t, d.node.Emulated.GrowDisk(number, 2*gib))
+				r, err := d.call("Expand", values{path: d.linked(at), size: int64(2 * gib)})
+				noError(d.t, err)
+				same(d.t, r.get(diskTotal).Int(), int64(2*gib))
+				if size := r.get(total).Int(); size < 2*gib-32<<20 {
+					d.t.Errorf("the file system has %d bytes", size)
+				}
+				d.intact(at)
+			},
+			repeat: func(d *driver) {
+				number, _, at := d.mounted()
+				noError(d.t, d.node.Emulated.GrowDisk(number, 2*gib))
+				unchanged(d, func(d *driver) error { return d.expand(at, 2*gib) })
+			},
+			failure: func(d *driver) {
+				_, _, at := d.mounted()
+				wantCode(d.t, "more than the disk has", d.expand(at, gib+1), codes.OutOfRange)
+				wantCode(d.t, "a directory", d.expand(d.directory(), 0), codes.NotFound)
+				wantCode(d.t, "a missing path", d.expand(d.fresh(), 0), codes.NotFound)
+			},
+		},
+		"GetVolume": {
+			success: func(d *driver) {
+				number, id, at := d.mounted()
+				for _, at := range []string{at, d.linked(at)} {
+					r, err := d.call("GetVolume", values{path: at})
+					noError(d.t, err)
+					same(d.t, r.get(abnormal).Bool(), false)
+					same(d.t, r.get(conditions).String(), "")
+					same(d.t, r.get(volume).String(), id)
+					if size, full := r.get(total).Int(), r.get(used).Int(); size < gib-32<<20 || full <= 0 || full > size {
+						d.t.Errorf("%d of %d bytes are in use", full, size)
+					}
+				}
+				_, err := d.node.Emulated.DetachDisk(number)
+				noError(d.t, err)
+				for at, want := range map[string]string{at: "DISK_NOT_FOUND", d.directory(): "NOT_MOUNTED"} {
+					got, err := d.volumeState(at)
+					noError(d.t, err)
+					same(d.t, got, want)
+				}
+			},
+			repeat: func(d *driver) {
+				_, _, at := d.mounted()
+				twice(d, func(d *driver) (string, error) { return d.volumeState(at) })
+			},
+			failure: func(d *driver) {
+				_, err := d.volumeState(d.fresh())
+				wantCode(d.t, "a missing path", err, codes.NotFound)
+				_, _, at := d.mounted()
+				d.node.Faults.Add(testnode.Fault{Function: "OpenFile", Error: win32.ERROR_ACCESS_DENIED})
+				_, err = d.volumeState(at)
+				wantCode(d.t, "a path that cannot be opened", err, codes.PermissionDenied)
+			},
+		},
+	}
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package published
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/mounter"
+)
+
+// A step is something that a driver does, with the method of the agent that does it in one call.
+type step struct {
+	method string
+	do     func(m *mounter.Mounter) (any, error)
+}
+
+// callsOf returns the calls of the API that something makes.
+func callsOf(n *csiproxytest.Node, do func()) (methods []string) {
+	before := n.Newest()
+	do()
+	for _, e := range n.Find(csiproxytest.Query{After: before, Method: "*"}) {
+		if e.GetApi() != nil {
+			methods = append(methods, e.GetApi().GetMethod())
+		}
+	}
+	return methods
+}
+
+// TestStepsBothWays: an agent that does steps in one call and one that does not, as the original's, give a driver the same.
+func TestStepsBothWays(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	var results [2][]any
+	for i, apis := range [][]string{nil, {"nodesteps=off"}} {
+		n := csiproxytest.Start(t, csiproxytest.Options{APIs: apis})
+		m := mounter.New(n.Client())
+		stage := step{"StageDisk", func(m *mounter.Mounter) (any, error) {
+			device, err := m.StageDisk(ctx, mounter.ByEBSVolume("vol-0123456789abcdef1"), staging, mounter.StageOptions{})
+			return device.Disk, err
+		}}
+		unstage := step{"Unstage", func(m *mounter.Mounter) (any, error) { return nil, m.UnmountDevice(ctx, staging) }}
+		condition := step{"GetVolume", func(m *mounter.Mounter) (any, error) { return m.Condition(ctx, staging) }}
+		for at, s := range []step{
+			stage, stage, condition,
+			{"Expand", func(m *mounter.Mounter) (any, error) { return m.ExpandTo(ctx, staging, 0) }},
+			{"Expand", func(m *mounter.Mounter) (any, error) {
+				n.GrowDisk(1, 12<<30)
+				return m.ExpandTo(ctx, staging, 12<<30)
+			}},
+			{"StageDisk", func(m *mounter.Mounter) (any, error) {
+				return m.StageDisk(ctx, mounter.ByNumber(2), staging, mounter.StageOptions{ReadOnly: true})
+			}},
+			{"StageDisk", func(m *mounter.Mounter) (any, error) {
+				return m.StageDisk(ctx, mounter.BySerialNumber("vol0"), staging+"2", mounter.StageOptions{})
+			}},
+			unstage, unstage, condition,
+		} {
+			var got any
+			var err error
+			calls := callsOf(n, func() { got, err = s.do(m) })
+			if one := []string{"/v1alpha1.Nodesteps/" + s.method}; (apis == nil) != slices.Equal(calls, one) {
+				t.Errorf("step %d with %q: the calls are %q", at, apis, calls)
+			}
+			kinds := []bool{err == nil, errors.Is(err, mounter.ErrDiskTooSmall), errors.Is(err, csiproxy.ErrOtherVolumeMounted), errors.Is(err, mounter.ErrAmbiguous)}
+			if err != nil {
+				got = nil
+			}
+			results[i] = append(results[i], got, kinds)
+		}
+	}
+	for at := range results[0] {
+		if got, want := sprint(results[0][at]), sprint(results[1][at]); got != want {
+			t.Errorf("result %d is %s in one call and %s in single calls", at, got, want)
+		}
+	}
+}
+
+// TestStepRunsToItsEnd: a step whose caller gives up goes on, and the repeated call joins it.
+func TestStepRunsToItsEnd(t *testing.T) {
+	t.Parallel()
+	n := csiproxytest.Start(t, csiproxytest.Options{})
+	steps := n.Client().NodeSteps
+	request := &nodestepsapi.StageDiskRequest{TargetPath: staging, Disk: &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: 1}}
+	formatting, release := n.Hang(csiproxytest.Calls{Function: "FormatVolume"})
+	ctx, giveUp := context.WithCancel(t.Context())
+	gaveUp := make(chan error, 1)
+	go func() {
+		_, err := steps.StageDisk(ctx, request)
+		gaveUp <- err
+	}()
+	<-formatting
+	giveUp()
+	if err := <-gaveUp; status.Code(err) != codes.Canceled {
+		t.Errorf("the caller that gave up got %v", err)
+	}
+	again := make(chan error, 1)
+	go func() {
+		_, err := steps.StageDisk(t.Context(), request)
+		again <- err
+	}()
+	release()
+	check(t, "staging again", <-again)
+	if formats := n.Find(csiproxytest.Query{Function: "FormatVolume"}); len(formats) != 1 {
+		t.Errorf("the volume was formatted %d times", len(formats))
+	}
+}
+
+// TestStagedForNobody: a disk that comes when nobody waits for it any more is not staged, and the wait holds up no other step.
+func TestStagedForNobody(t *testing.T) {
+	t.Parallel()
+	n := csiproxytest.Start(t, csiproxytest.Options{})
+	steps := n.Client().NodeSteps
+	rescanning, release := n.Hang(csiproxytest.Calls{Function: "ReenumerateDevices"})
+	ctx, giveUp := context.WithCancel(t.Context())
+	waited := make(chan error, 1)
+	go func() {
+		_, err := steps.StageDisk(ctx, &nodestepsapi.StageDiskRequest{
+			TargetPath: staging, Disk: &nodestepsapi.StageDiskRequest_SerialNumber{SerialNumber: "late"},
+		})
+		waited <- err
+	}()
+	<-rescanning
+	_, err := steps.Unstage(t.Context(), &nodestepsapi.UnstageRequest{TargetPath: staging})
+	check(t, "another step at the path", err)
+	giveUp()
+	if err := <-waited; status.Code(err) != codes.Canceled {
+		t.Errorf("the caller that gave up got %v", err)
+	}
+	n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "late"})
+	release()
+	_, err = steps.Unstage(t.Context(), &nodestepsapi.UnstageRequest{TargetPath: staging}) // after any step that there may be
+	check(t, "unstaging", err)
+	if made := n.Find(csiproxytest.Query{Function: "FormatVolume"}); len(made) > 0 {
+		t.Errorf("a volume was made for nobody: %v", made)
+	}
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reliability
+
+import nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+
+// stepExamples are the steps of a CSI node service. A step is many calls of the kernel, so a disturbance leaves it half done.
+func stepExamples() []swept {
+	linked := func(w *world) {
+		inUse(w)
+		w.must(link(w))
+	}
+	staged := mustDo(stageShare)
+	return []swept{
+		{method: "Nodesteps/StageDisk", when: "blank", call: stageDisk(theDisk), disk: true, sparse: 15},
+		{method: "Nodesteps/StageDisk", when: "in use, the disk has grown", prepare: func(w *world) {
+			inUse(w)
+			w.must(w.emulated.GrowDisk(theDisk, grownBytes))
+		}, call: stageDisk(theDisk), disk: true, sparse: 15},
+		{method: "Nodesteps/StageShare", when: "a missing directory", call: stageShare, sparse: 5},
+		{method: "Nodesteps/StageShare", when: "there already", prepare: staged, call: stageShare, sparse: 5},
+		{method: "Nodesteps/Unstage", when: "a share", prepare: staged, call: unstage(plugins + `\share`), sparse: 5},
+		{method: "Nodesteps/Unstage", when: "mounted", sparse: 5, prepare: inUse, call: unstage(staging), retry: func(w *world) error {
+			if err := unstage(staging)(w); err != nil {
+				return err
+			}
+			return setState(theDisk, false)(w) // once it is unmounted, nobody knows which disk it was
+		}},
+		{method: "Nodesteps/Publish", when: "a mount point", prepare: inUse, call: publishStaged, disk: true, sparse: 5},
+		{method: "Nodesteps/Publish", when: "there already", prepare: linked, call: publishStaged, disk: true, sparse: 5},
+		{method: "Nodesteps/Expand", when: "the disk has grown", sparse: 5, prepare: func(w *world) {
+			inUse(w)
+			w.must(w.emulated.GrowDisk(theDisk, grownBytes))
+		}, call: func(w *world) error {
+			_, err := w.Steps.Expand(w.ctx, &nodestepsapi.ExpandRequest{TargetPath: staging, SizeBytes: grownBytes})
+			return err
+		}},
+	}
+}
+
+func stageDisk(number uint32) func(*world) error {
+	return func(w *world) error {
+		_, err := w.Steps.StageDisk(w.ctx, &nodestepsapi.StageDiskRequest{
+			TargetPath: staging, Disk: &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: number},
+		})
+		return err
+	}
+}
+
+func stageShare(w *world) error {
+	_, err := w.Steps.StageShare(w.ctx, &nodestepsapi.StageShareRequest{
+		RemotePath: share, TargetPath: plugins + `\share`, Username: `EMULATED\csi`, Password: "csi-password",
+	})
+	return err
+}
+
+func publishStaged(w *world) error {
+	_, err := w.Steps.Publish(w.ctx, &nodestepsapi.PublishRequest{SourcePath: staging, TargetPath: publish})
+	return err
+}
+
+func unstage(path string) func(*world) error {
+	return func(w *world) error {
+		_, err := w.Steps.Unstage(w.ctx, &nodestepsapi.UnstageRequest{TargetPath: path})
+		return err
+	}
+}
