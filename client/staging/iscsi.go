@@ -5,6 +5,8 @@ package staging
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
@@ -26,9 +28,10 @@ func (d ISCSIDisk) match() Match { return ByISCSI(d.Address, d.Port, d.IQN, d.LU
 
 // CHAP is how a node and an iSCSI target prove themselves to each other. The zero value is no authentication.
 type CHAP struct {
-	User, Secret string // of the node
+	User, Secret string // of the node; without a user, the initiator's name is the user
 	// MutualSecret is the secret by which the target proves itself as well; empty: it does not have to. Windows has one for all
-	// targets, so targets with different ones cannot be logged in to at the same time.
+	// targets: a login to a target with another one replaces it, and the sessions of other targets may not come back after an
+	// outage.
 	MutualSecret string
 }
 
@@ -42,8 +45,14 @@ func (c CHAP) GoString() string { return c.String() }
 // secrets; after a reboot, which ends all sessions, it is made again. The errors are those of StageDisk, and
 // csiproxy.ErrCredentials.
 func (m *Mounter) StageISCSI(ctx context.Context, disk ISCSIDisk, target string, chap CHAP, options StageOptions) (Device, error) {
-	if err := m.login(ctx, disk, chap); err != nil {
-		return Device{}, err
+	if chap.Secret == "" && (chap.User != "" || chap.MutualSecret != "") {
+		return Device{}, fmt.Errorf("%w: a CHAP user or mutual secret without a secret", fs.ErrInvalid)
+	}
+	answer, err := m.client.ISCSI.GetTargetDisks(ctx, &csiproxy.GetTargetDisksRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
+	if err != nil || len(answer.GetDiskIDs()) == 0 {
+		if err := m.login(ctx, disk, chap); err != nil {
+			return Device{}, err
+		}
 	}
 	return m.StageDisk(ctx, disk.match(), target, options)
 }
@@ -52,12 +61,13 @@ func (m *Mounter) StageISCSI(ctx context.Context, disk ISCSIDisk, target string,
 // last of them, the node logs out. The portal stays registered, as other targets may be behind it. A call that stages
 // another disk of the target at the same time may fail, and succeeds when it is repeated.
 func (m *Mounter) UnstageISCSI(ctx context.Context, disk ISCSIDisk, target string) error {
-	if err := m.UnstageDisk(ctx, disk.match(), target); err != nil {
-		return err
+	err := m.UnstageDisk(ctx, disk.match(), target)
+	if err == nil {
+		_, err = m.client.ISCSI.DisconnectTarget(ctx, &csiproxy.DisconnectTargetRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
 	}
-	_, err := m.client.ISCSI.DisconnectTarget(ctx, &csiproxy.DisconnectTargetRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
-	if failure := (*csiproxy.Error)(nil); errors.As(err, &failure) && failure.Reason == reason.TargetInUse {
-		return nil
+	failure := (*csiproxy.Error)(nil)
+	if errors.As(err, &failure) && (failure.Reason == reason.TargetInUse || failure.Reason == reason.ServiceNotRunning) {
+		return nil // without the initiator's service, as after a reboot, there is no session
 	}
 	return err
 }
@@ -72,7 +82,7 @@ func (m *Mounter) login(ctx context.Context, disk ISCSIDisk, chap CHAP) error {
 		return err
 	}
 	request := &csiproxy.ConnectTargetRequest{TargetPortal: portal, Iqn: disk.IQN}
-	if chap.User != "" {
+	if chap.Secret != "" {
 		request.AuthType, request.ChapUsername, request.ChapSecret = csiproxy.AuthenticationType_ONE_WAY_CHAP, chap.User, chap.Secret
 	}
 	if chap.MutualSecret != "" {

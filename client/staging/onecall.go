@@ -30,6 +30,9 @@ func (m *Mounter) stageInOneCall(ctx context.Context, match Match, target string
 	request := &nodestepsapi.StageDiskRequest{TargetPath: target, ReadOnly: options.ReadOnly, KeepSize: options.KeepSize}
 	match.describe(request)
 	answer, err := m.client.NodeSteps.StageDisk(ctx, request)
+	if errors.Is(err, csiproxy.ErrDiskNotFound) { // the agent waits for it until the call's deadline, and answers just before
+		err = errors.Join(context.DeadlineExceeded, err)
+	}
 	return Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId()}, served(err), err
 }
 

@@ -71,7 +71,7 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 	}
 	var volumes []string
 	if err = same(); err == nil {
-		volumes, err = m.volumesOf(ctx, disk, options.ReadOnly)
+		volumes, err = m.volumesOf(ctx, disk, options.ReadOnly, same)
 	}
 	if err == nil {
 		err = same() // from here on, the volume's id says which disk is meant
@@ -104,7 +104,7 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 }
 
 // volumesOf returns the volumes of a disk, data volumes first, after making what is missing.
-func (m *Mounter) volumesOf(ctx context.Context, disk uint32, readOnly bool) ([]string, error) {
+func (m *Mounter) volumesOf(ctx context.Context, disk uint32, readOnly bool, same func() error) ([]string, error) {
 	online := false
 	if readOnly { // bringing a disk online makes it writable as well
 		state, err := m.client.Disk.GetDiskState(ctx, &csiproxy.GetDiskStateRequest{DiskNumber: disk})
@@ -116,6 +116,9 @@ func (m *Mounter) volumesOf(ctx context.Context, disk uint32, readOnly bool) ([]
 		return nil, err
 	}
 	if !online {
+		if err := same(); err != nil { // another disk must not become writable
+			return nil, err
+		}
 		_, err := m.client.Disk.SetDiskState(ctx, &csiproxy.SetDiskStateRequest{DiskNumber: disk, IsOnline: true})
 		if err != nil && !errors.Is(err, csiproxy.ErrUnsupported) { // old agents bring a disk online as they partition it
 			return nil, err

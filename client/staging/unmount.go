@@ -90,11 +90,11 @@ func (m *Mounter) mountedElsewhere(ctx context.Context, volume string) (bool, er
 	}
 	all, err := m.kubelet.volumes()
 	for _, path := range all {
-		there, err := m.at(ctx, path)
-		if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
+		there, err := m.volumeAt(ctx, path) // and not its disk: other drivers' volumes may have more than one, or one that hangs
+		if err != nil && !isAny(err, csiproxy.ErrPathNotFound, csiproxy.ErrNotMounted, csiproxy.ErrLink, csiproxy.ErrVolumeNotFound) {
 			return false, err
 		}
-		if there.volume == volume {
+		if err == nil && there == volume {
 			return true, nil
 		}
 	}

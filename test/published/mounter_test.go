@@ -4,7 +4,6 @@ package published
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -27,13 +26,6 @@ const (
 func start(t *testing.T) (*csiproxytest.Node, *mounter.Mounter) {
 	t.Helper()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
-	return n, mounter.New(n.Client())
-}
-
-// startSingle returns a mounter on a node whose agent does no steps in one call, for tests that disturb the calls of which they are made.
-func startSingle(t *testing.T) (*csiproxytest.Node, *mounter.Mounter) {
-	t.Helper()
-	n := csiproxytest.Start(t, csiproxytest.Options{APIs: []string{"nodesteps=off"}})
 	return n, mounter.New(n.Client())
 }
 
@@ -197,5 +189,3 @@ func TestAsInterface(t *testing.T) {
 	}
 	check(t, "CleanupMountPoint", mount.CleanupMountPoint(staging, i, true))
 }
-
-func sprint(value any) string { return fmt.Sprintf("%+v", value) }

@@ -337,3 +337,10 @@ func foreignImage(t *testing.T) string {
 	check(t, "writing an image", os.WriteFile(file, content, 0o600))
 	return file
 }
+
+// startSingle returns a mounter on a node whose agent does no steps in one call, for tests that disturb the calls of which they are made.
+func startSingle(t *testing.T) (*csiproxytest.Node, *mounter.Mounter) {
+	t.Helper()
+	n := csiproxytest.Start(t, csiproxytest.Options{APIs: []string{"nodesteps=off"}})
+	return n, mounter.New(n.Client())
+}

@@ -7,6 +7,7 @@ package published
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -80,7 +81,7 @@ func TestStepsBothWays(t *testing.T) {
 		}
 	}
 	for at := range results[0] {
-		if got, want := sprint(results[0][at]), sprint(results[1][at]); got != want {
+		if got, want := fmt.Sprintf("%+v", results[0][at]), fmt.Sprintf("%+v", results[1][at]); got != want {
 			t.Errorf("result %d is %s in one call and %s in single calls", at, got, want)
 		}
 	}

@@ -68,7 +68,7 @@ func (d DiskAPI) GetDiskNumberAndPage83ID(path string) (uint32, string, error) {
 func (d DiskAPI) here() error {
 	_, node, err := d.at.Node()
 	if err == nil && node == nil {
-		err = fmt.Errorf("%w: handles and device paths are of the machine that the driver runs on, and the disks are an agent's; ListDiskIDs lists those", errors.ErrUnsupported)
+		err = fmt.Errorf("%w: handles and device paths are of the machine that the driver runs on, which a client given to Over need not reach; ListDiskIDs lists the disks there", errors.ErrUnsupported)
 	}
 	return err
 }
