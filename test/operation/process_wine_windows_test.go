@@ -31,6 +31,12 @@ func answersOnWine() map[string]string {
 		"iscsi RemoveTargetPortal":   "Unimplemented ReportIScsiSendTargetPortalsW ERROR_CALL_NOT_IMPLEMENTED",
 		"iscsi SetMutualChapSecret":  "Unimplemented SetIScsiInitiatorCHAPSharedSecret ERROR_CALL_NOT_IMPLEMENTED",
 
+		"nodesteps Expand":     "Internal CM_Locate_DevNodeW ERROR_GEN_FAILURE",
+		"nodesteps Publish":    "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED",
+		"nodesteps StageDisk":  "Internal CM_Get_Device_Interface_ListW ERROR_GEN_FAILURE",
+		"nodesteps StageShare": "Unimplemented MSFT_SmbGlobalMapping ERROR_NOT_SUPPORTED",
+		"nodesteps Unstage":    "Unimplemented MSFT_SmbGlobalMapping.Remove ERROR_NOT_SUPPORTED",
+
 		"smb NewSmbGlobalMapping":    "Unimplemented MSFT_SmbGlobalMapping ERROR_NOT_SUPPORTED",
 		"smb RemoveSmbGlobalMapping": "Unimplemented MSFT_SmbGlobalMapping.Remove ERROR_NOT_SUPPORTED",
 
