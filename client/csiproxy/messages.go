@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//nolint:revive // the names are those of the protos, whose comments the stubs have
-package csiproxy
+package csiproxy //nolint:revive // the names are those of the protos, whose comments the stubs have
 
 import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"

@@ -207,9 +207,9 @@ func TestReportsFillTheColumn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"L 20348, 26100 |", "| Windows | 1 of 139 | 2026-11-30 | v9.9.9 | Windows Server 10.0.20348.1, amd64 | [csi-proxy-prove](evidence/reports/a.json.gz) |",
-		"| Windows | 0 of 139 | 2026-11-30 | v9.9.9 | Windows Server 10.0.17763.1, amd64 |", "| Windows | 0 of 139 | 2026-11-30 | v9.9.9 | Windows Server 10.0.19045.1, amd64 |",
-		"| Wine, reported | 1 of 139 | 2026-11-30 | v9.9.9 | Wine 10.0, amd64 |",
+		"L 20348, 26100 |", "| Windows | 1 of 145 | 2026-11-30 | v9.9.9 | Windows Server 10.0.20348.1, amd64 | [csi-proxy-prove](evidence/reports/a.json.gz) |",
+		"| Windows | 0 of 145 | 2026-11-30 | v9.9.9 | Windows Server 10.0.17763.1, amd64 |", "| Windows | 0 of 145 | 2026-11-30 | v9.9.9 | Windows Server 10.0.19045.1, amd64 |",
+		"| Wine, reported | 1 of 145 | 2026-11-30 | v9.9.9 | Wine 10.0, amd64 |",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("without %q:\n%s", want, page)
