@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package csiproxy //nolint:revive // the names are those of the protos, whose comments the stubs have
+//nolint:revive // the names are those of the protos, whose comments the stubs have
+package csiproxy
 
 import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
