@@ -67,7 +67,7 @@ func textDoubts() map[string]settlement {
 		"What stays unproved there is the handful of lines that hand a buffer":            {why: everything},
 		"that Windows agrees, too, is not proved":                                         {why: everything},
 		"| 8 | not confirmed: nothing was done |":                                         {why: notWindows},
-		"another error says that the state of the volume is not known":                   {why: notWindows},
+		"another error says that the state of the volume is not known":                    {why: notWindows},
 		"is read so slowly that it was not seen to be blank":                              {why: notWindows},
 		"Processes of the node itself, and those of whom it is not known":                 {why: notWindows},
 		"A program outside kubelet's directory that uses the mapping without a record is": {why: notWindows},
