@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -63,7 +62,7 @@ func serve(ctx, told context.Context, o *options, ready func(endpoints int) erro
 	a, err := agent.Start(told, agent.Config{
 		Kernel:            o.kernel(),
 		StateDir:          o.stateDir,
-		RecordsDir:        o.recordsDir(),
+		RecordsDir:        o.recordsDir(logger),
 		Emulated:          emulated.Options{Scenario: o.scenario},
 		SocketDir:         o.socketDir,
 		PipeSecurity:      o.pipeSecurity,
@@ -126,15 +125,6 @@ func (o *options) kernel() kernel.Kernel {
 		return nil
 	}
 	return thisMachine()
-}
-
-// recordsDir returns where the agent records who uses a share. Empty: an emulated node has a place of its own.
-func (o *options) recordsDir() string {
-	data := os.Getenv("ProgramData")
-	if o.host == hostEmulated || data == "" {
-		return ""
-	}
-	return filepath.Join(data, "csi-proxy", "shares")
 }
 
 // version returns the description of this binary.

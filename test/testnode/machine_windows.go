@@ -61,7 +61,7 @@ func startHere(t testing.TB) {
 	if path := os.Getenv(RecordingVariable); path != "" {
 		k = record(t, k, path, recording.ThisMachine(t.Name()))
 	}
-	a, err := agent.Start(t.Context(), agent.Config{Kernel: k, RequirePrivacy: true})
+	a, err := agent.Start(t.Context(), agent.Config{Kernel: k, RequirePrivacy: true, RecordsDir: t.TempDir()})
 	if err != nil {
 		t.Fatalf("starting the agent: %v", err)
 	}
