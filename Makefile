@@ -33,9 +33,10 @@ test-sanity: setup-test build ## csi-sanity on the example driver, with its coun
 	CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -vet=off -count=1 -timeout 20m -v ./examples/csi-driver >bin/csi-sanity.log 2>&1 || { cat bin/csi-sanity.log; exit 1; }
 	@grep -aE -A 30 "csi-sanity, (disks|shares)" bin/csi-sanity.log | grep -aE "csi-sanity,|skipped:"
 
+LONG = ./internal/kernel/emulated ./test/bench ./test/conformance ./test/contract ./test/hostile ./test/reliability
 .PHONY: test-long
 test-long: setup-test build ## three times as much of what `make test` samples, or all: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point; kernel faults and open questions in whole drivers' sequences stay sampled
-	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m ./internal/kernel/emulated ./test/bench ./test/conformance ./test/contract ./test/hostile ./test/reliability
+	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m $(LONG)
 	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m -run 'Interrupted|AzureFinds' ./test/sequences
 	CSI_PROXY_LONG=1 go test -trimpath -short -count=1 -timeout 10m -run Interrupted ./csiproxytest
 
