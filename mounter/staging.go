@@ -17,7 +17,7 @@ type (
 	StageOptions = staging.StageOptions
 	// An ISCSIDisk is a logical unit of an iSCSI target.
 	ISCSIDisk = staging.ISCSIDisk
-	// CHAP is how a node and an iSCSI target prove themselves to each other. The zero value is no authentication.
+	// CHAP is how a node and an iSCSI target prove themselves to each other. The zero value means no authentication.
 	CHAP = staging.CHAP
 	// A Device is a volume and the disk that it lies on.
 	Device = staging.Device

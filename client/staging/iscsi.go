@@ -26,7 +26,7 @@ func (d ISCSIDisk) portal() *csiproxy.TargetPortal {
 
 func (d ISCSIDisk) match() Match { return ByISCSI(d.Address, d.Port, d.IQN, d.LUN) }
 
-// CHAP is how a node and an iSCSI target prove themselves to each other. The zero value is no authentication.
+// CHAP is how a node and an iSCSI target prove themselves to each other. The zero value means no authentication.
 type CHAP struct {
 	User, Secret string // of the node; without a user, the initiator's name is the user
 	// MutualSecret is the secret by which the target proves itself as well; empty: it does not have to. Windows has one for all
@@ -67,7 +67,7 @@ func (m *Mounter) UnstageISCSI(ctx context.Context, disk ISCSIDisk, target strin
 	}
 	failure := (*csiproxy.Error)(nil)
 	if errors.As(err, &failure) && (failure.Reason == reason.TargetInUse || failure.Reason == reason.ServiceNotRunning) {
-		return nil // without the initiator's service, as after a reboot, there is no session
+		return nil // without the initiator's service, as after a reboot, no session is left
 	}
 	return err
 }

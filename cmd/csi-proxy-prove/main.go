@@ -128,7 +128,7 @@ func (k *kit) run(ctx context.Context, args []string) (int, error) {
 	}
 	for _, name := range o.only {
 		if !slices.ContainsFunc(k.parts, func(p part) bool { return p.name == name }) {
-			return exitNothing, fmt.Errorf("there is no part %q; csi-proxy-prove -list lists them", name)
+			return exitNothing, fmt.Errorf("no part %q; csi-proxy-prove -list names the parts", name)
 		}
 	}
 	return k.prove(ctx, o)

@@ -136,7 +136,7 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	for _, dir := range i.logs {
 		// Now, and not when the service first starts, so that nobody else can make the directory first.
 		if err := logfile.MakeDirectory(dir); err != nil {
-			return err
+			return fmt.Errorf("log directory: %w", err)
 		}
 	}
 	before, err := c.scm.Query(serviceName)

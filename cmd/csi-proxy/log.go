@@ -118,7 +118,7 @@ func closeAll(files []*logfile.File) error {
 
 func (l *logFlags) openFile(path string) (*logfile.File, error) {
 	if err := logfile.MakeDirectory(filepath.Dir(path)); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("log directory: %w", err)
 	}
 	options := logfile.Options{
 		MaxBytes: int64(l.maxSize) * megabyte, Every: l.every,

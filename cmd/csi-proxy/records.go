@@ -30,7 +30,7 @@ func (o *options) recordsDir(logger klog.Logger) string {
 		}
 	}
 	if err != nil {
-		logger.Error(err, "There is no safe place for the records of shares, so StageShare is refused", "directory", dir)
+		logger.Error(err, "StageShare is refused, as the records of shares are not safe: remove the directory, or let only administrators change it, and start the agent again", "directory", dir)
 		return ""
 	}
 	return dir

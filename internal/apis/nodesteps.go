@@ -116,7 +116,7 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.Sta
 func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.StageShareRequest) (*api.StageShareResponse, error) {
 	records := n.Records()
 	if records == "" {
-		return nil, &node.Error{Class: node.FailedPrecondition, Reason: reason.NoRecords, Message: "this agent has no directory to record who uses a share"}
+		return nil, &node.Error{Class: node.FailedPrecondition, Reason: reason.NoRecords, Message: "this agent has no directory to record who uses a share; its log says why"}
 	}
 	if err := logfile.MakeDirectory(records); err != nil {
 		return nil, err

@@ -3,19 +3,15 @@
 package logfile
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 )
 
-// MakeDirectory makes a directory for logs, with its missing parents. On Windows only SYSTEM and administrators may write
+// MakeDirectory makes a directory for logs and other records, with its missing parents. On Windows only SYSTEM and administrators may write
 // to those that it makes, and users may read: by default anyone may add files below a new directory of C:\, and a link
 // put there would make the agent write as SYSTEM where it leads. A directory that exists stays as it is.
 func MakeDirectory(path string) error {
-	if err := makeDirectory(path); err != nil {
-		return fmt.Errorf("log directory: %w", err)
-	}
-	return nil
+	return makeDirectory(path)
 }
 
 // IsLink reports whether a directory is a symbolic link, a junction or another reparse point, so that files in it end up

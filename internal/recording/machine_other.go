@@ -4,5 +4,5 @@
 
 package recording
 
-// ThisMachine returns the header of recordings of an emulated node: there is no other kernel here.
+// ThisMachine returns the header of recordings of an emulated node, the only kernel on this system.
 func ThisMachine(program string) Header { return OfEmulated(program) }

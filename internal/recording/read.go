@@ -162,7 +162,7 @@ func (h Header) check() error {
 func (r *reader) check(c *Call) error {
 	switch {
 	case c.Function != closing && !slices.Contains(kernel.Functions(), c.Function):
-		return fmt.Errorf("there is no function %q", c.Function)
+		return fmt.Errorf("the kernel has no function %q", c.Function)
 	case c.Sequence == 0 || r.used[c.Sequence]:
 		return fmt.Errorf("the sequence %d is 0 or there twice", c.Sequence)
 	case c.Function == "DeviceIoControl" && c.CodeName != win32.ControlCodeName(c.Code):

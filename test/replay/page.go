@@ -40,7 +40,7 @@ func Page(reports []*Report, accepted []*Accepted) string {
 	b.WriteString(preface)
 	columns := hosts(reports)
 	if !slices.ContainsFunc(columns, func(h string) bool { return strings.HasPrefix(h, recording.Windows) }) {
-		b.WriteString("**There is no recording of Windows yet.**\n\n")
+		b.WriteString("**No recording comes from Windows yet.**\n\n")
 	}
 	b.WriteString("| recording | calls | date | made by |\n|---|--:|---|---|\n")
 	for _, r := range reports {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
 )
 
 // making makes a thing until the test ends: it is noted, made and, in the end, removed and struck out. What do finds out
@@ -58,6 +60,9 @@ func MakeDirectory(t testing.TB, path string) error {
 	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
 		_, err := os.Lstat(at)
 		if err == nil {
+			if err := noLinkAbove(at); err != nil {
+				return err
+			}
 			break
 		}
 		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
@@ -67,7 +72,8 @@ func MakeDirectory(t testing.TB, path string) error {
 	}
 	for _, at := range slices.Backward(missing) {
 		err := making(t, Entry{Kind: KindDirectory, Name: at}, func(e *Entry) (err error) {
-			if err := os.Mkdir(at, 0o750); err != nil {
+			// Nobody but administrators may put a link there, as by default everybody may below C:\.
+			if err := logfile.MakeDirectory(at); err != nil {
 				return err
 			}
 			if at == missing[0] {
@@ -80,6 +86,23 @@ func MakeDirectory(t testing.TB, path string) error {
 		}
 	}
 	return nil
+}
+
+// noLinkAbove returns an error if an existing directory or one above it leads elsewhere: an administrator would make and remove
+// things where somebody else chose.
+func noLinkAbove(dir string) error {
+	for at := dir; ; at = filepath.Dir(at) {
+		link, err := logfile.IsLink(at)
+		if err != nil {
+			return err
+		}
+		if link {
+			return NotHere(at + " leads elsewhere")
+		}
+		if at == filepath.Dir(at) {
+			return nil
+		}
+	}
 }
 
 // removeDirectory removes a directory that was made, with what is in it if that is the tests' alone. Otherwise one with
