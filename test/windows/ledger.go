@@ -131,13 +131,15 @@ func (l *Ledger) write(r record) error {
 	return l.add(line)
 }
 
-// add appends bytes to the file by a single write, which other processes cannot divide, and waits until they are on the
-// disk.
+// add appends bytes to the file, where no other process writes meanwhile, and waits until they are on the disk.
 func (l *Ledger) add(content []byte) error {
-	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
-	return errors.Join(err, f.Sync(), f.Close())
+	if err = lockAppends(f); err == nil { // until it is closed
+		_, err = f.Write(content)
+		err = errors.Join(err, f.Sync())
+	}
+	return errors.Join(err, f.Close())
 }
