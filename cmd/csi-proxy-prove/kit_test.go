@@ -318,6 +318,26 @@ func TestWhatIsRefused(t *testing.T) {
 	unlock()
 }
 
+// An agent that comes while the kit runs keeps the later parts from calling it.
+func TestAnAgentThatComesLater(t *testing.T) {
+	k, out := newKit(t)
+	i := slices.IndexFunc(k.parts, func(p part) bool { return p.name == "crash" })
+	k.parts[i].needs = []need{freePipes}
+	looks := 0
+	k.look = func(ctx context.Context, base string) (machine, error) {
+		m, err := fakeLook(ctx, base)
+		if looks++; looks > 4 { // the first, the one without what was left, and those of two parts
+			m.agentPipes = []string{"csi-proxy-disk-v1"}
+		}
+		return m, err
+	}
+	_, r, err := ran(t, k, "-yes", "-only=good,crash")
+	const want = "crash: not here another agent serves its pipes here (csi-proxy-disk-v1): stop it first, on a machine whose pods do not need it"
+	if err != nil || !slices.Contains(verdictsOf(r), want) {
+		t.Errorf("%v, %q\n%s", err, verdictsOf(r), out)
+	}
+}
+
 func TestAPartThatDoesNotEnd(t *testing.T) {
 	k, _ := newKit(t)
 	made := waits(t)
