@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
@@ -179,6 +180,37 @@ func TestFailuresAreAnswers(t *testing.T) {
 	fails := Question{99, "?", func(testing.TB, Subject) (any, error) { return "half", errors.New("broken") }}
 	same(t, fails.Ask(t, Subject{}), Answer{Question: "R99", Text: "?", Status: "failed", Answer: "half", Reason: "broken"})
 	same(t, unasked(98, "?", "two nodes").Ask(t, Subject{}), Answer{Question: "R98", Text: "?", Status: "not asked", Reason: "two nodes"})
+}
+
+// withoutVolumes is a node whose partitions get no volumes.
+type withoutVolumes struct {
+	kernel.Kernel
+	t *testing.T
+}
+
+func (withoutVolumes) VolumeNames() ([]string, error) { return nil, nil }
+
+func (k withoutVolumes) FormatVolume(volume, _ string) error {
+	k.t.Errorf("volume %q is formatted", volume)
+	return nil
+}
+
+func TestNoVolumeIsAFailure(t *testing.T) {
+	s := emulatedSubject(t, emulated.DefaultSwitches())
+	s.Kernel, s.Patience = withoutVolumes{s.Kernel, t}, time.Millisecond
+	failed := 0
+	for _, q := range portableQuestions() {
+		switch q.Number {
+		case 7, 10, 11, 25, 28, 29, 31:
+			failed++
+			if a := q.Ask(t, s); a.Status != "failed" || !strings.Contains(a.Reason, errNoVolume.Error()) {
+				t.Errorf("R%d is %s: %v %s", q.Number, a.Status, a.Answer, a.Reason)
+			}
+		}
+	}
+	if failed != 7 {
+		t.Errorf("%d questions about volumes were asked", failed)
+	}
 }
 
 // Each answer is in the file as soon as it is known, and in the place of what was there of the same question.
