@@ -62,10 +62,12 @@ func (r *running) cleanEarlier() error {
 // stopped still has one.
 const letGo = 15 * time.Second
 
-// removeAll removes a directory of the kit.
+// removeAll removes a directory of the kit. What a test mounted or linked there is not entered.
 func removeAll(dir string) error {
-	err := os.RemoveAll(dir)
-	for end := time.Now().Add(letGo); err != nil && time.Now().Before(end); err = os.RemoveAll(dir) {
+	ctx, cancel := context.WithTimeout(context.Background(), cleaning)
+	defer cancel()
+	err := windows.RemoveTree(ctx, dir, "")
+	for end := time.Now().Add(letGo); err != nil && time.Now().Before(end); err = windows.RemoveTree(ctx, dir, "") {
 		time.Sleep(100 * time.Millisecond)
 	}
 	return err

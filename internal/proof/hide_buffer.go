@@ -122,4 +122,3 @@ func hideSIDs(content []byte) (found bool) {
 	}
 	return found
 }
-

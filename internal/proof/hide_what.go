@@ -136,4 +136,3 @@ func (r *Report) answeredSerials() (all []string) {
 	}
 	return all
 }
-
