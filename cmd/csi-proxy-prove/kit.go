@@ -81,7 +81,7 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 		return exitNothing, err
 	}
 	r := &running{kit: k, ledger: ledger, unlock: unlock, report: &proof.Report{Begun: time.Now().UTC(), Kit: proof.Kit{Version: buildversion.String()}}}
-	if err := r.cleanEarlier(); err != nil {
+	if err := errors.Join(r.cleanEarlier(), r.salvage(m, o, file)); err != nil {
 		return exitFailed, err
 	}
 	if o.clean {
@@ -210,44 +210,29 @@ func (r *running) tryAll(ctx context.Context, o options, file string) (code int,
 	for _, p := range r.parts {
 		r.report.Parts = append(r.report.Parts, r.part(ctx, p, m, o.only))
 		r.clean()
+		if err := r.save(); err != nil {
+			r.print("  what was found cannot be saved: %v", err)
+		}
 	}
 	r.report.Interrupted = ctx.Err() != nil
-	r.collect()
-	if err := r.clear(); err != nil {
-		r.report.Left = append(r.report.Left, err.Error())
-	}
+	r.collect(r.report, r.dir)
 	r.report.Seconds = time.Since(r.report.Begun).Round(time.Millisecond).Seconds()
-	m.hidden.Serials = []string{m.machineSerial}
-	if o.hashSerials {
-		m.hidden.Serials = append(m.hidden.Serials, m.diskSerials...)
-		m.hidden.HashDisks = true
+	written, err := publish(r.report, m, o, file)
+	if err != nil {
+		r.unlock()
+		return exitFailed, fmt.Errorf("the report cannot be written: %w; what was found is in %s: start the kit again with another -report", err, r.dir)
 	}
-	m.hidden.Own = windows.MadeHere
-	if err := r.report.Hide(m.hidden); err != nil {
-		return exitFailed, err
+	if err := errors.Join(os.Remove(filepath.Join(r.dir, stateName)), r.clear()); err != nil { // only now: it removes what the report was made of
+		r.report.Left = append(r.report.Left, err.Error())
+		if written, err = publish(r.report, m, o, file); err != nil {
+			return exitFailed, err
+		}
 	}
-	if err := write(r.report, file); err != nil {
-		return exitFailed, err
-	}
-	r.summary(r.report, file)
+	r.summary(written, file)
 	if !r.report.AllHeld() {
 		return exitFailed, nil
 	}
 	return exitHeld, nil
-}
-
-// write writes a report and its page.
-func write(report *proof.Report, file string) error {
-	for name, content := range map[string]func(io.Writer) error{file: report.Write, pageFile(file): func(w io.Writer) error { return page(w, report) }} {
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // for everybody
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(content(f), f.Close()); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
 }
 
 // summary prints how it ended.

@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -39,6 +40,7 @@ exit 1`,
 	"measure":    `echo "| 1 ms |"`,
 	"broken":     `echo "no such thing"; exit 3`,
 	"remove":     `rm "$WITNESS"`,
+	"away":       `rmdir "$GONE"`,
 	// It makes a directory on the machine and waits; the kit's directory of this run ends before it.
 	"made.test": `printf '\n{"made":{"id":"1","kind":"directory","name":"%s"}}\n' "$MADE" >>"$CSI_PROXY_PROVE_LEDGER"; mkdir "$MADE"
 printf '\026=== RUN   TestMade\n\026--- FAIL: TestMade (0.00s)\n\026=== RUN   TestWaits\n'
@@ -458,10 +460,67 @@ func TestAKilledKitIsCleanedUpAfter(t *testing.T) {
 	if diff := cmp.Diff(r.Cleaned, []string{"directory " + made}); diff != "" {
 		t.Errorf("cleaned (-got +want):\n%s", diff)
 	}
+	wantSalvaged(t, salvaged(t, out))
 	for _, path := range []string{made, k.base} {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s is still there", path)
 		}
+	}
+}
+
+// salvaged returns the report of a run that was stopped, which a later one wrote and named.
+func salvaged(t *testing.T, out *bytes.Buffer) *proof.Report {
+	t.Helper()
+	m := regexp.MustCompile(`What it had found: (\S+)`).FindStringSubmatch(out.String())
+	if m == nil {
+		t.Fatalf("no earlier run is named:\n%s", out)
+	}
+	return report(t, m[1])
+}
+
+// wantSalvaged checks the report of a run that was killed in its second part.
+func wantSalvaged(t *testing.T, r *proof.Report) {
+	t.Helper()
+	got := slices.DeleteFunc(verdictsOf(r), func(v string) bool { return strings.HasSuffix(v, ": not run") })
+	want := []string{"good: held", "  TestGood: held", "  TestAbsent: not here require a machine", "made: failed " + nothingAfter}
+	if diff := cmp.Diff(got, want); diff != "" || !r.Interrupted {
+		t.Errorf("salvaged, interrupted %t (-got +want):\n%s", r.Interrupted, diff)
+	}
+	if len(r.Answers) != 1 || r.Answers[0].Said() != `{"on":"HOST"}` || len(r.Calls) != 1 || r.Kit.SHA256 == "" {
+		t.Errorf("%d answers and %d calls are salvaged, of %+v", len(r.Answers), len(r.Calls), r.Kit)
+	}
+}
+
+// A report that cannot be written with its calls is written without them, and one that cannot be written at all stays in the run's
+// directory.
+func TestReportsThatCannotBeWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.json.gz")
+	m, err := fakeLook(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := publish(&proof.Report{Calls: []json.RawMessage{[]byte("torn"), []byte("{}")}, Interrupted: true, Machine: m.Machine}, m, options{}, file); err != nil {
+		t.Fatal(err)
+	}
+	if r := report(t, file); r == nil || !r.Interrupted || len(r.Calls) != 0 || r.CallsLeftOut != 2 {
+		t.Errorf("the report is %+v", r)
+	}
+	k, out := newKit(t)
+	gone := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k.parts = append(k.parts, part{name: "away", systems: []string{proof.Emulated}, limit: time.Minute, steps: []step{{name: "away", program: "away"}}})
+	t.Setenv("GONE", gone)
+	code, err := k.run(t.Context(), []string{"-yes", "-only=good,away", "-report=" + filepath.Join(gone, "report.json.gz")})
+	if code != exitFailed || err == nil || !strings.Contains(err.Error(), "start the kit again with another -report") {
+		t.Fatalf("exit %d, %v\n%s", code, err, out)
+	}
+	if code, err := k.run(t.Context(), []string{"-clean", "-yes", "-report=" + file + ".json.gz"}); code != exitHeld || err != nil {
+		t.Errorf("exit %d, %v\n%s", code, err, out)
+	}
+	if r := salvaged(t, out); r == nil || len(r.Answers) != 1 {
+		t.Errorf("the report is %+v", r)
 	}
 }
 
@@ -473,6 +532,7 @@ func TestCleanDoesNothingElse(t *testing.T) {
 	if code != exitHeld || err != nil || r != nil || strings.Contains(out.String(), "=== ") {
 		t.Fatalf("exit %d, %v, report %v\n%s", code, err, r, out)
 	}
+	wantSalvaged(t, salvaged(t, out))
 	for _, path := range []string{made, k.base} {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s is still there", path)

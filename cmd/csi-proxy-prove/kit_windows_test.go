@@ -140,7 +140,7 @@ func TestKilledKits(t *testing.T) {
 		_ = c.Wait()
 		late.Stop()
 		at[lastPart(said.String())]++
-		out, err := exec.CommandContext(t.Context(), kit, "-clean", "-yes").CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), kit, "-clean", "-yes", "-report="+filepath.Join(t.TempDir(), fmt.Sprintf("clean-%d.json.gz", i))).CombinedOutput()
 		if err != nil {
 			t.Fatalf("kill %d: %v\nkilled after:\n%s\nand then:\n%s", i, err, said.String(), out)
 		}
