@@ -93,7 +93,9 @@ func readOne(s Subject, path string) (number string, disk readDisk, err error) {
 		return number, disk, nil
 	}
 	identifiers, err := win32.ParseStorageDeviceID(out[:n])
-	disk.Identifiers = fmt.Sprintf("%+v", identifiers)
+	for _, id := range identifiers.Identifiers {
+		disk.Identifiers += fmt.Sprintf("code set %d, type %d, association %d: %x; ", id.CodeSet, id.Type, id.Association, id.Identifier)
+	}
 	return number, disk, err
 }
 
