@@ -499,7 +499,7 @@ func TestReportsThatCannotBeWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := publish(&proof.Report{Calls: []json.RawMessage{[]byte("torn"), []byte("{}")}, Interrupted: true, Machine: m.Machine}, m, options{}, file); err != nil {
+	if _, err := publish(&proof.Report{Calls: []json.RawMessage{[]byte("torn"), []byte("{}")}, Interrupted: true, Machine: m.Machine, Kit: proof.Kit{SHA256: strings.Repeat("0", 64)}}, m, options{}, file); err != nil {
 		t.Fatal(err)
 	}
 	if r := report(t, file); r == nil || !r.Interrupted || len(r.Calls) != 0 || r.CallsLeftOut != 2 {
