@@ -54,7 +54,9 @@ type emulatedDisk struct {
 
 func (d *emulatedDisk) Number() uint32 { return d.number }
 
-func (d *emulatedDisk) Grow(bytes int64) error { return d.node.GrowDisk(d.number, bytes) }
+func (d *emulatedDisk) Grow(bytes int64) (string, error) {
+	return GrownInPlace, d.node.GrowDisk(d.number, bytes)
+}
 
 func (d *emulatedDisk) Write(offset int64, content []byte) error {
 	image, err := d.node.DiskImage(d.number)
@@ -144,7 +146,7 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			same(t, answers[38].(map[string]any)["listed after"], any([]string{`\moved\mount\`}))
 			same(t, answers[40].(map[string]string)["on the way, refused"], "success")
 			same(t, answers[25].(map[string]extend)["512"], extend{
-				All: "ERROR_INVALID_PARAMETER", OneLess: "success", SectorsBefore: answers[25].(map[string]extend)["512"].SectorsBefore,
+				Grown: GrownInPlace, All: "ERROR_INVALID_PARAMETER", OneLess: "success", SectorsBefore: answers[25].(map[string]extend)["512"].SectorsBefore,
 				SectorsAfter: answers[25].(map[string]extend)["512"].SectorsAfter, PartitionSectors: answers[25].(map[string]extend)["512"].PartitionSectors,
 			})
 		}},

@@ -125,15 +125,18 @@ func removeDirectory(ctx context.Context, e Entry) error {
 }
 
 // removeDiskFile pulls a virtual disk and removes its file.
-func removeDiskFile(_ context.Context, e Entry) error {
+func removeDiskFile(ctx context.Context, e Entry) error {
 	if !isRandom(filepath.Base(e.Name), diskFileEnding) {
 		return NotOurs("its name is not a random one")
 	}
 	if _, err := os.Lstat(e.Name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	pull(e.Name)
-	return os.Remove(e.Name)
+	pulled := pull(ctx, e.Name)
+	if err := patiently(ctx, func() error { return os.Remove(e.Name) }); err != nil {
+		return errors.Join(pulled, err)
+	}
+	return nil
 }
 
 const diskFileEnding = ".vhdx"

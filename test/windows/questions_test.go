@@ -46,7 +46,7 @@ type Subject struct {
 // A Disk is one that a Subject has attached.
 type Disk interface {
 	Number() uint32
-	Grow(bytes int64) error // to a new total size; its number may differ afterwards
+	Grow(bytes int64) (how string, err error) // to a new total size; its number may differ afterwards
 	Write(offset int64, content []byte) error
 	Detach() error // surprise removal
 	Attach() error // after Detach
