@@ -63,6 +63,9 @@ func (d *VirtualDisk) create(bytes int64, sectorSize uint32) error {
 	return syscall.CloseHandle(handle)
 }
 
+// arrivesIn is how long an attached disk may take until it can be opened.
+const arrivesIn = 30 * time.Second
+
 // attach attaches the disk for as long as its handle is open, and waits until it can be opened: Windows looks at it after the call. Its
 // volumes may get letters, as those of a driver's disk may.
 func (d *VirtualDisk) attach(ctx context.Context) error {

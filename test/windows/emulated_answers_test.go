@@ -36,6 +36,7 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 			shares = append(shares[1:], next)
 			return Share{next, "csi", "csi-password"}, nil
 		},
+		Stranger: func(testing.TB) (Share, error) { return Share{`\\fs.emulated\other`, `AZURE\csi`, "csi-password"}, nil },
 		Target: func(testing.TB) (Target, error) {
 			return Target{"192.0.2.10", 3260, "iqn.2026-01.emulated:chap", "csi-user", "chap-secret-123"}, nil
 		},

@@ -13,14 +13,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-const (
-	// letGo is how long Windows, or a scanner of viruses, may hold the file of a virtual disk that was made or detached.
-	// https://github.com/RedpointGames/uet/issues/121
-	letGo = 20 * time.Second
-
-	// arrivesIn is how long a disk may take until it can be opened.
-	arrivesIn = 30 * time.Second
-)
+// letGo is how long Windows, or a scanner of viruses, may hold the file of a virtual disk that was made or detached.
+// https://github.com/RedpointGames/uet/issues/121
+const letGo = 20 * time.Second
 
 // heldByOthers reports whether an error is that of a file or disk that somebody else holds, which a moment later he may not.
 func heldByOthers(err error) bool {
@@ -31,7 +26,9 @@ func heldByOthers(err error) bool {
 }
 
 // patiently makes a call until it ends otherwise than that somebody holds what it needs.
-func patiently(ctx context.Context, call func() error) error { return repeat(ctx, letGo, heldByOthers, call) }
+func patiently(ctx context.Context, call func() error) error {
+	return repeat(ctx, letGo, heldByOthers, call)
+}
 
 // repeat makes a call until it succeeds, fails with an error that is not worth another try, or its time is over.
 func repeat(ctx context.Context, limit time.Duration, again func(error) bool, call func() error) error {
