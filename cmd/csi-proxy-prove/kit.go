@@ -24,12 +24,20 @@ type kit struct {
 	self  string // its file
 	parts []part
 	base  string // the directory of its files, made for a run
+
+	// The directory in which agents record who uses a share: parts that start one would leave it. "": none does.
+	records string
+
 	stdin io.Reader
 	asked bool // somebody at stdin can answer
 	out   io.Writer
 	look  func(ctx context.Context, base string) (machine, error)
 
+	// The directory of a report for which no file is given.
+	reports func(self string) string
+
 	programs []string // in it
+	hash     string   // its file's SHA-256
 }
 
 // cleaning is how long taking away what is left may take, also after Ctrl-C.
@@ -42,6 +50,9 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	var err error
 	if k.programs, err = contents(k.self); err != nil {
 		return exitNothing, err
+	}
+	if k.hash, err = hashOf(k.self); err != nil { // now: what keeps it from being read keeps its programs from being started
+		return exitNothing, inWords(err)
 	}
 	m, err := k.look(ctx, k.base)
 	if err != nil {
@@ -61,7 +72,7 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	if m.System != proof.Emulated && !m.administrator {
 		return exitNothing, errors.New("nothing was done: the kit needs an administrator; start it in an elevated shell")
 	}
-	file, err := reportFile(o.report, m)
+	file, err := k.reportFile(o.report, m)
 	if err != nil {
 		return exitNothing, err
 	}
@@ -113,6 +124,7 @@ func (k *kit) pending() ([]windows.Entry, error) {
 
 // announce prints what was found, and what will be done and what cannot.
 func (k *kit) announce(m machine, o options, pending []windows.Entry) {
+	k.print("This kit: %s, SHA-256 %s", buildversion.String(), k.hash)
 	k.print("This machine: %s, %s, %s", systemText(m), m.Product, m.Architecture)
 	for _, f := range m.found {
 		k.print("  %-32s %s", f.Name, f.Text)
@@ -127,6 +139,7 @@ func (k *kit) announce(m machine, o options, pending []windows.Entry) {
 		return
 	}
 	var cannot []string
+	minutes := 0
 	k.print("\nThis will be done:")
 	for _, p := range k.parts {
 		if len(o.only) > 0 && !slices.Contains(o.only, p.name) {
@@ -136,8 +149,10 @@ func (k *kit) announce(m machine, o options, pending []windows.Entry) {
 			cannot = append(cannot, fmt.Sprintf("  %-17s %s", p.name, why))
 			continue
 		}
-		k.print("  %-17s %s", p.name, p.does)
+		minutes += p.minutes
+		k.print("  %-17s %s About %d min.", p.name, p.does, p.minutes)
 	}
+	k.print("In all about %d minutes.", minutes)
 	if len(cannot) > 0 {
 		k.print("\nThis cannot be done here:\n%s", strings.Join(cannot, "\n"))
 	}
@@ -169,9 +184,10 @@ func (k *kit) consent(ctx context.Context, yes bool) error {
 }
 
 // reportFile returns the report's name, which no file has.
-func reportFile(given string, m machine) (string, error) {
+func (k *kit) reportFile(given string, m machine) (string, error) {
 	if given == "" {
 		given = strings.ReplaceAll(strings.Join([]string{"csi-proxy-prove", m.System, m.Build, time.Now().UTC().Format("20060102-150405")}, "-"), "--", "-") + ".json.gz"
+		given = filepath.Join(k.reports(k.self), given)
 	}
 	for _, name := range []string{given, pageFile(given)} {
 		if _, err := os.Lstat(name); err == nil {

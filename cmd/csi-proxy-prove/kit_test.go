@@ -41,6 +41,7 @@ exit 1`,
 	"broken":     `echo "no such thing"; exit 3`,
 	"remove":     `rm "$WITNESS"`,
 	"away":       `rmdir "$GONE"`,
+	"records":    `echo >"$MADE"`,
 	// It makes a directory on the machine and waits; the kit's directory of this run ends before it.
 	"made.test": `printf '\n{"made":{"id":"1","kind":"directory","name":"%s"}}\n' "$MADE" >>"$CSI_PROXY_PROVE_LEDGER"; mkdir "$MADE"
 printf '\026=== RUN   TestMade\n\026--- FAIL: TestMade (0.00s)\n\026=== RUN   TestWaits\n'
@@ -50,7 +51,7 @@ read line <"$UNTIL"`,
 func fakeParts() []part {
 	all := []string{proof.Emulated}
 	of := func(name string, steps ...step) part {
-		return part{name: name, does: "It tries " + name + ".", systems: all, limit: time.Minute, steps: steps}
+		return part{name: name, does: "It tries " + name + ".", systems: all, limit: time.Minute, minutes: 1, steps: steps}
 	}
 	installed := of("needs-service", step{program: "good.test"})
 	installed.needs = []need{noService}
@@ -86,7 +87,7 @@ func newKit(t *testing.T) (*kit, *bytes.Buffer) {
 		t.Fatal(err)
 	}
 	out := &bytes.Buffer{}
-	return &kit{self: self, parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: strings.NewReader(""), out: out, look: fakeLook}, out
+	return &kit{self: self, parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: strings.NewReader(""), out: out, look: fakeLook, reports: filepath.Dir}, out
 }
 
 func put(t *testing.T, name, content string) {
@@ -186,6 +187,26 @@ func TestEverythingIsReported(t *testing.T) {
 	}
 	if _, err := os.Stat(k.base); err == nil {
 		t.Error("the kit's directory is still there")
+	}
+	for _, said := range []string{"This kit: ", self, "In all about 6 minutes.", "  held: TestGood (0.2 s)", "  not here: TestAbsent (0.0 s)"} {
+		if !strings.Contains(out.String(), said) {
+			t.Errorf("it did not say %q:\n%s", said, out)
+		}
+	}
+}
+
+// The directory in which an agent of the kit records who uses shares goes with it.
+func TestRecordsOfSharesAreRemoved(t *testing.T) {
+	k, out := newKit(t)
+	data := filepath.Join(t.TempDir(), "csi-proxy")
+	k.records = filepath.Join(data, "shares")
+	t.Setenv("MADE", filepath.Join(k.records, "record"))
+	k.parts = []part{{name: "agent", systems: []string{proof.Emulated}, needs: []need{freePipes}, limit: time.Minute, steps: []step{{name: "records", program: "records"}}}}
+	if code, _, err := ran(t, k, "-yes"); code != exitHeld || err != nil {
+		t.Errorf("exit %d, %v\n%s", code, err, out)
+	}
+	if _, err := os.Stat(data); err == nil {
+		t.Error("the records of shares are still there")
 	}
 }
 
@@ -382,7 +403,7 @@ const kitVariable = "CSI_PROXY_PROVE_TEST_KIT"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(kitVariable); dir != "" {
-		k := &kit{self: filepath.Join(dir, "kit"), parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: os.Stdin, out: os.Stdout, look: fakeLook}
+		k := &kit{self: filepath.Join(dir, "kit"), parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: os.Stdin, out: os.Stdout, look: fakeLook, reports: filepath.Dir}
 		os.Exit(k.main(os.Args[1:], os.Stderr))
 	}
 	os.Exit(m.Run())

@@ -169,6 +169,9 @@ func nothingIsLeft(t *testing.T) {
 	if _, err := os.Stat(baseDirectory()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s is still there: %v", baseDirectory(), err)
 	}
+	if _, err := os.Stat(recordsDirectory()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is still there: %v", recordsDirectory(), err)
+	}
 	scm, err := winservice.Connect()
 	if err != nil {
 		t.Fatal(err)

@@ -76,9 +76,7 @@ func (r *running) unpack(upstream string) (err error) {
 		}
 	}
 	r.answers = filepath.Join(r.dir, answersName)
-	if r.report.Kit.SHA256, err = hashOf(r.self); err != nil {
-		return err
-	}
+	r.report.Kit.SHA256 = r.hash
 	r.report.Kit.Programs, err = unpack(r.self, r.binaries)
 	r.more = map[string][]string{"bench": {"-programs=" + r.binaries}}
 	if upstream != "" {
@@ -111,6 +109,12 @@ func (r *running) part(ctx context.Context, p part, m machine, only []string) pr
 	r.print("\n=== %s", p.name)
 	begun := time.Now()
 	r.recording = filepath.Join(r.dir, "calls-"+p.name+".jsonl")
+	if r.records != "" && slices.Contains(p.needs, freePipes) {
+		if err := r.ledger.MakeDirectory(r.records); err != nil {
+			done.Verdict, done.Reason = proof.Failed, err.Error()
+			return done
+		}
+	}
 	if err := r.save(proof.Part{Name: p.name, Does: p.does, Verdict: proof.Failed, Reason: nothingAfter}); err != nil {
 		done.Verdict, done.Reason = proof.Failed, err.Error()
 		return done
@@ -166,10 +170,14 @@ func (r *running) noteService(s step) error {
 	return err
 }
 
-// tell prints the end of a check that did not hold.
+// tell prints the end of a check: of each that did not hold, and otherwise of tests and of what they are made of, so that somebody who
+// waits sees that it goes on.
 func (r *running) tell(c *proof.Check) {
-	if c.Verdict == proof.Failed {
+	switch {
+	case c.Verdict == proof.Failed:
 		r.print("  failed: %s: %s", c.Test, c.Reason)
+	case strings.Count(c.Test, "/") <= 1:
+		r.print("  %s: %s (%.1f s)", c.Verdict, c.Test, c.Seconds)
 	}
 }
 
