@@ -287,16 +287,18 @@ func TestSizes(t *testing.T) {
 }
 
 // TestStageLooksAgain: a disk that comes under the number of the one that matched, while it is being staged, is neither
-// partitioned nor formatted.
+// partitioned, brought online nor formatted.
 func TestStageLooksAgain(t *testing.T) {
 	t.Parallel()
 	n, m := startSingle(t)
 	for name, c := range map[string]struct {
 		after       string // the call after which the disks are swapped
 		partitioned bool
+		online      bool // the other disk is
 	}{
-		"before it is partitioned": {"volume/GetVolumeIDFromTargetPath", false},
-		"before it is formatted":   {"disk/PartitionDisk", true},
+		"before it is partitioned": {"volume/GetVolumeIDFromTargetPath", false, false},
+		"before it is online":      {"disk/PartitionDisk", true, false},
+		"before it is formatted":   {"disk/SetDiskState", true, true},
 	} {
 		number := n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "expected"})
 		spare := subject{Node: n, disk: n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "spare"})}
@@ -316,6 +318,7 @@ func TestStageLooksAgain(t *testing.T) {
 		if got := n.AttachDisk(csiproxytest.Disk{ImagePath: image}); got != number {
 			t.Fatalf("the other disk has number %d, not %d", got, number)
 		}
+		n.SetDiskOnline(number, c.online)
 		before := n.DiskDigest(number)
 		release()
 		if err := <-staged; !errors.Is(err, csiproxy.ErrDiskNotFound) || !strings.Contains(err.Error(), "serial number spare") {
@@ -323,6 +326,11 @@ func TestStageLooksAgain(t *testing.T) {
 		}
 		if n.DiskDigest(number) != before {
 			t.Errorf("swapped %s, the other disk was changed", name)
+		}
+		state, err := n.Client().Disk.GetDiskState(t.Context(), &csiproxy.GetDiskStateRequest{DiskNumber: number})
+		check(t, "asking whether the disk is online", err)
+		if state.GetIsOnline() != c.online {
+			t.Errorf("swapped %s, the other disk is online: %v, want %v", name, state.GetIsOnline(), c.online)
 		}
 		n.DetachDisk(number)
 	}
