@@ -104,7 +104,7 @@ func (s *Shares) UnstageAny(ctx context.Context, target string) error {
 	case err == nil:
 		return s.Unstage(ctx, target)
 	case errors.Is(err, ErrNotStaged):
-		return s.mounter.UnmountDevice(ctx, target)
+		return s.unmountDevice(ctx, target)
 	default:
 		return err
 	}

@@ -61,7 +61,7 @@ func fakeParts() []part {
 		of("crash", step{program: "crash.test"}),
 		of("none", step{program: "none.test"}),
 		of("measure", step{name: "figures", program: "measure", writes: true}),
-		of("steps", step{name: "first", program: "broken"}, step{name: "second", program: "measure"}, step{name: "last", program: "remove", always: true}),
+		of("steps", step{name: "first", program: "broken"}, step{name: "second", program: "measure"}, step{name: "third", program: "measure", anyway: true}, step{name: "last", program: "remove", always: true}),
 		of("made", step{program: "made.test"}),
 		windowsOnly, installed, unbuilt,
 	}
@@ -151,7 +151,7 @@ func TestEverythingIsReported(t *testing.T) {
 		"crash: failed exit status 2", "  TestCrash: failed its program ended before it",
 		"none: failed no test ran",
 		"measure: held", "  figures: held",
-		"steps: failed 1 of 2 checks", "  first: failed exit status 3", "  last: held",
+		"steps: failed 1 of 3 checks", "  first: failed exit status 3", "  third: held", "  last: held",
 		"made: not run",
 		"windows-only: not here it is for windows, and this is neither Windows nor Wine",
 		"needs-service: not here a service csiproxy is installed here (running), and the kit touches none that it did not make",

@@ -124,7 +124,7 @@ func (r *running) part(ctx context.Context, p part, m machine, only []string) pr
 	r.recordings = append(r.recordings, r.recording)
 	var failure error
 	for _, s := range p.steps {
-		if failure != nil && !s.always {
+		if failure != nil && !s.always && (!s.anyway || ctx.Err() != nil) {
 			continue
 		}
 		stepContext := ctx

@@ -188,7 +188,7 @@ func askFormatCom(t testing.TB, s Subject) (any, error) {
 	}
 	answers := map[string]string{}
 	for _, state := range []string{"raw", "formatted"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		out, err := exec.CommandContext(ctx, filepath.Join(system, "format.com"), strings.TrimSuffix(volume, `\`), "/FS:NTFS", "/Q", "/Y", "/V:").CombinedOutput()
 		cancel()
 		answers[state] = fmt.Sprintf("%v: %s", err, out)
