@@ -31,6 +31,7 @@ func switchDoubts() map[string]settlement {
 		"AttributesVersion":          by(3),
 		"CreateDiskClears":           by(4),
 		"OfflineDisksReadOnly":       by(4),
+		"SANPolicy":                  {why: "it is a setting of the machine"},
 		"ZeroedDiskIsMBR":            by(5),
 		"MSR":                        by(6),
 		"MSRAfterReads":              by(6),
