@@ -103,6 +103,17 @@ func (r records) removeFile(ctx context.Context, file string) error {
 	return err
 }
 
+// removeShare removes the records of all users of a share.
+func (r records) removeShare(ctx context.Context, share string) error {
+	all, err := r.all(ctx)
+	for _, u := range all {
+		if u.share() == share {
+			err = errors.Join(err, r.remove(ctx, u.Target))
+		}
+	}
+	return err
+}
+
 func (r records) all(ctx context.Context) (all []use, err error) {
 	err = r.alone(ctx, func() error {
 		files, err := os.ReadDir(r.dir) // and not a pattern: that passes over what cannot be read
