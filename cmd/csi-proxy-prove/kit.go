@@ -220,7 +220,9 @@ func (r *running) tryAll(ctx context.Context, o options, file string) (code int,
 	m.hidden.Serials = []string{m.machineSerial}
 	if o.hashSerials {
 		m.hidden.Serials = append(m.hidden.Serials, m.diskSerials...)
+		m.hidden.HashDisks = true
 	}
+	m.hidden.Own = windows.MadeHere
 	if err := r.report.Hide(m.hidden); err != nil {
 		return exitFailed, err
 	}

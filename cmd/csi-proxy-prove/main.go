@@ -87,7 +87,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	only := flags.String("only", "", "`parts` to run, with commas (default: all that can run here)")
 	flags.StringVar(&o.report, "report", "", "`file` for the report; a page for people is written beside it (default: csi-proxy-prove-SYSTEM-BUILD-TIME.json.gz)")
 	flags.StringVar(&o.upstream, "upstream", "", "another `csi-proxy.exe` to measure beside this project's, by the same calls")
-	flags.BoolVar(&o.hashSerials, "hash-serials", false, "write hashes in place of the serial numbers of disks and of the machine")
+	flags.BoolVar(&o.hashSerials, "hash-serials", false, "write hashes in place of the serial numbers and page 83 identifiers of disks")
 	err = flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, _ = io.WriteString(out, usage)

@@ -287,18 +287,18 @@ func TestSizes(t *testing.T) {
 }
 
 // TestStageLooksAgain: a disk that comes under the number of the one that matched, while it is being staged, is neither
-// partitioned, brought online nor formatted.
+// partitioned nor formatted, nor brought online.
 func TestStageLooksAgain(t *testing.T) {
 	t.Parallel()
 	n, m := startSingle(t)
 	for name, c := range map[string]struct {
 		after       string // the call after which the disks are swapped
 		partitioned bool
-		online      bool // the other disk is
+		online      bool // the other disk already is
 	}{
-		"before it is partitioned": {"volume/GetVolumeIDFromTargetPath", false, false},
-		"before it is online":      {"disk/PartitionDisk", true, false},
-		"before it is formatted":   {"disk/SetDiskState", true, true},
+		"before it is partitioned": {after: "volume/GetVolumeIDFromTargetPath"},
+		"before it is online":      {after: "disk/PartitionDisk", partitioned: true},
+		"before it is formatted":   {after: "disk/SetDiskState", partitioned: true, online: true},
 	} {
 		number := n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "expected"})
 		spare := subject{Node: n, disk: n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "spare"})}
@@ -315,10 +315,9 @@ func TestStageLooksAgain(t *testing.T) {
 		}()
 		<-reached
 		n.DetachDisk(number)
-		if got := n.AttachDisk(csiproxytest.Disk{ImagePath: image}); got != number {
+		if got := n.AttachDisk(csiproxytest.Disk{ImagePath: image, Offline: !c.online, ReadOnly: !c.online}); got != number {
 			t.Fatalf("the other disk has number %d, not %d", got, number)
 		}
-		n.SetDiskOnline(number, c.online)
 		before := n.DiskDigest(number)
 		release()
 		if err := <-staged; !errors.Is(err, csiproxy.ErrDiskNotFound) || !strings.Contains(err.Error(), "serial number spare") {
@@ -327,10 +326,13 @@ func TestStageLooksAgain(t *testing.T) {
 		if n.DiskDigest(number) != before {
 			t.Errorf("swapped %s, the other disk was changed", name)
 		}
-		state, err := n.Client().Disk.GetDiskState(t.Context(), &csiproxy.GetDiskStateRequest{DiskNumber: number})
-		check(t, "asking whether the disk is online", err)
-		if state.GetIsOnline() != c.online {
-			t.Errorf("swapped %s, the other disk is online: %v, want %v", name, state.GetIsOnline(), c.online)
+		for _, d := range n.Tree().GetDisks() {
+			if d.GetNumber() == number && (d.GetOnline() != c.online || d.GetReadOnly() == c.online) {
+				t.Errorf("swapped %s, the other disk is online: %t, read-only: %t", name, d.GetOnline(), d.GetReadOnly())
+			}
+		}
+		if mounted, err := m.DeviceOf(t.Context(), staging); !errors.Is(err, csiproxy.ErrNotMounted) && !errors.Is(err, csiproxy.ErrPathNotFound) {
+			t.Errorf("swapped %s, %+v is mounted: %v", name, mounted, err)
 		}
 		n.DetachDisk(number)
 	}

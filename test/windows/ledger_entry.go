@@ -129,6 +129,12 @@ func isRandom(name, ending string) bool {
 	return begins && ends && len(name) == digits && strings.Trim(name, "0123456789abcdef") == ""
 }
 
+// MadeHere reports whether a name has one of randomName's in it, as that of a target has, or is one that the tests use of nobody.
+func MadeHere(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, namePrefix) || name == "localhost" || strings.HasSuffix(name, ".invalid")
+}
+
 // randomName returns a name that nothing has. It has 19 characters, of the 20 of an account's, in lower case.
 func randomName() string { return namePrefix + random(5) }
 

@@ -146,6 +146,7 @@ func askLogout(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Kernel.LogoutISCSITarget(session))
 	}
+	disk.InitiatorName = "" // the machine's
 	answers := map[string]string{"the new disk": fmt.Sprintf("%+v", disk)}
 	volume, _, err := formatted(s, numbered(disk.Number.DeviceNumber))
 	if err != nil {
