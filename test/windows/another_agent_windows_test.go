@@ -27,7 +27,7 @@ func (e *ending) Fatal(args ...any) {
 // An agent that somebody else started is not called: tests that need the machine's agent end before.
 func TestAnotherAgentIsNotCalled(t *testing.T) {
 	onlyWineOrThisMachine(t)
-	other := exec.Command(testnode.Command(t, "csi-proxy"), "-host=emulated", "-state-dir="+t.TempDir()) //nolint:gosec // the agent
+	other := exec.Command(testnode.Command(t, "csi-proxy"), "-host=emulated", "-state-dir="+t.TempDir())
 	out, err := other.StdoutPipe()
 	if err == nil {
 		err = other.Start()
