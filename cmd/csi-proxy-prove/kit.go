@@ -24,12 +24,20 @@ type kit struct {
 	self  string // its file
 	parts []part
 	base  string // the directory of its files, made for a run
+
+	// The directory in which agents record who uses a share: parts that start one would leave it. "": none does.
+	records string
+
 	stdin io.Reader
 	asked bool // somebody at stdin can answer
 	out   io.Writer
 	look  func(ctx context.Context, base string) (machine, error)
 
+	// The directory of a report for which no file is given.
+	reports func(self string) string
+
 	programs []string // in it
+	hash     string   // its file's SHA-256
 }
 
 // cleaning is how long taking away what is left may take, also after Ctrl-C.
@@ -42,6 +50,9 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	var err error
 	if k.programs, err = contents(k.self); err != nil {
 		return exitNothing, err
+	}
+	if k.hash, err = hashOf(k.self); err != nil { // now: what keeps it from being read keeps its programs from being started
+		return exitNothing, inWords(err)
 	}
 	m, err := k.look(ctx, k.base)
 	if err != nil {
@@ -61,7 +72,7 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	if m.System != proof.Emulated && !m.administrator {
 		return exitNothing, errors.New("nothing was done: the kit needs an administrator; start it in an elevated shell")
 	}
-	file, err := reportFile(o.report, m)
+	file, err := k.reportFile(o.report, m)
 	if err != nil {
 		return exitNothing, err
 	}
@@ -81,7 +92,7 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 		return exitNothing, err
 	}
 	r := &running{kit: k, ledger: ledger, unlock: unlock, chap: o.chap, report: &proof.Report{Begun: time.Now().UTC(), Kit: proof.Kit{Version: buildversion.String()}}}
-	if err := r.cleanEarlier(); err != nil {
+	if err := errors.Join(r.cleanEarlier(), r.salvage(m, o, file)); err != nil {
 		return exitFailed, err
 	}
 	if o.clean {
@@ -113,6 +124,7 @@ func (k *kit) pending() ([]windows.Entry, error) {
 
 // announce prints what was found, and what will be done and what cannot.
 func (k *kit) announce(m machine, o options, pending []windows.Entry) {
+	k.print("This kit: %s, SHA-256 %s", buildversion.String(), k.hash)
 	k.print("This machine: %s, %s, %s", systemText(m), m.Product, m.Architecture)
 	for _, f := range m.found {
 		k.print("  %-32s %s", f.Name, f.Text)
@@ -127,6 +139,7 @@ func (k *kit) announce(m machine, o options, pending []windows.Entry) {
 		return
 	}
 	var cannot []string
+	minutes := 0
 	k.print("\nThis will be done:")
 	for _, p := range k.parts {
 		if len(o.only) > 0 && !slices.Contains(o.only, p.name) {
@@ -136,8 +149,10 @@ func (k *kit) announce(m machine, o options, pending []windows.Entry) {
 			cannot = append(cannot, fmt.Sprintf("  %-17s %s", p.name, why))
 			continue
 		}
-		k.print("  %-17s %s", p.name, p.does)
+		minutes += p.minutes
+		k.print("  %-17s %s About %d min.", p.name, p.does, p.minutes)
 	}
+	k.print("In all about %d minutes.", minutes)
 	if len(cannot) > 0 {
 		k.print("\nThis cannot be done here:\n%s", strings.Join(cannot, "\n"))
 	}
@@ -169,9 +184,10 @@ func (k *kit) consent(ctx context.Context, yes bool) error {
 }
 
 // reportFile returns the report's name, which no file has.
-func reportFile(given string, m machine) (string, error) {
+func (k *kit) reportFile(given string, m machine) (string, error) {
 	if given == "" {
 		given = strings.ReplaceAll(strings.Join([]string{"csi-proxy-prove", m.System, m.Build, time.Now().UTC().Format("20060102-150405")}, "-"), "--", "-") + ".json.gz"
+		given = filepath.Join(k.reports(k.self), given)
 	}
 	for _, name := range []string{given, pageFile(given)} {
 		if _, err := os.Lstat(name); err == nil {
@@ -210,44 +226,29 @@ func (r *running) tryAll(ctx context.Context, o options, file string) (code int,
 	for _, p := range r.parts {
 		r.report.Parts = append(r.report.Parts, r.part(ctx, p, m, o.only))
 		r.clean()
+		if err := r.save(); err != nil {
+			r.print("  what was found cannot be saved: %v", err)
+		}
 	}
 	r.report.Interrupted = ctx.Err() != nil
-	r.collect()
-	if err := r.clear(); err != nil {
-		r.report.Left = append(r.report.Left, err.Error())
-	}
+	r.collect(r.report, r.dir)
 	r.report.Seconds = time.Since(r.report.Begun).Round(time.Millisecond).Seconds()
-	m.hidden.Serials = []string{m.machineSerial}
-	if o.hashSerials {
-		m.hidden.Serials = append(m.hidden.Serials, m.diskSerials...)
-		m.hidden.HashDisks = true
+	written, err := publish(r.report, m, o, file)
+	if err != nil {
+		r.unlock()
+		return exitFailed, fmt.Errorf("the report cannot be written: %w; what was found is in %s: start the kit again with another -report", err, r.dir)
 	}
-	m.hidden.Own = windows.MadeHere
-	if err := r.report.Hide(m.hidden); err != nil {
-		return exitFailed, err
+	if err := errors.Join(os.Remove(filepath.Join(r.dir, stateName)), r.clear()); err != nil { // only now: it removes what the report was made of
+		r.report.Left = append(r.report.Left, err.Error())
+		if written, err = publish(r.report, m, o, file); err != nil {
+			return exitFailed, err
+		}
 	}
-	if err := write(r.report, file); err != nil {
-		return exitFailed, err
-	}
-	r.summary(r.report, file)
+	r.summary(written, file)
 	if !r.report.AllHeld() {
 		return exitFailed, nil
 	}
 	return exitHeld, nil
-}
-
-// write writes a report and its page.
-func write(report *proof.Report, file string) error {
-	for name, content := range map[string]func(io.Writer) error{file: report.Write, pageFile(file): func(w io.Writer) error { return page(w, report) }} {
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // for everybody
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(content(f), f.Close()); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
 }
 
 // summary prints how it ended.

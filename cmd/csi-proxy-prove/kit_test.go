@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -41,6 +42,8 @@ exit 1`,
 	"measure":    `echo "| 1 ms |"`,
 	"broken":     `echo "no such thing"; exit 3`,
 	"remove":     `rm "$WITNESS"`,
+	"away":       `rmdir "$GONE"`,
+	"records":    `echo >"$MADE"`,
 	// It makes a directory on the machine and waits; the kit's directory of this run ends before it.
 	"made.test": `printf '\n{"made":{"id":"1","kind":"directory","name":"%s"}}\n' "$MADE" >>"$CSI_PROXY_PROVE_LEDGER"; mkdir "$MADE"
 printf '\026=== RUN   TestMade\n\026--- FAIL: TestMade (0.00s)\n\026=== RUN   TestWaits\n'
@@ -50,7 +53,7 @@ read line <"$UNTIL"`,
 func fakeParts() []part {
 	all := []string{proof.Emulated}
 	of := func(name string, steps ...step) part {
-		return part{name: name, does: "It tries " + name + ".", systems: all, limit: time.Minute, steps: steps}
+		return part{name: name, does: "It tries " + name + ".", systems: all, limit: time.Minute, minutes: 1, steps: steps}
 	}
 	installed := of("needs-service", step{program: "good.test"})
 	installed.needs = []need{noService}
@@ -86,7 +89,7 @@ func newKit(t *testing.T) (*kit, *bytes.Buffer) {
 		t.Fatal(err)
 	}
 	out := &bytes.Buffer{}
-	return &kit{self: self, parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: strings.NewReader(""), out: out, look: fakeLook}, out
+	return &kit{self: self, parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: strings.NewReader(""), out: out, look: fakeLook, reports: filepath.Dir}, out
 }
 
 func put(t *testing.T, name, content string) {
@@ -186,6 +189,26 @@ func TestEverythingIsReported(t *testing.T) {
 	}
 	if _, err := os.Stat(k.base); err == nil {
 		t.Error("the kit's directory is still there")
+	}
+	for _, said := range []string{"This kit: ", self, "In all about 6 minutes.", "  held: TestGood (0.2 s)", "  not here: TestAbsent (0.0 s)"} {
+		if !strings.Contains(out.String(), said) {
+			t.Errorf("it did not say %q:\n%s", said, out)
+		}
+	}
+}
+
+// The directory in which an agent of the kit records who uses shares goes with it.
+func TestRecordsOfSharesAreRemoved(t *testing.T) {
+	k, out := newKit(t)
+	data := filepath.Join(t.TempDir(), "csi-proxy")
+	k.records = filepath.Join(data, "shares")
+	t.Setenv("MADE", filepath.Join(k.records, "record"))
+	k.parts = []part{{name: "agent", systems: []string{proof.Emulated}, needs: []need{freePipes}, limit: time.Minute, steps: []step{{name: "records", program: "records"}}}}
+	if code, _, err := ran(t, k, "-yes"); code != exitHeld || err != nil {
+		t.Errorf("exit %d, %v\n%s", code, err, out)
+	}
+	if _, err := os.Stat(data); err == nil {
+		t.Error("the records of shares are still there")
 	}
 }
 
@@ -402,7 +425,7 @@ const kitVariable = "CSI_PROXY_PROVE_TEST_KIT"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(kitVariable); dir != "" {
-		k := &kit{self: filepath.Join(dir, "kit"), parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: os.Stdin, out: os.Stdout, look: fakeLook}
+		k := &kit{self: filepath.Join(dir, "kit"), parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: os.Stdin, out: os.Stdout, look: fakeLook, reports: filepath.Dir}
 		os.Exit(k.main(os.Args[1:], os.Stderr))
 	}
 	os.Exit(m.Run())
@@ -480,10 +503,67 @@ func TestAKilledKitIsCleanedUpAfter(t *testing.T) {
 	if diff := cmp.Diff(r.Cleaned, []string{"directory " + made}); diff != "" {
 		t.Errorf("cleaned (-got +want):\n%s", diff)
 	}
+	wantSalvaged(t, salvaged(t, out))
 	for _, path := range []string{made, k.base} {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s is still there", path)
 		}
+	}
+}
+
+// salvaged returns the report of a run that was stopped, which a later one wrote and named.
+func salvaged(t *testing.T, out *bytes.Buffer) *proof.Report {
+	t.Helper()
+	m := regexp.MustCompile(`What it had found: (\S+)`).FindStringSubmatch(out.String())
+	if m == nil {
+		t.Fatalf("no earlier run is named:\n%s", out)
+	}
+	return report(t, m[1])
+}
+
+// wantSalvaged checks the report of a run that was killed in its second part.
+func wantSalvaged(t *testing.T, r *proof.Report) {
+	t.Helper()
+	got := slices.DeleteFunc(verdictsOf(r), func(v string) bool { return strings.HasSuffix(v, ": not run") })
+	want := []string{"good: held", "  TestGood: held", "  TestAbsent: not here require a machine", "made: failed " + nothingAfter}
+	if diff := cmp.Diff(got, want); diff != "" || !r.Interrupted {
+		t.Errorf("salvaged, interrupted %t (-got +want):\n%s", r.Interrupted, diff)
+	}
+	if len(r.Answers) != 1 || r.Answers[0].Said() != `{"on":"HOST"}` || len(r.Calls) != 1 || r.Kit.SHA256 == "" {
+		t.Errorf("%d answers and %d calls are salvaged, of %+v", len(r.Answers), len(r.Calls), r.Kit)
+	}
+}
+
+// A report that cannot be written with its calls is written without them, and one that cannot be written at all stays in the run's
+// directory.
+func TestReportsThatCannotBeWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.json.gz")
+	m, err := fakeLook(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := publish(&proof.Report{Calls: []json.RawMessage{[]byte("torn"), []byte("{}")}, Interrupted: true, Machine: m.Machine, Kit: proof.Kit{SHA256: strings.Repeat("0", 64)}}, m, options{}, file); err != nil {
+		t.Fatal(err)
+	}
+	if r := report(t, file); r == nil || !r.Interrupted || len(r.Calls) != 0 || r.CallsLeftOut != 2 {
+		t.Errorf("the report is %+v", r)
+	}
+	k, out := newKit(t)
+	gone := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k.parts = append(k.parts, part{name: "away", systems: []string{proof.Emulated}, limit: time.Minute, steps: []step{{name: "away", program: "away"}}})
+	t.Setenv("GONE", gone)
+	code, err := k.run(t.Context(), []string{"-yes", "-only=good,away", "-report=" + filepath.Join(gone, "report.json.gz")})
+	if code != exitFailed || err == nil || !strings.Contains(err.Error(), "start the kit again with another -report") {
+		t.Fatalf("exit %d, %v\n%s", code, err, out)
+	}
+	if code, err := k.run(t.Context(), []string{"-clean", "-yes", "-report=" + file + ".json.gz"}); code != exitHeld || err != nil {
+		t.Errorf("exit %d, %v\n%s", code, err, out)
+	}
+	if r := salvaged(t, out); r == nil || len(r.Answers) != 1 {
+		t.Errorf("the report is %+v", r)
 	}
 }
 
@@ -495,6 +575,7 @@ func TestCleanDoesNothingElse(t *testing.T) {
 	if code != exitHeld || err != nil || r != nil || strings.Contains(out.String(), "=== ") {
 		t.Fatalf("exit %d, %v, report %v\n%s", code, err, r, out)
 	}
+	wantSalvaged(t, salvaged(t, out))
 	for _, path := range []string{made, k.base} {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s is still there", path)

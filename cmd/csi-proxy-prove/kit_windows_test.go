@@ -140,7 +140,7 @@ func TestKilledKits(t *testing.T) {
 		_ = c.Wait()
 		late.Stop()
 		at[lastPart(said.String())]++
-		out, err := exec.CommandContext(t.Context(), kit, "-clean", "-yes").CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), kit, "-clean", "-yes", "-report="+filepath.Join(t.TempDir(), fmt.Sprintf("clean-%d.json.gz", i))).CombinedOutput()
 		if err != nil {
 			t.Fatalf("kill %d: %v\nkilled after:\n%s\nand then:\n%s", i, err, said.String(), out)
 		}
@@ -168,6 +168,9 @@ func nothingIsLeft(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat(baseDirectory()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s is still there: %v", baseDirectory(), err)
+	}
+	if _, err := os.Stat(recordsDirectory()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is still there: %v", recordsDirectory(), err)
 	}
 	scm, err := winservice.Connect()
 	if err != nil {

@@ -22,6 +22,7 @@ type machine struct {
 	administrator bool
 	agentPipes    []string // that an agent serves
 	service       string   // the state of a service csiproxy; "": there is none
+	noDisks       string   // why no disks can be made; "": they can
 	inUse         string   // why the machine is not one to try things on; "": it may be
 	found         []proof.Finding
 	facts         doctor.Facts

@@ -24,3 +24,6 @@ func look(_ context.Context, base string) (machine, error) {
 	m.freeBytes = disk.Bavail * uint64(disk.Bsize)
 	return m, err
 }
+
+// recordsDirectory returns none: here agents have only emulated nodes.
+func recordsDirectory() string { return "" }

@@ -43,6 +43,7 @@ func look(ctx context.Context, base string) (machine, error) {
 	m.lookAtPipes(ctx)
 	m.lookAtServices()
 	m.lookAtSettings()
+	m.lookAtPolicies()
 	m.lookAtRights()
 	m.examine()
 	const domainController = 2 // VER_NT_DOMAIN_CONTROLLER
@@ -298,6 +299,44 @@ func (m *machine) lookAtRights() {
 	if who, err := writers(m.base); err == nil {
 		m.facts.Directories = append(m.facts.Directories, doctor.Directory{Path: m.base, Who: who})
 	}
+}
+
+// lookAtPolicies looks for what keeps disks from being made or the kit's programs from being started.
+func (m *machine) lookAtPolicies() {
+	if deny, err := number(`SYSTEM\CurrentControlSet\Policies\Microsoft\FVE`, "FDVDenyWriteAccess"); err == nil && deny == 1 {
+		m.noDisks = "a policy denies writing to fixed disks that BitLocker does not protect (FDVDenyWriteAccess), as a new disk is"
+	}
+	// https://learn.microsoft.com/windows/win32/api/virtdisk/nf-virtdisk-attachvirtualdisk: neither may its volume be, nor its directory.
+	for dir := m.base; ; dir = filepath.Dir(dir) {
+		path, err := windows.UTF16PtrFromString(dir)
+		if err != nil {
+			break
+		}
+		attributes, err := windows.GetFileAttributes(path)
+		if err != nil && dir != filepath.Dir(dir) { // it does not exist yet, and will be as the one above
+			continue
+		}
+		switch {
+		case err != nil:
+		case attributes&windows.FILE_ATTRIBUTE_COMPRESSED != 0:
+			m.noDisks = dir + " is compressed, and a virtual disk cannot be there"
+		case attributes&windows.FILE_ATTRIBUTE_ENCRYPTED != 0:
+			m.noDisks = dir + " is encrypted by EFS, and a virtual disk cannot be there"
+		}
+		break
+	}
+	if m.noDisks != "" {
+		m.note("virtual disks", m.noDisks)
+	}
+	// https://learn.microsoft.com/windows/apps/develop/smart-app-control/test-your-app-with-smart-app-control
+	if state, err := number(`SYSTEM\CurrentControlSet\Control\CI\Policy`, "VerifiedAndReputablePolicyState"); err == nil && state != 0 {
+		m.note("Smart App Control", map[uint64]string{1: "on: programs that are not signed may not start", 2: "being evaluated"}[state])
+	}
+}
+
+// recordsDirectory returns the place of the agents' records of shares.
+func recordsDirectory() string {
+	return filepath.Join(filepath.Dir(baseDirectory()), "csi-proxy", "shares")
 }
 
 // number reads a number below HKEY_LOCAL_MACHINE.

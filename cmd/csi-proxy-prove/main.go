@@ -34,8 +34,14 @@ func main() {
 		fmt.Fprintf(os.Stderr, "csi-proxy-prove: %v\n", err)
 		os.Exit(exitNothing)
 	}
-	k := &kit{self: self, parts: parts(), base: baseDirectory(), stdin: os.Stdin, asked: term.IsTerminal(int(os.Stdin.Fd())), out: os.Stdout, look: look}
-	os.Exit(k.main(os.Args[1:], os.Stderr))
+	out := newConsole(os.Stdout)
+	k := &kit{
+		self: self, parts: parts(), base: baseDirectory(), records: recordsDirectory(), stdin: os.Stdin, asked: term.IsTerminal(int(os.Stdin.Fd())), out: out,
+		look: look, reports: reportDirectory,
+	}
+	code := k.main(os.Args[1:], os.Stderr)
+	out.end()
+	os.Exit(code)
 }
 
 // main runs the kit until it is done or Ctrl-C ends it.
@@ -86,7 +92,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	flags.BoolVar(&o.list, "list", false, "list the parts, and what each would do here, and do nothing")
 	flags.BoolVar(&o.clean, "clean", false, "remove what an earlier run left, and do nothing else")
 	only := flags.String("only", "", "`parts` to run, with commas (default: all that can run here)")
-	flags.StringVar(&o.report, "report", "", "`file` for the report; a page for people is written beside it (default: csi-proxy-prove-SYSTEM-BUILD-TIME.json.gz)")
+	flags.StringVar(&o.report, "report", "", "`file` for the report; a page for people is written beside it (default: csi-proxy-prove-SYSTEM-BUILD-TIME.json.gz beside this program, or else in your own directory)")
 	flags.StringVar(&o.upstream, "upstream", "", "another `csi-proxy.exe` to measure beside this project's, by the same calls")
 	flags.BoolVar(&o.hashSerials, "hash-serials", false, "write hashes in place of the serial numbers and page 83 identifiers of disks")
 	flags.BoolVar(&o.chap, "chap", false, "set the iSCSI initiator's secret for mutual CHAP, too, and clear it: one that was set in advance is lost")

@@ -106,7 +106,7 @@ func TestPartsHaveTheirPrograms(t *testing.T) {
 	names := map[string]bool{}
 	var all []step
 	for _, p := range parts() {
-		if names[p.name] || p.does == "" || p.limit == 0 || len(p.systems) == 0 {
+		if names[p.name] || p.does == "" || p.limit == 0 || p.minutes == 0 || len(p.systems) == 0 {
 			t.Errorf("the part %+v is not complete, or is there twice", p)
 		}
 		names[p.name] = true

@@ -20,6 +20,7 @@ type part struct {
 	needs   []need
 	steps   []step
 	limit   time.Duration // of each step
+	minutes int           // that it takes, about
 }
 
 // A need is something that a machine may lack.
@@ -47,6 +48,8 @@ func (k *kit) lacks(p part, m machine) string {
 			return m.inUse
 		case n == noService && m.service != "":
 			return "a service csiproxy is installed here (" + m.service + "), and the kit touches none that it did not make"
+		case n == freeDisk && m.noDisks != "":
+			return m.noDisks
 		case n == freeDisk && m.freeBytes < minFree:
 			return fmt.Sprintf("it needs %d MiB of free space in %s, and there are %d", minFree>>20, m.base, m.freeBytes>>20)
 		}
@@ -91,7 +94,7 @@ type step struct {
 	always  bool  // runs also when an earlier step failed: it takes away what that one made. Ctrl-C does not end it
 }
 
-// parts returns the parts of the kit, in their order: those that change nothing come first.
+// parts returns the parts of the kit, in their order: what no other machine can show comes first, since a machine may be taken away.
 func parts() []part {
 	const (
 		long  = 40 * time.Minute
@@ -117,22 +120,31 @@ func parts() []part {
 	const makes = "It makes VHDX disks, directories below C:\\var\\lib\\kubelet, shares with users of its own, services that do nothing, and, where the iSCSI target server is installed and has no targets, a target; the server is restarted for it. An iSCSI initiator that nobody uses gets portals and sessions and, with -chap, a secret for mutual CHAP in place of one that was set in advance. It takes all of them away again."
 	return []part{
 		{
-			name: "emulated", systems: all, limit: long,
-			does:  "The lives of all methods on emulated nodes, through this system's pipes and files. It touches nothing but its own directory.",
-			steps: []step{test("conformance.test", "Lifecycle")},
+			name: "machine", minutes: 2, systems: onWindows, limit: brief, needs: []need{freePipes, noService},
+			does: "What the other parts are made of: accounts, services that do nothing, a command as SYSTEM, registry values of the kit's own; and who may open the agent's pipes, with fewer rights and with enough.",
+			steps: []step{test("windows.test", "^(TestServices|TestLeftServicesAreRemoved|TestAsSystem|TestRegistryValuesAreRestored|TestAccountsAreKnownByTheirComment|"+
+				"TestBIOSSerial|TestTokens|TestPipesFromARestrictedToken|TestPolicyOfAPipesClient)$", machine)},
 		},
 		{
-			name: "sequences", systems: all, limit: long,
-			does:  "The call sequences of the AWS, Azure, Google, vSphere and local drivers, on emulated nodes. It touches nothing but its own directory.",
-			steps: []step{test("sequences.test", "^(TestUndisturbed|TestLocalProvisioner|TestErasingProvisioner|TestAzureFindsTheRightDisk)$")},
+			name: "questions", minutes: 15, systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
+			does: "The open questions about Windows. " + makes + " Automount is switched off and on, and put back.",
+			steps: []step{
+				test("windows.test", "^TestQuestions$", machine), // first: its processes have the privileges that this one enabled
+				anyway(test("windows.test", "^(TestDisks|TestUnusualDisks|TestLinksThatLeadOut)$", machine)),
+			},
 		},
 		{
-			name: "calls", systems: []string{proof.Wine}, limit: brief, needs: []need{freePipes},
+			name: "lives-in-process", minutes: 6, systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
+			does:  "The lives of all methods on this machine, without pipes, with each kernel call recorded. " + makes,
+			steps: []step{recorded(test("conformance.test", "Lifecycle", machine, inProcess))},
+		},
+		{
+			name: "calls", minutes: 1, systems: []string{proof.Wine}, limit: brief, needs: []need{freePipes},
 			does:  "Each call of all methods once, against Wine's kernel, and how it ended, with each kernel call recorded. Not for Windows, where its calls would reach disks that are in use: there the lives make them, on disks of their own.",
 			steps: []step{recorded(test("operation.test", "^TestEveryCallOnThisMachine$", inProcess))},
 		},
 		{
-			name: "service", systems: onBoth, limit: brief, needs: []need{freePipes, noService},
+			name: "service", minutes: 1, systems: onBoth, limit: brief, needs: []need{freePipes, noService},
 			does: "The service csiproxy: installed, started, upgraded in place, stopped while a client keeps it busy, and removed. The agent reads this machine's disks meanwhile.",
 			steps: []step{
 				serviceStep("install", "-v=2"),
@@ -146,31 +158,12 @@ func parts() []part {
 			},
 		},
 		{
-			name: "machine", systems: onWindows, limit: brief, needs: []need{freePipes, noService},
-			does: "What the other parts are made of: accounts, services that do nothing, a command as SYSTEM, registry values of the kit's own; and who may open the agent's pipes, with fewer rights and with enough.",
-			steps: []step{test("windows.test", "^(TestServices|TestLeftServicesAreRemoved|TestAsSystem|TestRegistryValuesAreRestored|TestAccountsAreKnownByTheirComment|"+
-				"TestBIOSSerial|TestTokens|TestPipesFromARestrictedToken|TestPolicyOfAPipesClient)$", machine)},
-		},
-		{
-			name: "questions", systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
-			does: "The open questions about Windows. " + makes + " Automount is switched off and on, and put back.",
-			steps: []step{
-				test("windows.test", "^TestQuestions$", machine), // first: its processes have the privileges that this one enabled
-				anyway(test("windows.test", "^(TestDisks|TestUnusualDisks|TestLinksThatLeadOut)$", machine)),
-			},
-		},
-		{
-			name: "lives-in-process", systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
-			does:  "The lives of all methods on this machine, without pipes, with each kernel call recorded. " + makes,
-			steps: []step{recorded(test("conformance.test", "Lifecycle", machine, inProcess))},
-		},
-		{
-			name: "lives-child", systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
+			name: "lives-child", minutes: 6, systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
 			does:  "The same lives through the pipes of an agent that is a child process. " + makes,
 			steps: []step{lives("child")},
 		},
 		{
-			name: "lives-service", systems: onWindows, limit: long, needs: []need{freePipes, noService, freeDisk},
+			name: "lives-service", minutes: 6, systems: onWindows, limit: long, needs: []need{freePipes, noService, freeDisk},
 			does: "The same lives through the pipes of an agent that is a service, which is installed before and removed after them. " + makes,
 			steps: []step{
 				serviceStep("install", "-v=4"),
@@ -179,9 +172,19 @@ func parts() []part {
 			},
 		},
 		{
-			name: "timing", systems: onWindows, limit: long, needs: []need{freePipes},
+			name: "timing", minutes: 3, systems: onWindows, limit: long, needs: []need{freePipes},
 			does:  "The agent's reads beside a bare gRPC echo on a pipe, its start, memory, threads and handles. It reads this machine's disks, and changes nothing.",
 			steps: []step{{name: "figures", program: "bench", args: []string{"-rounds=30", "-minute=15s"}, writes: true}},
+		},
+		{
+			name: "emulated", minutes: 4, systems: all, limit: long,
+			does:  "The lives of all methods on emulated nodes, through this system's pipes and files. It touches nothing but its own directory.",
+			steps: []step{test("conformance.test", "Lifecycle")},
+		},
+		{
+			name: "sequences", minutes: 2, systems: all, limit: long,
+			does:  "The call sequences of the AWS, Azure, Google, vSphere and local drivers, on emulated nodes. It touches nothing but its own directory.",
+			steps: []step{test("sequences.test", "^(TestUndisturbed|TestLocalProvisioner|TestErasingProvisioner|TestAzureFindsTheRightDisk)$")},
 		},
 	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os/exec"
 	"syscall"
 	"unsafe"
@@ -62,7 +63,7 @@ func (f *family) start(c *exec.Cmd) error {
 	return err
 }
 
-// adopt puts a suspended process into the job and lets it go.
+// adopt puts a suspended process into the job and lets it go. A scanner of viruses may have put a thread of its own there.
 func (f *family) adopt(pid uint32) error {
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, pid)
 	if err != nil {
@@ -77,6 +78,7 @@ func (f *family) adopt(pid uint32) error {
 		return err
 	}
 	defer func() { _ = windows.CloseHandle(snapshot) }()
+	resumed := 0
 	entry := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
 	for err = windows.Thread32First(snapshot, &entry); err == nil; err = windows.Thread32Next(snapshot, &entry) {
 		if entry.OwnerProcessID != pid {
@@ -88,9 +90,15 @@ func (f *family) adopt(pid uint32) error {
 		}
 		_, err = windows.ResumeThread(thread)
 		_ = windows.CloseHandle(thread)
-		return err // a new process has one thread
+		if err != nil {
+			return err
+		}
+		resumed++
 	}
-	return err
+	if resumed == 0 {
+		return fmt.Errorf("process %d has no thread: %w", pid, err)
+	}
+	return nil
 }
 
 // end ends all of them.

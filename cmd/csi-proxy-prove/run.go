@@ -3,12 +3,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,8 +28,6 @@ type running struct {
 	binaries, work, temp string // in it
 	answers, recording   string // files there
 	more                 map[string][]string
-	recordings           []string
-	callBytes            int
 }
 
 // runPrefix begins the directory of a run.
@@ -52,11 +47,7 @@ func (r *running) cleanEarlier() error {
 	for _, e := range pending {
 		r.report.Cleaned = append(r.report.Cleaned, e.String())
 	}
-	earlier, err := filepath.Glob(filepath.Join(r.base, runPrefix+"*"))
-	for _, dir := range earlier {
-		err = errors.Join(err, removeAll(dir))
-	}
-	return err
+	return nil
 }
 
 // letGo is how long Windows may hold the file of a program whose process has ended, or is ending: a service that reports that it
@@ -85,10 +76,8 @@ func (r *running) unpack(upstream string) (err error) {
 			return err
 		}
 	}
-	r.answers = filepath.Join(r.dir, "answers.json")
-	if r.report.Kit.SHA256, err = hashOf(r.self); err != nil {
-		return err
-	}
+	r.answers = filepath.Join(r.dir, answersName)
+	r.report.Kit.SHA256 = r.hash
 	r.report.Kit.Programs, err = unpack(r.self, r.binaries)
 	r.more = map[string][]string{"bench": {"-programs=" + r.binaries}}
 	if upstream != "" {
@@ -121,7 +110,16 @@ func (r *running) part(ctx context.Context, p part, m machine, only []string) pr
 	r.print("\n=== %s", p.name)
 	begun := time.Now()
 	r.recording = filepath.Join(r.dir, "calls-"+p.name+".jsonl")
-	r.recordings = append(r.recordings, r.recording)
+	if r.records != "" && slices.Contains(p.needs, freePipes) {
+		if err := r.ledger.MakeDirectory(r.records); err != nil {
+			done.Verdict, done.Reason = proof.Failed, err.Error()
+			return done
+		}
+	}
+	if err := r.save(proof.Part{Name: p.name, Does: p.does, Verdict: proof.Failed, Reason: nothingAfter}); err != nil {
+		done.Verdict, done.Reason = proof.Failed, err.Error()
+		return done
+	}
 	var failure error
 	for _, s := range p.steps {
 		if failure != nil && !s.always && (!s.anyway || ctx.Err() != nil) {
@@ -173,10 +171,14 @@ func (r *running) noteService(s step) error {
 	return err
 }
 
-// tell prints the end of a check that did not hold.
+// tell prints the end of a check: of each that did not hold, and otherwise of tests and of what they are made of, so that somebody who
+// waits sees that it goes on.
 func (r *running) tell(c *proof.Check) {
-	if c.Verdict == proof.Failed {
+	switch {
+	case c.Verdict == proof.Failed:
 		r.print("  failed: %s: %s", c.Test, c.Reason)
+	case strings.Count(c.Test, "/") <= 1:
+		r.print("  %s: %s (%.1f s)", c.Verdict, c.Test, c.Seconds)
 	}
 }
 
@@ -207,44 +209,4 @@ func (r *running) clear() error {
 		return nil
 	}
 	return tidy(r.base)
-}
-
-// maxCalls is how many bytes of recorded calls a report has: compressed, it is to be small enough for an issue.
-const maxCalls = 24 << 20
-
-// collect takes the answers and the recorded calls from their files into the report. A part that was ended leaves a torn line.
-func (r *running) collect() {
-	if text, err := os.ReadFile(r.answers); err == nil {
-		var record struct{ Answers []proof.Answer }
-		if err := json.Unmarshal(text, &record); err != nil {
-			r.print("  the answers cannot be read: %v", err)
-		}
-		r.report.Answers = record.Answers
-	}
-	for _, name := range r.recordings {
-		if err := r.collectCalls(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			r.print("  the recorded calls cannot be read: %v", err)
-		}
-	}
-}
-
-func (r *running) collectCalls(name string) error {
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 4<<20)
-	for lines.Scan() {
-		switch {
-		case len(lines.Bytes()) == 0 || !json.Valid(lines.Bytes()):
-		case r.callBytes+len(lines.Bytes()) > maxCalls:
-			r.report.CallsLeftOut++
-		default:
-			r.callBytes += len(lines.Bytes())
-			r.report.Calls = append(r.report.Calls, slices.Clone(lines.Bytes()))
-		}
-	}
-	return lines.Err()
 }

@@ -100,7 +100,7 @@ func (r *running) wait(ctx context.Context, c *exec.Cmd, limit time.Duration) er
 	defer stop()
 	c.WaitDelay = 10 * time.Second // for the output of what it started
 	if err := f.start(c); err != nil {
-		return err
+		return inWords(err)
 	}
 	ended := make(chan struct{})
 	var result error
@@ -135,7 +135,7 @@ func (r *running) begin(s step) (stop func(), err error) {
 	c.Stdout, c.Stderr = io.Discard, io.Discard
 	if err := f.start(c); err != nil {
 		f.end()
-		return nil, err
+		return nil, inWords(err)
 	}
 	return func() {
 		f.end()

@@ -128,7 +128,22 @@ func Uninstall(ctx context.Context, m Manager, name string) (found bool, err err
 	if err := m.Delete(name); err != nil && !errors.Is(err, ErrNotInstalled) {
 		return true, err
 	}
-	return true, m.RemoveEvents(name)
+	return true, errors.Join(gone(ctx, m, name), m.RemoveEvents(name))
+}
+
+// goneIn is how long a deleted service may still be there.
+const goneIn = 30 * time.Second
+
+// gone waits until a deleted service is not there any more: until then no other one of its name can be made.
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-deleteservice
+func gone(ctx context.Context, m Manager, name string) error {
+	limited, cancel := context.WithTimeout(ctx, goneIn)
+	defer cancel()
+	_, err := await(limited, m, name, func(Installed) bool { return false })
+	if errors.Is(err, ErrNotInstalled) {
+		return nil
+	}
+	return fmt.Errorf("%s is marked for deletion, and somebody still holds it open, such as services.msc, Task Manager or a monitoring agent: close it, or restart Windows: %w", name, err)
 }
 
 // await waits until a service is in a state.

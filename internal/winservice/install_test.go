@@ -22,6 +22,8 @@ type node struct {
 	slow    int   // queries that a change of state lasts
 	fails   bool  // the service stops again when it is started
 	refuses error // of every change
+	held    int   // queries that a deleted service is still there for: somebody holds it open
+	deleted bool
 
 	target State
 	left   int
@@ -29,6 +31,11 @@ type node struct {
 }
 
 func (n *node) Query(name string) (Installed, error) {
+	if n.deleted {
+		if n.held--; n.held < 0 {
+			n.service = nil
+		}
+	}
 	if n.service == nil {
 		return Installed{}, ErrNotInstalled
 	}
@@ -80,7 +87,7 @@ func (n *node) Delete(string) error {
 	if n.service.State != Stopped {
 		return errors.New("deleted while " + n.service.State.String())
 	}
-	n.service = nil
+	n.deleted = true
 	return n.change("delete")
 }
 
@@ -195,6 +202,8 @@ func TestStartStopAndUninstall(t *testing.T) {
 		{"stop what hangs", node{slow: 1 << 30}, Running, stop, []string{"stop"}, "csiproxy is still stopping: context deadline exceeded", StopPending},
 		{"uninstall what runs", node{slow: 5, source: true}, Running, uninstall, []string{"stop", "delete", "found true"}, "", 0},
 		{"uninstall what is stopped", node{source: true}, Stopped, uninstall, []string{"delete", "found true"}, "", 0},
+		{"uninstall what is held for a while", node{source: true, held: 20}, Stopped, uninstall, []string{"delete", "found true"}, "", 0},
+		{"uninstall what is held", node{source: true, held: 1 << 30}, Stopped, uninstall, []string{"delete", "found true"}, "marked for deletion, and somebody still holds it open", Stopped},
 		{"uninstall what is not there", node{source: true}, 0, uninstall, []string{"found false"}, "", 0},
 		{"uninstall what hangs", node{slow: 1 << 30, source: true}, Running, uninstall, []string{"stop", "found true"}, "still stopping", StopPending},
 	} {

@@ -3,6 +3,7 @@
 package conformance
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -15,5 +16,10 @@ func TestMain(m *testing.M) {
 	if windows.ServedAsService() {
 		os.Exit(0)
 	}
-	os.Exit(testnode.Main(m))
+	code := testnode.Main(m)
+	if err := windows.RemoveAccount(); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
 }

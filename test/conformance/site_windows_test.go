@@ -79,7 +79,8 @@ func (s *onWindows) grow(t testing.TB, number uint32, size int64) uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.disks[number]
-	noError(t, d.Grow(size))
+	_, err := d.Grow(size)
+	noError(t, err)
 	delete(s.disks, number)
 	s.disks[d.Number()] = d
 	late := time.NewTimer(time.Minute)

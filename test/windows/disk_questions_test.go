@@ -243,9 +243,11 @@ func askReenumerate(t testing.TB, s Subject) (any, error) {
 		}
 	}
 	_ = h.Close()
-	if err := d.Grow(2 * gib); err != nil {
+	how, err := d.Grow(2 * gib)
+	if err != nil {
 		return answers, err
 	}
+	answers["grown"] = how
 	size := func() (int64, error) {
 		h, err := openDisk(s, d)
 		if err != nil {
@@ -266,6 +268,8 @@ func askReenumerate(t testing.TB, s Subject) (any, error) {
 }
 
 type usableLength struct {
+	How string // it grew: in place or pulled
+
 	Before, Grown, SizeUpdated, PropertiesUpdated, PartitionGrown int64 // UsableLength after each step
 	Grow                                                          string
 	BackupHeader                                                  map[string]bool // whether it is at the disk's new end, after each step
@@ -310,7 +314,7 @@ func askUsableLength(t testing.TB, s Subject) (any, error) {
 	if err := look("before", &answer.Before); err != nil {
 		return answer, err
 	}
-	if err := d.Grow(2 * gib); err != nil {
+	if answer.How, err = d.Grow(2 * gib); err != nil {
 		return answer, err
 	}
 	if err := look("grown", &answer.Grown); err != nil {

@@ -3,11 +3,14 @@
 package windows
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/Microsoft/go-winio/vhd"
 	"golang.org/x/sys/windows"
@@ -31,12 +34,16 @@ func AttachVirtualDisk(t testing.TB, bytes int64, sectorSize uint32) (*VirtualDi
 		return nil, NotHere("Wine ends a process that makes a virtual disk")
 	}
 	d := &VirtualDisk{path: filepath.Join(t.TempDir(), randomName()+diskFileEnding), handle: syscall.InvalidHandle}
+	// https://learn.microsoft.com/windows/win32/api/virtdisk/nf-virtdisk-attachvirtualdisk demands it.
+	if err := nativeKernel().EnablePrivilege("SeManageVolumePrivilege"); err != nil {
+		return nil, err
+	}
 	err := making(t, Entry{Kind: KindDiskFile, Name: d.path}, func(*Entry) error { return d.create(bytes, sectorSize) })
 	if err != nil {
 		return nil, err
 	}
 	t.Cleanup(func() { _ = d.detach() }) // or the file could not be removed
-	return d, d.attach()
+	return d, d.attach(t.Context())
 }
 
 // onWine reports whether this is Wine, which has a function that Windows lacks.
@@ -56,14 +63,29 @@ func (d *VirtualDisk) create(bytes int64, sectorSize uint32) error {
 	return syscall.CloseHandle(handle)
 }
 
-// attach attaches the disk for as long as its handle is open. Its volumes may get letters, as those of a driver's disk may.
-func (d *VirtualDisk) attach() error {
-	if err := d.open(); err != nil {
+// arrivesIn is how long an attached disk may take until it can be opened.
+const arrivesIn = 30 * time.Second
+
+// attach attaches the disk for as long as its handle is open, and waits until it can be opened: Windows looks at it after the call. Its
+// volumes may get letters, as those of a driver's disk may.
+func (d *VirtualDisk) attach(ctx context.Context) error {
+	if err := d.open(ctx); err != nil {
 		return err
 	}
-	err := vhd.AttachVirtualDisk(d.handle, vhd.AttachVirtualDiskFlagNone, &vhd.AttachVirtualDiskParameters{Version: 1})
+	err := patiently(ctx, func() error {
+		return vhd.AttachVirtualDisk(d.handle, vhd.AttachVirtualDiskFlagNone, &vhd.AttachVirtualDiskParameters{Version: 1})
+	})
 	if err == nil {
-		d.number, err = d.find()
+		err = repeat(ctx, arrivesIn, func(error) bool { return true }, func() (err error) {
+			if d.number, err = d.find(); err != nil {
+				return err
+			}
+			h, err := d.device()
+			if err != nil {
+				return err
+			}
+			return windows.CloseHandle(h)
+		})
 	}
 	if err != nil {
 		_ = d.close()
@@ -71,12 +93,14 @@ func (d *VirtualDisk) attach() error {
 	return err
 }
 
-func (d *VirtualDisk) open() error {
-	handle, err := vhd.OpenVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagCachedIO)
-	if err == nil {
-		d.handle = handle
-	}
-	return err
+func (d *VirtualDisk) open(ctx context.Context) error {
+	return patiently(ctx, func() error {
+		handle, err := vhd.OpenVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagCachedIO)
+		if err == nil {
+			d.handle = handle
+		}
+		return err
+	})
 }
 
 // close closes the handle and forgets it: its value may soon belong to another one.
@@ -115,26 +139,29 @@ func (d *VirtualDisk) Number() uint32 { return d.number }
 func (d *VirtualDisk) Detach() error { return d.detach() }
 
 // Attach puts it in again.
-func (d *VirtualDisk) Attach() error { return d.attach() }
+func (d *VirtualDisk) Attach() error { return d.attach(context.Background()) }
 
-// Grow gives the disk a new total size: in place where Windows allows that, otherwise by pulling it and putting it in again.
-func (d *VirtualDisk) Grow(bytes int64) error {
-	inPlace := d.resize(bytes)
+// Grow gives the disk a new total size: in place where Windows allows that, which the page of ResizeVirtualDisk leaves open, otherwise
+// by pulling it and putting it in again. It returns which.
+func (d *VirtualDisk) Grow(bytes int64) (how string, err error) {
+	const brief = 2 * time.Second // the refusal of an attached disk may be one of the codes of a held one
+	ctx := context.Background()
+	inPlace := repeat(ctx, brief, heldByOthers, func() error { return d.resize(bytes) })
 	if inPlace == nil {
-		return nil
+		return GrownInPlace, nil
 	}
 	if err := d.detach(); err != nil {
-		return err
+		return "", err
 	}
-	if err := d.open(); err != nil {
-		return err
+	if err := d.open(ctx); err != nil {
+		return "", err
 	}
-	err := d.resize(bytes)
+	err = patiently(ctx, func() error { return d.resize(bytes) })
 	_ = d.close()
 	if err != nil {
-		return fmt.Errorf("in place: %w; detached: %w", inPlace, err)
+		return "", fmt.Errorf("in place: %w; detached: %w", inPlace, err)
 	}
-	return d.attach()
+	return fmt.Sprintf("pulled, since in place %v", inPlace), d.attach(ctx)
 }
 
 func (d *VirtualDisk) resize(bytes int64) error {
@@ -145,13 +172,23 @@ func (d *VirtualDisk) resize(bytes int64) error {
 	return nil
 }
 
-// Write writes whole sectors to the disk, as another system would.
-func (d *VirtualDisk) Write(offset int64, content []byte) error {
-	name, err := windows.UTF16PtrFromString(fmt.Sprintf(`\\.\PhysicalDrive%d`, d.number))
+// device opens the disk as others do.
+func (d *VirtualDisk) device() (windows.Handle, error) {
+	path := fmt.Sprintf(`\\.\PhysicalDrive%d`, d.number)
+	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	h, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
+	if err != nil {
+		return 0, &os.PathError{Op: "CreateFile", Path: path, Err: err}
+	}
+	return h, nil
+}
+
+// Write writes whole sectors to the disk, as another system would.
+func (d *VirtualDisk) Write(offset int64, content []byte) error {
+	h, err := d.device()
 	if err != nil {
 		return err
 	}

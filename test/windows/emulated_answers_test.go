@@ -36,6 +36,7 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 			shares = append(shares[1:], next)
 			return Share{next, "csi", "csi-password"}, nil
 		},
+		Stranger: func(testing.TB) (Share, error) { return Share{`\\fs.emulated\other`, `AZURE\csi`, "csi-password"}, nil },
 		Target: func(testing.TB) (Target, error) {
 			return Target{"192.0.2.10", 3260, "iqn.2026-01.emulated:chap", "csi-user", "chap-secret-123"}, nil
 		},
@@ -54,7 +55,9 @@ type emulatedDisk struct {
 
 func (d *emulatedDisk) Number() uint32 { return d.number }
 
-func (d *emulatedDisk) Grow(bytes int64) error { return d.node.GrowDisk(d.number, bytes) }
+func (d *emulatedDisk) Grow(bytes int64) (string, error) {
+	return GrownInPlace, d.node.GrowDisk(d.number, bytes)
+}
 
 func (d *emulatedDisk) Write(offset int64, content []byte) error {
 	image, err := d.node.DiskImage(d.number)
@@ -144,7 +147,7 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			same(t, answers[38].(map[string]any)["listed after"], any([]string{`\moved\mount\`}))
 			same(t, answers[40].(map[string]string)["on the way, refused"], "success")
 			same(t, answers[25].(map[string]extend)["512"], extend{
-				All: "ERROR_INVALID_PARAMETER", OneLess: "success", SectorsBefore: answers[25].(map[string]extend)["512"].SectorsBefore,
+				Grown: GrownInPlace, All: "ERROR_INVALID_PARAMETER", OneLess: "success", SectorsBefore: answers[25].(map[string]extend)["512"].SectorsBefore,
 				SectorsAfter: answers[25].(map[string]extend)["512"].SectorsAfter, PartitionSectors: answers[25].(map[string]extend)["512"].PartitionSectors,
 			})
 		}},

@@ -17,6 +17,7 @@ func growQuestions() []Question {
 }
 
 type grown struct {
+	Grown          string // in place or pulled
 	FirstGrow      string // at once
 	Grow           string // in the end
 	GrowAfter      string
@@ -37,7 +38,8 @@ func askGrown(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.Grow(2 * gib); err != nil {
+	how, err := d.Grow(2 * gib)
+	if err != nil {
 		return nil, err
 	}
 	h, err := openDisk(s, d)
@@ -52,7 +54,7 @@ func askGrown(t testing.TB, s Subject) (any, error) {
 	grow := func() error {
 		return send(h, win32.IOCTL_DISK_GROW_PARTITION, win32.GrowPartition{Number: p.Number, BytesToGrow: more}.Bytes())
 	}
-	answer, start := grown{PartitionBytes: p.Length + more}, time.Now()
+	answer, start := grown{Grown: how, PartitionBytes: p.Length + more}, time.Now()
 	answer.FirstGrow = verdict(grow())
 	answer.Grow = answer.FirstGrow
 	if answer.Grow != "success" {

@@ -283,6 +283,43 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
+// A directory that the ledger makes goes with what others put there, its parent only when it is empty, and one that existed stays.
+func TestDirectoriesOfTheLedger(t *testing.T) {
+	base := t.TempDir()
+	l, err := OpenLedger(filepath.Join(base, "ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := filepath.Join(base, "csi-proxy")
+	path := filepath.Join(parent, "shares")
+	exists := func(path string) bool { _, err := os.Lstat(path); return err == nil }
+	for _, theirs := range []bool{false, true} {
+		if err := l.MakeDirectory(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(path, "record"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if theirs {
+			if err := os.WriteFile(filepath.Join(parent, "theirs"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if left, err := l.Clean(t.Context()); err != nil || len(left) != 0 {
+			t.Errorf("left %v, %v", left, err)
+		}
+		if exists(path) || exists(parent) != theirs {
+			t.Errorf("the directory is there: %t, its parent: %t", exists(path), exists(parent))
+		}
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.MakeDirectory(path); err != nil || len(l.Remaining()) != 0 {
+		t.Errorf("a directory of others is noted: %v, %v", l.Remaining(), err)
+	}
+}
+
 func TestRandomNames(t *testing.T) {
 	name := randomName()
 	if len(name) > 20 || !isRandom(name, "") || !isRandom(name+diskFileEnding, diskFileEnding) {

@@ -19,6 +19,9 @@ type Target struct {
 	User, Secret string // CHAP
 }
 
+// GrownInPlace is how a disk grew that was there all the time.
+const GrownInPlace = "in place"
+
 // NotHere is the reason why something could not be tried on a machine.
 type NotHere string
 

@@ -31,7 +31,7 @@ func machineSubject(t *testing.T) Subject {
 		t.Fatal(err)
 	}
 	return Subject{
-		Kernel: kernel.New(), Patience: time.Minute, Share: NewShare, Target: NewTarget, Initiator: BorrowInitiator,
+		Kernel: kernel.New(), Patience: time.Minute, Share: NewShare, Stranger: NewStrangersShare, Target: NewTarget, Initiator: BorrowInitiator,
 		Attach: func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
 			t.Helper()
 			return AttachVirtualDisk(t, bytes, sectorSize)
@@ -70,6 +70,9 @@ func TestDisks(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer h.Close()
+		if _, err := h.DeviceIoControl(win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, make([]byte, 24)); err != nil {
+			t.Fatal(err)
+		}
 		length, err := query(h, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
 		if err != nil {
 			t.Fatal(err)
@@ -79,17 +82,28 @@ func TestDisks(t *testing.T) {
 	if got := size(); got != gib {
 		t.Errorf("the disk has %d bytes, want 1 GiB", got)
 	}
-	if err := d.Grow(2 * gib); err != nil {
+	how, err := d.Grow(2 * gib)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := size(); got != 2*gib {
-		t.Errorf("the disk has %d bytes, want 2 GiB", got)
+	t.Logf("it grew %s", how)
+	s := Subject{Kernel: kernel.New(), Patience: time.Minute}
+	// Windows learns the size when it is told, and a moment later.
+	if _, err := s.settle(func() (bool, error) { return size() == 2*gib, nil }); err != nil || size() != 2*gib {
+		t.Errorf("the disk has %d bytes, want 2 GiB; %v", size(), err)
 	}
 	number := d.Number()
 	if err := d.Detach(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openDisk(Subject{Kernel: kernel.New()}, numbered(number)); err == nil {
+	gone, _ := s.settle(func() (bool, error) {
+		h, err := openDisk(s, numbered(number))
+		if err == nil {
+			_ = h.Close()
+		}
+		return err != nil, nil
+	})
+	if !gone {
 		t.Errorf("disk %d still exists after it was pulled", number)
 	}
 	if err := d.Attach(); err != nil {

@@ -3,6 +3,7 @@
 package windows
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -14,5 +15,10 @@ func TestMain(m *testing.M) {
 	if ServedAsService() {
 		os.Exit(0)
 	}
-	os.Exit(testnode.Main(m))
+	code := testnode.Main(m)
+	if err := RemoveAccount(); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
 }

@@ -88,6 +88,39 @@ func MakeDirectory(t testing.TB, path string) error {
 	return nil
 }
 
+// MakeDirectory makes a directory and its parent, if there is none, until Clean, which removes the directory with all that is in it,
+// and the parent if nothing else is there. One that exists stays.
+func (l *Ledger) MakeDirectory(path string) error {
+	parent := filepath.Dir(path)
+	if err := noLinkAbove(filepath.Dir(parent)); err != nil {
+		return err
+	}
+	for _, at := range []string{parent, path} {
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
+			if err != nil || at == path {
+				return err
+			}
+			continue
+		}
+		e, err := l.Note(Entry{Kind: KindDirectory, Name: at})
+		if err != nil {
+			return err
+		}
+		if err := logfile.MakeDirectory(at); err != nil {
+			return err
+		}
+		if at == path {
+			if e.Mark, err = identity(at); err != nil {
+				return err
+			}
+			if _, err := l.Note(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // noLinkAbove returns an error if an existing directory or one above it leads elsewhere: an administrator would make and remove
 // things where somebody else chose.
 func noLinkAbove(dir string) error {
@@ -125,15 +158,18 @@ func removeDirectory(ctx context.Context, e Entry) error {
 }
 
 // removeDiskFile pulls a virtual disk and removes its file.
-func removeDiskFile(_ context.Context, e Entry) error {
+func removeDiskFile(ctx context.Context, e Entry) error {
 	if !isRandom(filepath.Base(e.Name), diskFileEnding) {
 		return NotOurs("its name is not a random one")
 	}
 	if _, err := os.Lstat(e.Name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	pull(e.Name)
-	return os.Remove(e.Name)
+	pulled := pull(ctx, e.Name)
+	if err := patiently(ctx, func() error { return os.Remove(e.Name) }); err != nil {
+		return errors.Join(pulled, err)
+	}
+	return nil
 }
 
 const diskFileEnding = ".vhdx"

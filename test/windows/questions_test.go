@@ -32,9 +32,10 @@ type Subject struct {
 	// Attach gives the node a new blank disk until the test ends. The sector size is in bytes; 0 is 512.
 	Attach func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error)
 
-	// Share and Target give the node a share and an iSCSI target until the test ends.
-	Share  func(t testing.TB) (Share, error)
-	Target func(t testing.TB) (Target, error)
+	// Share and Target give the node a share and an iSCSI target until the test ends, and Stranger a share of the same server, for
+	// another account.
+	Share, Stranger func(t testing.TB) (Share, error)
+	Target          func(t testing.TB) (Target, error)
 
 	// Initiator starts the iSCSI initiator of a node that is not only the test's, until the test ends; nil: it is.
 	Initiator func(t testing.TB) error
@@ -46,7 +47,7 @@ type Subject struct {
 // A Disk is one that a Subject has attached.
 type Disk interface {
 	Number() uint32
-	Grow(bytes int64) error // to a new total size; its number may differ afterwards
+	Grow(bytes int64) (how string, err error) // to a new total size; its number may differ afterwards
 	Write(offset int64, content []byte) error
 	Detach() error // surprise removal
 	Attach() error // after Detach

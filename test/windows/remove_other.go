@@ -41,4 +41,4 @@ func RemoveTree(_ context.Context, dir, mark string) error {
 func removeEmpty(dir, _ string) error { return os.Remove(dir) }
 
 // pull does nothing: a virtual disk is a file here.
-func pull(string) {}
+func pull(context.Context, string) error { return nil }

@@ -58,7 +58,7 @@ func removeTarget(_ context.Context, e Entry) error {
 }
 
 // removeTargetDisk removes a disk of the target server and its file.
-func removeTargetDisk(_ context.Context, e Entry) error {
+func removeTargetDisk(ctx context.Context, e Entry) error {
 	if !isRandom(filepath.Base(e.Name), diskFileEnding) {
 		return NotOurs("its file's name is not a random one")
 	}
@@ -80,7 +80,7 @@ func removeTargetDisk(_ context.Context, e Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(e.Name); !errors.Is(err, fs.ErrNotExist) {
+	if err := patiently(ctx, func() error { return os.Remove(e.Name) }); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -60,14 +60,17 @@ func identityOf(h windows.Handle, path string) (string, error) {
 	return fmt.Sprintf("%x-%x%08x", info.VolumeSerialNumber, info.FileIndexHigh, info.FileIndexLow), nil
 }
 
-// pull detaches a virtual disk, if it is attached.
-func pull(path string) {
-	handle, err := vhd.OpenVirtualDisk(path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagNone)
+// pull detaches a virtual disk, if it is attached. Of one that is not, detaching fails.
+func pull(ctx context.Context, path string) error {
+	var handle syscall.Handle
+	err := patiently(ctx, func() (err error) {
+		handle, err = vhd.OpenVirtualDisk(path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagNone)
+		return err
+	})
 	if err != nil {
-		return // whatever keeps it from being opened keeps it from being removed
+		return err
 	}
-	_ = vhd.DetachVirtualDisk(handle)
-	_ = syscall.CloseHandle(handle)
+	return errors.Join(vhd.DetachVirtualDisk(handle), syscall.CloseHandle(handle))
 }
 
 // removeService stops and removes a service and its event source.

@@ -60,7 +60,8 @@ func askWithoutPrivileges(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.Grow(2 * gib); err != nil {
+	how, err := d.Grow(2 * gib)
+	if err != nil {
 		return nil, err
 	}
 	token, err := UnprivilegedToken()
@@ -68,7 +69,7 @@ func askWithoutPrivileges(t testing.TB, s Subject) (any, error) {
 		return nil, err
 	}
 	defer func() { _ = token.Close() }()
-	answers := map[string]string{}
+	answers := map[string]string{"grown": how}
 	err = AsToken(token, func() {
 		answers["CM_Reenumerate_DevNode"] = verdict(s.Kernel.ReenumerateDevices())
 		h, err := openDisk(s, d)

@@ -5,6 +5,7 @@ package windows
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -36,13 +37,21 @@ func askMappingFailures(t testing.TB, s Subject) (any, error) {
 		"right, the first time":  verdict(s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), false)),
 		"right, the second time": verdict(s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), false)),
 	}
-	other, err := s.Share(t)
+	other, err := s.Stranger(t)
 	if err != nil {
 		return answers, err
 	}
-	answers["another share as another user"] = create(other.Remote, other.User, other.Password)
-	_ = s.Kernel.RemoveSMBGlobalMapping(share.Remote) // a machine that is thrown away may keep it
-	return answers, nil
+	another := func() string { return create(other.Remote, other.User, other.Password) }
+	answers["another share as another user"] = another()
+	if err := s.Kernel.RemoveSMBGlobalMapping(share.Remote); err != nil {
+		return answers, err
+	}
+	refused, result, begun := win32.ERROR_SESSION_CREDENTIAL_CONFLICT.Name(), "", time.Now()
+	_, err = s.settle(func() (bool, error) { result = another(); return result != refused, nil })
+	answers["another share as another user, the first one not mapped any more"] = result
+	answers["which it was after"] = time.Since(begun).Round(time.Second).String()
+	answers["a user name without its machine"] = create(share.Remote, share.User[strings.LastIndex(share.User, `\`)+1:], share.Password)
+	return answers, err
 }
 
 // askUnmapped finds out whether an open directory of a share is a way around the list of mappings. The share's root is asked

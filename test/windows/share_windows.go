@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"unsafe"
 
@@ -19,28 +18,48 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
 )
 
-// NewShare shares a new directory and makes an account that may log on to it, both until the test ends. The password is
-// random and is in no command line.
+// NewShare shares a new directory until the test ends. All shares of a process have one account: Windows has one session with a
+// server, and refuses another account until some time after the last mapping.
 func NewShare(t testing.TB) (Share, error) {
 	t.Helper()
-	return newShare(t, 0)
+	return newSharedShare(t, 0)
 }
 
 // NewEncryptedShare makes a share that refuses clients which do not encrypt.
 func NewEncryptedShare(t testing.TB) (Share, error) {
 	t.Helper()
-	return newShare(t, winapi.ShareEncryptData)
+	return newSharedShare(t, winapi.ShareEncryptData)
 }
 
-func newShare(t testing.TB, flags uint32) (Share, error) {
+func newSharedShare(t testing.TB, flags uint32) (Share, error) {
+	t.Helper()
+	a, err := ofProcess.get()
+	if err != nil {
+		return Share{}, err
+	}
+	return newShare(t, a, flags)
+}
+
+// NewStrangersShare makes a share of an account of its own, until the test ends.
+func NewStrangersShare(t testing.TB) (Share, error) {
+	t.Helper()
+	a := newAccount()
+	err := making(t, Entry{Kind: KindUser, Name: a.name, Mark: a.mark}, func(*Entry) error { return a.add() })
+	if err != nil {
+		return Share{}, err
+	}
+	return newShare(t, a, 0)
+}
+
+// newShare shares a new directory with an account.
+func newShare(t testing.TB, a account, flags uint32) (Share, error) {
 	t.Helper()
 	host, err := os.Hostname()
 	if err != nil {
 		return Share{}, err
 	}
-	made := Share{User: randomName(), Password: "Aa1!" + random(12)}
-	name, dir, mark := randomName(), filepath.Join(t.TempDir(), "shared"), "made by csi-proxy-prove "+random(8)
-	made.Remote = `\\` + host + `\` + name
+	name, dir := randomName(), filepath.Join(t.TempDir(), "shared")
+	made := Share{Remote: `\\` + host + `\` + name, User: host + `\` + a.name, Password: a.password} // a bare name may be one of the domain
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return Share{}, err
 	}
@@ -48,8 +67,7 @@ func newShare(t testing.TB, flags uint32) (Share, error) {
 		Entry
 		make func() error
 	}{
-		{Entry{Kind: KindUser, Name: made.User, Mark: mark}, func() error { return addUser(made.User, made.Password, mark) }},
-		{Entry{Kind: KindShare, Name: name, Mark: mark}, func() error { return addShare(name, dir, mark, administratorsAnd(made.User), flags) }},
+		{Entry{Kind: KindShare, Name: name, Mark: a.mark}, func() error { return addShare(name, dir, a.mark, a.name, flags) }},
 		{Entry{Kind: KindMapping, Name: made.Remote}, func() error { return nil }}, // which others make
 	} {
 		if err := making(t, thing.Entry, func(*Entry) error { return thing.make() }); err != nil {
@@ -59,66 +77,33 @@ func newShare(t testing.TB, flags uint32) (Share, error) {
 	return made, nil
 }
 
-// addUser calls NetUserAdd.
-func addUser(name, password, comment string) error {
-	name16, err := windows.UTF16PtrFromString(name)
-	if err != nil {
-		return err
-	}
-	password16, err := windows.UTF16PtrFromString(password)
-	if err != nil {
-		return err
-	}
-	comment16, err := windows.UTF16PtrFromString(comment)
-	if err != nil {
-		return err
-	}
-	return netError("NetUserAdd", winapi.NetUserAdd(nil, 1, &winapi.UserInfo1{
-		Name: name16, Password: password16, Comment: comment16, Priv: winapi.UserPrivUser,
-		Flags: winapi.UserScript | winapi.UserNormalAccount | winapi.UserPasswordStays,
-	}, nil))
-}
-
-// removeUser removes an account if it has the comment that it was made with.
-func removeUser(_ context.Context, e Entry) error {
-	name, err := windows.UTF16PtrFromString(e.Name)
-	if err != nil {
-		return err
-	}
-	var buffer *byte
-	err = windows.NetUserGetInfo(nil, name, 1, &buffer)
-	if errors.Is(err, syscall.Errno(winapi.UserNotFound)) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("NetUserGetInfo: %w", err)
-	}
-	comment := windows.UTF16PtrToString((*winapi.UserInfo1)(unsafe.Pointer(buffer)).Comment)
-	_ = windows.NetApiBufferFree(buffer)
-	if comment != e.Mark {
-		return NotOurs("it has another comment")
-	}
-	return netError("NetUserDel", winapi.NetUserDel(nil, name))
-}
-
-// administratorsAnd returns a descriptor, in SDDL, that gives nobody else access: others of the network must not find a place
-// to write to.
-func administratorsAnd(user string) string {
-	const administrators = "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
+// accessOf returns descriptors, in SDDL, of a share and of its directory: others of the network must not find a place to write to. The
+// share admits the account alone, so that whoever opens it has come with its password and not as the administrator who tests;
+// the directory admits administrators, too, who remove it.
+func accessOf(user string) (share, directory string, err error) {
 	sid, _, _, err := windows.LookupSID("", user)
 	if err != nil {
-		return administrators
+		return "", "", fmt.Errorf("LookupAccountName %s: %w", user, err)
 	}
-	return administrators + "(A;OICI;FA;;;" + sid.String() + ")"
+	share = "D:P(A;OICI;FA;;;" + sid.String() + ")"
+	return share, share + "(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)", nil
 }
 
 // addShare sets a directory's access and calls NetShareAdd and, with flags, NetShareSetInfo.
-func addShare(name, dir, remark, sddl string, flags uint32) error {
-	access, err := windows.SecurityDescriptorFromString(sddl)
+func addShare(name, dir, remark, user string, flags uint32) error {
+	forShare, forDirectory, err := accessOf(user)
 	if err != nil {
 		return err
 	}
-	acl, _, err := access.DACL()
+	access, err := windows.SecurityDescriptorFromString(forShare)
+	if err != nil {
+		return err
+	}
+	local, err := windows.SecurityDescriptorFromString(forDirectory)
+	if err != nil {
+		return err
+	}
+	acl, _, err := local.DACL()
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ type numbered uint32
 
 func (n numbered) Number() uint32 { return uint32(n) }
 
-func (numbered) Grow(int64) error { return NotHere("another system's disk") }
+func (numbered) Grow(int64) (string, error) { return "", NotHere("another system's disk") }
 
 func (numbered) Write(int64, []byte) error { return NotHere("another system's disk") }
 

@@ -124,6 +124,7 @@ func askFreeSpace(t testing.TB, s Subject) (any, error) {
 }
 
 type extend struct {
+	Grown                       string // in place or pulled
 	All, OneLess                string
 	SectorsBefore, SectorsAfter int64 // of the file system
 	PartitionSectors            int64
@@ -156,7 +157,7 @@ func extendWith(t testing.TB, s Subject, sector uint32) (answer extend, err erro
 	}
 	// There is free space behind it: the plan leaves none, so the disk grows first.
 	_ = disk.Close()
-	if err := d.Grow(5 * gib); err != nil {
+	if answer.Grown, err = d.Grow(5 * gib); err != nil {
 		return answer, err
 	}
 	if disk, err = openDisk(s, d); err != nil {

@@ -24,3 +24,21 @@ const DisableMaxPrivilege = 0x1
 // https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-createrestrictedtoken
 //
 //sys	CreateRestrictedToken(existing windows.Token, flags uint32, disableCount uint32, disabled *windows.SIDAndAttributes, deleteCount uint32, deleted *windows.LUIDAndAttributes, restrictCount uint32, restricted *windows.SIDAndAttributes, made *windows.Token) (err error) = advapi32.CreateRestrictedToken
+
+// LogonNetwork is LOGON32_LOGON_NETWORK: a logon as a file server does it.
+const LogonNetwork = 3
+
+// LogonUser logs an account on to this machine.
+//
+//	BOOL LogonUserW(
+//	  [in]           LPCWSTR lpszUsername,
+//	  [in, optional] LPCWSTR lpszDomain,
+//	  [in, optional] LPCWSTR lpszPassword,
+//	  [in]           DWORD   dwLogonType,
+//	  [in]           DWORD   dwLogonProvider,
+//	  [out]          PHANDLE phToken
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-logonuserw
+//
+//sys	LogonUser(user *uint16, domain *uint16, password *uint16, kind uint32, provider uint32, token *windows.Token) (err error) = advapi32.LogonUserW

@@ -44,6 +44,7 @@ var (
 	modvirtdisk = windows.NewLazySystemDLL("virtdisk.dll")
 
 	procCreateRestrictedToken = modadvapi32.NewProc("CreateRestrictedToken")
+	procLogonUserW            = modadvapi32.NewProc("LogonUserW")
 	procWNetAddConnection3W   = modmpr.NewProc("WNetAddConnection3W")
 	procNetShareAdd           = modnetapi32.NewProc("NetShareAdd")
 	procNetShareDel           = modnetapi32.NewProc("NetShareDel")
@@ -56,6 +57,14 @@ var (
 
 func CreateRestrictedToken(existing windows.Token, flags uint32, disableCount uint32, disabled *windows.SIDAndAttributes, deleteCount uint32, deleted *windows.LUIDAndAttributes, restrictCount uint32, restricted *windows.SIDAndAttributes, made *windows.Token) (err error) {
 	r1, _, e1 := syscall.SyscallN(procCreateRestrictedToken.Addr(), uintptr(existing), uintptr(flags), uintptr(disableCount), uintptr(unsafe.Pointer(disabled)), uintptr(deleteCount), uintptr(unsafe.Pointer(deleted)), uintptr(restrictCount), uintptr(unsafe.Pointer(restricted)), uintptr(unsafe.Pointer(made)))
+	if r1 == 0 {
+		err = errnoErr(e1)
+	}
+	return
+}
+
+func LogonUser(user *uint16, domain *uint16, password *uint16, kind uint32, provider uint32, token *windows.Token) (err error) {
+	r1, _, e1 := syscall.SyscallN(procLogonUserW.Addr(), uintptr(unsafe.Pointer(user)), uintptr(unsafe.Pointer(domain)), uintptr(unsafe.Pointer(password)), uintptr(kind), uintptr(provider), uintptr(unsafe.Pointer(token)))
 	if r1 == 0 {
 		err = errnoErr(e1)
 	}

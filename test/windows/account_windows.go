@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
+)
+
+// An account is a local one that may use shares. The password is random and is in no command line.
+type account struct{ name, password, mark string }
+
+func newAccount() account {
+	return account{name: randomName(), password: "Aa1!" + random(12), mark: "made by csi-proxy-prove " + random(8)}
+}
+
+// add makes the account, and sees whether it may log on as it will have to.
+func (a account) add() error {
+	if err := addUser(a.name, a.password, a.mark); err != nil {
+		return err
+	}
+	if err := logOn(a.name, a.password); errors.Is(err, windows.ERROR_LOGON_TYPE_NOT_GRANTED) {
+		return NotHere("local accounts may not log on to this machine from the network (Deny access to this computer from the network)")
+	}
+	return nil // other refusals are for the tests to meet
+}
+
+// ofProcess is the account of all shares of this process.
+var ofProcess oneAccount
+
+type oneAccount struct {
+	once   sync.Once
+	made   account
+	ledger *Ledger
+	entry  Entry
+	err    error
+}
+
+// get makes the account when it is asked for first.
+func (o *oneAccount) get() (account, error) {
+	o.once.Do(func() {
+		o.made = newAccount()
+		if o.ledger, o.err = inherited(); o.err != nil {
+			return
+		}
+		if o.entry, o.err = o.ledger.Note(Entry{Kind: KindUser, Name: o.made.name, Mark: o.made.mark}); o.err == nil {
+			o.err = o.made.add()
+		}
+	})
+	return o.made, o.err
+}
+
+// RemoveAccount removes the account of this process's shares, after its last test.
+func RemoveAccount() error {
+	if ofProcess.entry.ID == "" {
+		return nil
+	}
+	return ofProcess.ledger.remove(context.Background(), ofProcess.entry)
+}
+
+// logOn logs an account on as from the network, and off.
+func logOn(name, password string) error {
+	name16, err := windows.UTF16PtrFromString(name)
+	if err != nil {
+		return err
+	}
+	here, err := windows.UTF16PtrFromString(".")
+	if err != nil {
+		return err
+	}
+	password16, err := windows.UTF16PtrFromString(password)
+	if err != nil {
+		return err
+	}
+	var token windows.Token
+	if err := winapi.LogonUser(name16, here, password16, winapi.LogonNetwork, 0, &token); err != nil {
+		return fmt.Errorf("LogonUser: %w", err)
+	}
+	return token.Close()
+}
+
+// addUser calls NetUserAdd.
+func addUser(name, password, comment string) error {
+	name16, err := windows.UTF16PtrFromString(name)
+	if err != nil {
+		return err
+	}
+	password16, err := windows.UTF16PtrFromString(password)
+	if err != nil {
+		return err
+	}
+	comment16, err := windows.UTF16PtrFromString(comment)
+	if err != nil {
+		return err
+	}
+	return netError("NetUserAdd", winapi.NetUserAdd(nil, 1, &winapi.UserInfo1{
+		Name: name16, Password: password16, Comment: comment16, Priv: winapi.UserPrivUser,
+		Flags: winapi.UserScript | winapi.UserNormalAccount | winapi.UserPasswordStays,
+	}, nil))
+}
+
+// removeUser removes an account if it has the comment that it was made with.
+func removeUser(_ context.Context, e Entry) error {
+	name, err := windows.UTF16PtrFromString(e.Name)
+	if err != nil {
+		return err
+	}
+	var buffer *byte
+	err = windows.NetUserGetInfo(nil, name, 1, &buffer)
+	if errors.Is(err, syscall.Errno(winapi.UserNotFound)) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("NetUserGetInfo: %w", err)
+	}
+	comment := windows.UTF16PtrToString((*winapi.UserInfo1)(unsafe.Pointer(buffer)).Comment)
+	_ = windows.NetApiBufferFree(buffer)
+	if comment != e.Mark {
+		return NotOurs("it has another comment")
+	}
+	return netError("NetUserDel", winapi.NetUserDel(nil, name))
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// letGo is how long Windows, or a scanner of viruses, may hold the file of a virtual disk that was made or detached.
+// https://github.com/RedpointGames/uet/issues/121
+const letGo = 20 * time.Second
+
+// heldByOthers reports whether an error is that of a file or disk that somebody else holds, which a moment later he may not.
+func heldByOthers(err error) bool {
+	codes := []win32.Errno{win32.ERROR_SHARING_VIOLATION, win32.ERROR_ACCESS_DENIED, win32.ERROR_NOT_READY}
+	return slices.ContainsFunc(codes, func(code win32.Errno) bool {
+		return errors.Is(err, code) || errors.Is(err, syscall.Errno(code))
+	})
+}
+
+// patiently makes a call until it ends otherwise than that somebody holds what it needs.
+func patiently(ctx context.Context, call func() error) error {
+	return repeat(ctx, letGo, heldByOthers, call)
+}
+
+// repeat makes a call until it succeeds, fails with an error that is not worth another try, or its time is over.
+func repeat(ctx context.Context, limit time.Duration, again func(error) bool, call func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	next := time.NewTicker(100 * time.Millisecond)
+	defer next.Stop()
+	begun := time.Now()
+	for {
+		err := call()
+		if err == nil || !again(err) {
+			return err
+		}
+		select {
+		case <-next.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%w, for %v", err, time.Since(begun).Round(time.Second))
+		}
+	}
+}
