@@ -80,7 +80,7 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	if err != nil {
 		return exitNothing, err
 	}
-	r := &running{kit: k, ledger: ledger, unlock: unlock, report: &proof.Report{Begun: time.Now().UTC(), Kit: proof.Kit{Version: buildversion.String()}}}
+	r := &running{kit: k, ledger: ledger, unlock: unlock, chap: o.chap, report: &proof.Report{Begun: time.Now().UTC(), Kit: proof.Kit{Version: buildversion.String()}}}
 	if err := r.cleanEarlier(); err != nil {
 		return exitFailed, err
 	}

@@ -25,6 +25,7 @@ type running struct {
 	ledger *windows.Ledger
 	report *proof.Report
 	unlock func()
+	chap   bool // the owner gives up a secret for mutual CHAP
 
 	dir                  string // of this run
 	binaries, work, temp string // in it

@@ -87,6 +87,11 @@ func TestClientsTakeTurnsToBeRead(t *testing.T) {
 			flood = append(flood, arrives(conn))
 		}
 		driver := arrives(c.of["pid 2 uid 0"][0])
+		find := func(limit int) {
+			c.cs.brake.mu.Lock()
+			defer c.cs.brake.mu.Unlock()
+			c.cs.limits.Runnable = limit
+		}
 		served := func() (n int) {
 			for _, came := range flood {
 				if came() {
@@ -109,11 +114,11 @@ func TestClientsTakeTurnsToBeRead(t *testing.T) {
 		if time.Sleep(beat); served() != 2*leastTurns {
 			t.Errorf("after the second round, %d of the flood's connections do not wait, want %d", served(), 2*leastTurns)
 		}
-		c.cs.limits.Runnable = -busy
+		find(-busy)
 		if time.Sleep(beat); slices.ContainsFunc(flood, func(came func() bool) bool { return !came() }) {
 			t.Error("a connection waits although processors are free")
 		}
-		c.cs.limits.Runnable = busy
+		find(busy)
 		time.Sleep(company)
 		_ = arrives(last)
 		time.Sleep(company + beat)

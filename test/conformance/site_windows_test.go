@@ -156,6 +156,8 @@ func (*onWindows) service(t testing.TB) string {
 	return name
 }
 
+func (*onWindows) maySetSecret() error { return windows.MaySetCHAP() }
+
 func (*onWindows) biosSerial(t testing.TB) string {
 	t.Helper()
 	serial, err := windows.BIOSSerial()

@@ -26,6 +26,7 @@ func removers() map[Kind]remover {
 		KindMapping:       removeMapping,
 		KindTarget:        removeTarget,
 		KindTargetDisk:    removeTargetDisk,
+		KindSession:       endSessions,
 		KindInitiator:     restoreInitiator,
 		KindService:       removeService,
 		KindStopped:       stopAgain,
@@ -89,16 +90,25 @@ func removeService(ctx context.Context, e Entry) error {
 	return err
 }
 
-// stopAgain stops a service that was stopped. An iSCSI initiator that somebody uses by now goes on.
+// stopAgain stops a service that was stopped. An iSCSI initiator or target server that somebody uses by now goes on.
 func stopAgain(ctx context.Context, e Entry) error {
 	m, err := winservice.Connect()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = m.Close() }()
-	if service, err := m.Query(e.Name); err == nil && service.State == winservice.Running && e.Name == initiatorService {
-		if use, err := lookAtInitiator(nativeKernel()); err != nil || use.any() {
-			return err
+	if service, err := m.Query(e.Name); err == nil && service.State == winservice.Running {
+		switch used := NotHere(""); e.Name {
+		case initiatorService:
+			if use, err := lookAtInitiator(nativeKernel()); err != nil || use.any() {
+				return err
+			}
+		case targetService:
+			if err := targetServerIsFree(); errors.As(err, &used) {
+				return nil
+			} else if err != nil {
+				return err
+			}
 		}
 	}
 	err = winservice.Stop(ctx, m, e.Name)

@@ -52,6 +52,11 @@ func askSecretLengths(t testing.TB, s Subject) (any, error) {
 	if err := startInitiator(t, s); err != nil {
 		return nil, err
 	}
+	if s.Initiator != nil { // a machine's
+		if err := MaySetCHAP(); err != nil {
+			return nil, err
+		}
+	}
 	answers := map[string]string{}
 	for _, length := range []int{11, 12, 16, 17, 0} {
 		secret := kernel.Secret(strings.Repeat("s", length))
