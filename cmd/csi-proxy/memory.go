@@ -13,9 +13,9 @@ import (
 // When a load is over, little is allocated any more: Go's next collection may be minutes away, and until then the process
 // keeps all that the load needed, on a node where drivers' and pods' memory is short.
 const (
-	quietTime  = 15 * time.Second
-	quietBytes = 1 << 20  // allocated in that time: probes and a few calls
-	loadBytes  = 16 << 20 // allocated since memory was last given back: worth a collection
+	quietTime  = 5 * time.Second
+	quietBytes = 512 << 10 // allocated in that time: probes and a few calls
+	loadBytes  = 16 << 20  // allocated since memory was last given back: worth a collection
 )
 
 // giveBackMemory returns unused memory to the system whenever a load is over, until the context ends.

@@ -21,7 +21,7 @@ const serviceQueryRights = windows.SERVICE_QUERY_CONFIG | windows.SERVICE_QUERY_
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-queryserviceconfigw
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-queryservicestatusex
 func (Kernel) QueryService(name string) (kernel.Service, error) {
-	service, err := openService(name, serviceQueryRights)
+	service, err := scm.openService(name, serviceQueryRights)
 	if err != nil {
 		return kernel.Service{}, err
 	}
@@ -73,23 +73,6 @@ func queryConfig(service windows.Handle, info *kernel.Service) error {
 		}
 	}
 	return err
-}
-
-// openService opens a service through a connection to the local Service Control Manager that only has the right to
-// connect; the service's handle outlives the connection.
-func openService(name string, rights uint32) (windows.Handle, error) {
-	const function = "OpenServiceW"
-	name16, err := wide(function, name)
-	if err != nil {
-		return 0, err
-	}
-	scm, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT)
-	if err != nil {
-		return 0, failure("OpenSCManagerW", "", err)
-	}
-	defer closeService(scm)
-	service, err := windows.OpenService(scm, name16, rights)
-	return service, failure(function, name, err)
 }
 
 // closeService releases a handle of the Service Control Manager; nothing can be done about a failure.

@@ -15,7 +15,7 @@ import (
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicew
 func (Kernel) StartService(name string) error {
-	service, err := openService(name, windows.SERVICE_START)
+	service, err := scm.openService(name, windows.SERVICE_START)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (Kernel) StartService(name string) error {
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-controlservice
 func (Kernel) StopService(name string) error {
-	service, err := openService(name, windows.SERVICE_STOP)
+	service, err := scm.openService(name, windows.SERVICE_STOP)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (Kernel) StopService(name string) error {
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-enumdependentservicesw
 func (Kernel) DependentServices(name string) ([]string, error) {
-	service, err := openService(name, windows.SERVICE_ENUMERATE_DEPENDENTS)
+	service, err := scm.openService(name, windows.SERVICE_ENUMERATE_DEPENDENTS)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 // A table is headers.txt. Its lines begin with one of these words:
 //
 //	const GO EXPRESSION       a Go constant and its value in C
-//	struct GO NAME FIELD…     a Go structure, and the C structure with its fields in the same order
+//	struct GO NAME FIELD…     a Go structure, and the C structure with its fields in the same order; GO=C where names differ
 //	own GO REASON             a Go declaration that Windows never sees
 //	lack NAME SOURCE          the headers lack NAME; its declaration follows SOURCE
 //	differ CLAIM REASON       the headers declare it otherwise

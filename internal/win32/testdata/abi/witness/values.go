@@ -117,10 +117,14 @@ func (s *source) structure(t *table, u *unit, o types.Object) ([]claim, error) {
 		if len(row) == 0 {
 			return nil, fmt.Errorf("%s.%s has no field in %s", name, f.Name(), t.path)
 		}
+		field, err := fieldOf(f.Name(), row[0])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", t.path, name, err)
+		}
 		size := s.sizes.Sizeof(f.Type())
-		claims = append(claims, offsetClaim(name+"."+f.Name(), c, row[0], offsets[i]), claim{
-			c + "." + row[0] + ":size", c + "." + row[0], fmt.Sprintf("sizeof(((%s *)0)->%s) == %d", c, row[0], size),
-			fmt.Sprintf("%s.%s: sizeof(%s.%s) == %d", name, f.Name(), c, row[0], size),
+		claims = append(claims, offsetClaim(name+"."+f.Name(), c, field, offsets[i]), claim{
+			c + "." + field + ":size", c + "." + field, fmt.Sprintf("sizeof(((%s *)0)->%s) == %d", c, field, size),
+			fmt.Sprintf("%s.%s: sizeof(%s.%s) == %d", name, f.Name(), c, field, size),
 		})
 		row = row[1:]
 	}
@@ -128,6 +132,18 @@ func (s *source) structure(t *table, u *unit, o types.Object) ([]claim, error) {
 		return nil, fmt.Errorf("%s has fewer fields than its line in %s", name, t.path)
 	}
 	return claims, nil
+}
+
+// fieldOf returns the field of C that a row's entry names for a field of Go. Offsets and sizes do not show that two fields of one
+// type were taken for each other: the C name must end in the Go name, or the entry is GO=C.
+func fieldOf(field, entry string) (string, error) {
+	if from, to, found := strings.Cut(entry, "="); found && from == field {
+		return to, nil
+	}
+	if !strings.HasSuffix(strings.ToLower(strings.ReplaceAll(entry, "_", "")), strings.ToLower(field)) {
+		return "", fmt.Errorf("the field %s is not %s; if it is, write %s=C-FIELD", field, entry, field)
+	}
+	return entry, nil
 }
 
 // plain reports whether a value of the type is memory that C could have.
