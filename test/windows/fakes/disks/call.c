@@ -35,7 +35,9 @@ static void map_state(CALL *call)
 void enter(CALL *call, const char *name, const char *object)
 {
 	ULONG wait = 0;
+	const DWORD error = GetLastError();
 	ZeroMemory(call, sizeof *call);
+	call->error = error;
 	call->name = name;
 	snprintf(call->object, sizeof call->object, "%s", object);
 	call->mutex = CreateMutexW(NULL, FALSE, L"csi-proxy-fake-disks");
@@ -51,7 +53,7 @@ void enter(CALL *call, const char *name, const char *object)
 	map_state(call);
 	call->layout = calloc(1, sizeof *call->layout);
 	control_disks(call);
-	volumes_sync(call);
+	volumes_sync_if_stale(call);
 }
 
 // leave logs the call and returns its answer, which a line "lost" may replace.
@@ -79,6 +81,7 @@ NTSTATUS leave(CALL *call, NTSTATUS status, const char *format, ...)
 	CloseHandle(call->mapping);
 	ReleaseMutex(call->mutex);
 	CloseHandle(call->mutex);
+	SetLastError(call->error);
 	return status;
 }
 

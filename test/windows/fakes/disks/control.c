@@ -191,6 +191,7 @@ static void read_disk(const LINE *line, DISK *disk)
 		if (!strcmp(line->word[i], "id"))
 			disk->id[disk->ids++] = line->word[i + 1];
 	disk->no_id = flag(line, 3, "no-id");
+	disk->no_duid = flag(line, 3, "no-duid");
 	disk->offline = flag(line, 3, "offline");
 	disk->readonly = flag(line, 3, "readonly");
 	disk->is_system = flag(line, 3, "system");
@@ -230,6 +231,5 @@ void control_disks(CALL *call)
 		if (control_is(call, "growth", "at-once"))
 			state->shown = disk->size;
 		disk->there = state->arrived && !disk->gone;
-		image_make(call, disk);
 	}
 }

@@ -63,7 +63,9 @@ static NTSTATUS get_geometry_ex(REQUEST *r)
 	return put(r, answer, MOST);
 }
 
-// https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_disk_set_disk_attributes
+// https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_disk_set_disk_attributes. The structure's page wants the size of
+// GET_DISK_ATTRIBUTES as Version, 16; programs that were published give the structure's own
+// (https://github.com/QubesOS/qubes-windows-tools, prepare-volume). Both are taken, or one of them by the line "attributes-version".
 static NTSTATUS set_attributes(REQUEST *r)
 {
 	SETTING setting;
@@ -72,8 +74,10 @@ static NTSTATUS set_attributes(REQUEST *r)
 	if (r->in_size < sizeof setting)
 		return refuse(r->call, STATUS_INFO_LENGTH_MISMATCH, "the input buffer has %lu bytes, less than 40", r->in_size);
 	memcpy(&setting, r->in, sizeof setting);
-	if (setting.version != sizeof setting)
-		return refuse(r->call, STATUS_INVALID_PARAMETER, "Version %lu is not the structure's size, 40", setting.version);
+	if (setting.version != sizeof setting && setting.version != sizeof(ATTRIBUTES))
+		return refuse(r->call, STATUS_INVALID_PARAMETER, "Version %lu is neither the structure's size nor what the page says", setting.version);
+	if (control_find(r->call, NULL, "attributes-version") && !control_is(r->call, "attributes-version", setting.version == sizeof setting ? "40" : "16"))
+		return STATUS_INVALID_PARAMETER;
 	if (memcmp(setting.reserved1, zero, sizeof setting.reserved1) || memcmp(setting.reserved2, zero, sizeof setting.reserved2))
 		return refuse(r->call, STATUS_INVALID_PARAMETER, "reserved members are not zero");
 	if ((setting.mask | setting.attributes) & ~(DWORDLONG)(ATTRIBUTE_OFFLINE | ATTRIBUTE_READ_ONLY))

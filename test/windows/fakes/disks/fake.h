@@ -42,7 +42,7 @@ typedef struct {
 	const char *vendor, *product, *revision, *serial;
 	const char *id[MAX_IDS];
 	int ids;
-	BOOL offline, readonly, is_system, removable, no_id, late, gone, there; // there: arrived, and not gone
+	BOOL offline, readonly, is_system, removable, no_id, no_duid, late, gone, there; // there: arrived, and not gone
 } DISK;
 
 // DISK_STATE is what Windows knows of a disk. SHOWN is the size that it has seen.
@@ -53,9 +53,9 @@ typedef struct {
 } DISK_STATE;
 
 typedef struct {
-	BOOL used, there, offline, dismounted;
+	BOOL used, there, offline, dismounted, is_own; // is_own: Wine's drive C, whose files are Wine's
 	ULONG disk, partition, number; // number: \Device\HarddiskVolumeN
-	ULONGLONG offset, length, attributes;
+	ULONGLONG offset, length, attributes, extended; // extended: the file system's size, once it is known
 	GUID id;   // of the partition; for MBR made from signature and offset
 	GUID guid; // of the volume
 	ULONG appears; // after so many lists
@@ -66,6 +66,8 @@ typedef struct {
 // STATE is the whole file state.bin, mapped by every process.
 typedef struct {
 	ULONG next_volume;
+	ULONG control; // a checksum of control.txt when the volumes were last looked for
+	BOOL stale;    // something was written since then
 	DISK_STATE disk[MAX_DISKS];
 	VOLUME volume[MAX_VOLUMES];
 } STATE;
@@ -124,6 +126,7 @@ typedef struct {
 	DISK *disks;
 	int disk_count;
 	LAYOUT *layout; // scratch
+	DWORD error;    // GetLastError, which system calls leave alone
 } CALL;
 
 // call.c
@@ -158,14 +161,15 @@ NTSTATUS table_write(CALL *call, const DISK *disk, const LAYOUT *layout);
 NTSTATUS table_erase(CALL *call, const DISK *disk);
 void table_empty(const DISK *disk, LAYOUT *layout, PARTITION_STYLE style, ULONG most);
 BOOL new_guid(GUID *guid);
+ULONG crc32(const void *data, size_t size);
 extern const GUID type_basic, type_reserved, type_system, type_none;
 
 // volumes.c
 void volumes_sync(CALL *call);
+void volumes_sync_if_stale(CALL *call);
 VOLUME *volume_by_guid(CALL *call, const GUID *guid);
 BOOL volume_there(const CALL *call, const VOLUME *volume);
 const char *file_system(const CALL *call, const VOLUME *volume);
-BOOL is_reserved(const VOLUME *volume);
 ULONG other_handles(const VOLUME *volume);
 void opener_add(VOLUME *volume, int change);
 BOOL parse_guid(const WCHAR *text, GUID *guid);

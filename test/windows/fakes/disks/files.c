@@ -30,7 +30,7 @@ static const char *object_name(const TARGET *target, CALL *call, char text[32])
 static void files_of(const VOLUME *volume, const WCHAR *rest, WCHAR path[NAME_MOST])
 {
 	WCHAR text[39];
-	if (is_reserved(volume)) {
+	if (volume->is_own) {
 		_snwprintf(path, NAME_MOST, L"\\??\\C:%ls", rest);
 		return;
 	}
@@ -58,7 +58,7 @@ static NTSTATUS may_open(CALL *call, const TARGET *target, ULONG share, ULONG di
 	volume->dismounted = FALSE; // the first who opens it mounts it
 	if (target->kind == VOLUME_FILE && volume->offline)
 		return STATUS_DEVICE_OFF_LINE;
-	if (target->kind == VOLUME_FILE && !file_system(call, volume) && !is_reserved(volume))
+	if (target->kind == VOLUME_FILE && !file_system(call, volume) && !volume->is_own)
 		return STATUS_UNRECOGNIZED_VOLUME;
 	return STATUS_SUCCESS;
 }

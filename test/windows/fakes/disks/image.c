@@ -50,6 +50,7 @@ NTSTATUS image_write(CALL *call, const DISK *disk, ULONGLONG offset, const void 
 	HANDLE image = open_image(call, disk, OPEN_EXISTING);
 	BOOL done = image != INVALID_HANDLE_VALUE && WriteFile(image, data, size, &put, &at) && put == size;
 	CloseHandle(image);
+	call->state->stale = TRUE;
 	return status_of(done);
 }
 

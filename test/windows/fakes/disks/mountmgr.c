@@ -73,12 +73,14 @@ static BOOL wanted(const void *in, ULONG in_size, const WCHAR *symbolic, const W
 	return length == bytes(ours) && !_wcsnicmp(text, ours, length / sizeof *text);
 }
 
+static BOOL names_nothing(const MOUNT_POINT *filter) { return !filter->symbolic_length && !filter->device_length && !filter->id_length; }
+
 static void add_ours(CALL *call, LIST *list, const void *in, ULONG in_size)
 {
 	for (const VOLUME *volume = call->state->volume; volume < call->state->volume + MAX_VOLUMES; volume++) {
 		WCHAR guid[39], symbolic[TEXT_MOST], device[TEXT_MOST];
 		BYTE id[24] = "DMIO:ID:";
-		if (!volume_there(call, volume) || is_reserved(volume))
+		if (!volume_there(call, volume) || volume->is_own)
 			continue;
 		guid_text(&volume->guid, guid);
 		_snwprintf(symbolic, TEXT_MOST, L"\\??\\Volume%ls", guid);
@@ -110,6 +112,10 @@ NTSTATUS mount_manager_code(CALL *call, HANDLE handle, ULONG code, void *in, ULO
 		free(list);
 		return refuse(call, STATUS_INVALID_PARAMETER, "the input buffer has %lu bytes, less than a MOUNTMGR_MOUNT_POINT", in_size);
 	}
+	if (names_nothing(in)) // a list of all volumes, as FindFirstVolumeW makes it
+		for (int i = 0; i < MAX_VOLUMES; i++)
+			if (call->state->volume[i].used && call->state->volume[i].appears)
+				call->state->volume[i].appears--;
 	add_wine(list, handle, code, in, in_size);
 	add_ours(call, list, in, in_size);
 	const ULONG head = offsetof(MOUNT_POINTS, point) + list->count * sizeof(MOUNT_POINT), needed = head + list->text_size;

@@ -197,7 +197,7 @@ static NTSTATUS by_letter(CALL *call, WCHAR letter, TARGET *target)
 	FOR_VOLUMES(call, volume)
 	{
 		const DISK *disk = volume->used ? disk_of(call, volume->disk) : NULL;
-		if (disk && disk->is_system && (letter == 'C' || letter == 'c') && is_reserved(volume))
+		if (disk && disk->is_system && (letter == 'C' || letter == 'c') && volume->is_own)
 			return a_volume(call, volume, L"", target);
 	}
 	return STATUS_SUCCESS;

@@ -58,7 +58,8 @@ static void count_down(CALL *call)
 	volumes_sync(call);
 }
 
-// list writes the interfaces of a class, each with its end, and an end of its own. All: also those of devices that are gone.
+// list writes the interfaces of a class, each with its end, and an end of its own: of one device, or with none or an empty name of all. All: also
+// those of devices that are gone.
 static ULONG list(CALL *call, const GUID *class, const WCHAR *device, BOOL all, WCHAR *text)
 {
 	WCHAR instance[NAME_MOST], name[NAME_MOST];
@@ -66,7 +67,7 @@ static ULONG list(CALL *call, const GUID *class, const WCHAR *device, BOOL all, 
 	if (!memcmp(class, &disk_class, sizeof *class))
 		for (int i = 0; i < call->disk_count; i++) {
 			disk_instance(&call->disks[i], instance);
-			if ((!call->disks[i].there && !(all && disk_state(call, &call->disks[i])->arrived)) || (device && _wcsicmp(device, instance)))
+			if ((!call->disks[i].there && !(all && disk_state(call, &call->disks[i])->arrived)) || (device && *device && _wcsicmp(device, instance)))
 				continue;
 			disk_interface(&call->disks[i], name);
 			wcscpy(text + length, name);
@@ -75,7 +76,7 @@ static ULONG list(CALL *call, const GUID *class, const WCHAR *device, BOOL all, 
 	if (!memcmp(class, &volume_class, sizeof *class))
 		for (const VOLUME *volume = call->state->volume; volume < call->state->volume + MAX_VOLUMES; volume++) {
 			volume_instance(call, volume, instance);
-			if (!volume_there(call, volume) || (device && _wcsicmp(device, instance)))
+			if (!volume_there(call, volume) || (device && *device && _wcsicmp(device, instance)))
 				continue;
 			volume_interface(call, volume, name);
 			wcscpy(text + length, name);
@@ -101,7 +102,7 @@ API CM_Get_Device_Interface_List_SizeW(ULONG *size, const GUID *class, const WCH
 		count_down(&call); // what arrives, arrives before the caller has its list
 	}
 	free(text);
-	return (CONFIGRET)leave(&call, (NTSTATUS)answer, "flags %lu size %lu", flags, size ? *size : 0);
+	return (CONFIGRET)leave(&call, (NTSTATUS)answer, "class %08lx flags %lu size %lu", class ? class->Data1 : 0, flags, size ? *size : 0);
 }
 
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_get_device_interface_listw
@@ -125,7 +126,7 @@ API CM_Get_Device_Interface_ListW(const GUID *class, const WCHAR *device, WCHAR 
 			memcpy(buffer, text, length * sizeof *text);
 	}
 	free(text);
-	return (CONFIGRET)leave(&call, (NTSTATUS)answer, "flags %lu size %lu of %lu", flags, length, size);
+	return (CONFIGRET)leave(&call, (NTSTATUS)answer, "class %08lx flags %lu size %lu of %lu", class ? class->Data1 : 0, flags, length, size);
 }
 
 API CM_Get_Device_Interface_List_Size_ExW(ULONG *size, const GUID *class, const WCHAR *device, ULONG flags, HANDLE machine)
@@ -406,6 +407,16 @@ API CM_Reenumerate_DevNode_Ex(DEVINST node, ULONG flags, HANDLE machine)
 {
 	(void)machine;
 	return CM_Reenumerate_DevNode(node, flags);
+}
+
+// https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cmp_waitnopendinginstallevents
+__declspec(dllexport) DWORD WINAPI CMP_WaitNoPendingInstallEvents(DWORD limit)
+{
+	CALL call;
+	ULONG answer = WAIT_OBJECT_0;
+	enter(&call, "CMP_WaitNoPendingInstallEvents", "");
+	answered(&call, &answer);
+	return (DWORD)leave(&call, (NTSTATUS)answer, "limit %lu", limit);
 }
 
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_register_notification: it calls nobody.

@@ -155,19 +155,56 @@ static void seek_descriptor(const REQUEST *r, READING *d)
 	d->size = descriptor->Version = descriptor->Size = sizeof *descriptor;
 }
 
+// append puts a descriptor of its own behind what is there, and returns its offset.
+static ULONG append_descriptor(const REQUEST *r, READING *d, void (*make)(const REQUEST *, READING *))
+{
+	READING *other = calloc(1, sizeof *other);
+	const ULONG at = (d->size + 7) & ~7u;
+	make(r, other);
+	memcpy(d->data + at, other->data, other->size);
+	d->size = at + other->size;
+	free(other);
+	return at;
+}
+
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/storduid/ns-storduid-_storage_device_layout_signature
+static void signature_descriptor(const REQUEST *r, READING *d)
+{
+	struct { ULONG version, size; BYTE mbr; union { ULONG signature; GUID id; }; } signature = {1, sizeof signature, 0, {0}};
+	table_read(r->call, r->disk, r->call->layout);
+	signature.mbr = r->call->layout->style == PARTITION_STYLE_MBR;
+	signature.id = r->call->layout->id;
+	if (signature.mbr)
+		signature.signature = r->call->layout->signature;
+	memcpy(d->data, &signature, d->size = sizeof signature);
+}
+
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/storduid/ns-storduid-_storage_device_unique_identifier
+static void unique_descriptor(const REQUEST *r, READING *d)
+{
+	struct { ULONG version, size, id, device, signature; } unique = {.version = 1};
+	d->size = sizeof unique;
+	unique.id = r->disk->no_id ? 0 : append_descriptor(r, d, id_descriptor);
+	unique.device = append_descriptor(r, d, device_descriptor);
+	unique.signature = append_descriptor(r, d, signature_descriptor);
+	unique.size = d->size;
+	memcpy(d->data, &unique, sizeof unique);
+}
+
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddstor/ni-ntddstor-ioctl_storage_query_property: an answer that does not fit is
 // cut, which is how callers ask for its size with room for a STORAGE_DESCRIPTOR_HEADER alone.
 NTSTATUS query_property(REQUEST *r)
 {
 	static const struct { ULONG id; void (*make)(const REQUEST *, READING *); } properties[] = {
 		{StorageDeviceProperty, device_descriptor}, {StorageAdapterProperty, adapter_descriptor}, {StorageDeviceIdProperty, id_descriptor},
+		{StorageDeviceUniqueIdProperty, unique_descriptor},
 		{StorageAccessAlignmentProperty, alignment_descriptor}, {StorageDeviceSeekPenaltyProperty, seek_descriptor}};
 	STORAGE_PROPERTY_QUERY query;
 	if (r->in_size < sizeof query)
 		return refuse(r->call, STATUS_INFO_LENGTH_MISMATCH, "the input buffer has %lu bytes, less than %lu", r->in_size, (ULONG)sizeof query);
 	memcpy(&query, r->in, sizeof query);
 	for (size_t i = 0; i < ARRAYSIZE(properties); i++) {
-		if (properties[i].id != (ULONG)query.PropertyId || (query.PropertyId == StorageDeviceIdProperty && r->disk->no_id))
+		if (properties[i].id != (ULONG)query.PropertyId || (query.PropertyId == StorageDeviceIdProperty && r->disk->no_id) || (query.PropertyId == StorageDeviceUniqueIdProperty && r->disk->no_duid))
 			continue;
 		if (query.QueryType == PropertyExistsQuery)
 			return STATUS_SUCCESS;

@@ -46,7 +46,7 @@ BOOL new_guid(GUID *guid)
 	return TRUE;
 }
 
-static ULONG crc32(const void *data, size_t size)
+ULONG crc32(const void *data, size_t size)
 {
 	ULONG crc = ~0u;
 	for (const BYTE *at = data; size > 0; at++, size--) {

@@ -217,7 +217,7 @@ NTSTATUS WINAPI disks_volume_information(HANDLE h, IO_STATUS_BLOCK *io, void *ou
 	} else if (class == FS_DEVICE) {
 		const ULONG device[2] = {FILE_DEVICE_DISK, 0};
 		status = answer_with(io, out, size, device, sizeof device, sizeof device);
-	} else if (volume && is_reserved(volume)) {
+	} else if (volume && volume->is_own) {
 		HANDLE real;
 		IO_STATUS_BLOCK other;
 		UNICODE_STRING root;

@@ -123,7 +123,26 @@ static NTSTATUS extend_volume(REQUEST *r)
 	memcpy(&wanted, r->in, sizeof wanted);
 	if (wanted < 0 || (ULONGLONG)wanted > r->volume->length / r->disk->sector)
 		return refuse(r->call, STATUS_INVALID_PARAMETER, "%lld sectors are more than the volume has", wanted);
+	r->volume->extended = (ULONGLONG)wanted * r->disk->sector - r->disk->sector;
 	return STATUS_SUCCESS;
+}
+
+// What the file system says of itself: as long as it was made, which is as long as the partition was then, but for the spare boot sector.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-ntfs_volume_data_buffer
+static NTSTATUS ntfs_data(REQUEST *r)
+{
+	NTFS_VOLUME_DATA_BUFFER data = {0};
+	const char *name = r->volume ? file_system(r->call, r->volume) : NULL;
+	if (!name || strcmp(name, "NTFS"))
+		return STATUS_INVALID_DEVICE_REQUEST;
+	const ULONGLONG size = r->volume->extended ? r->volume->extended : r->volume->length - r->disk->sector;
+	data.BytesPerSector = r->disk->sector;
+	data.BytesPerCluster = 4096;
+	data.BytesPerFileRecordSegment = 1024;
+	data.NumberSectors.QuadPart = (LONGLONG)(size / r->disk->sector);
+	data.TotalClusters.QuadPart = (LONGLONG)(size / 4096);
+	data.FreeClusters.QuadPart = data.TotalClusters.QuadPart / 2;
+	return put(r, &data, sizeof data);
 }
 
 NTSTATUS file_system_code(REQUEST *r)
@@ -141,6 +160,8 @@ NTSTATUS file_system_code(REQUEST *r)
 		return r->volume && r->volume->dismounted ? STATUS_VOLUME_DISMOUNTED : STATUS_SUCCESS;
 	case FSCTL_ALLOW_EXTENDED_DASD_IO:
 		return STATUS_SUCCESS;
+	case FSCTL_GET_NTFS_VOLUME_DATA:
+		return ntfs_data(r);
 	case FSCTL_EXTEND_VOLUME:
 		return extend_volume(r);
 	}

@@ -50,7 +50,7 @@ static void name_volume(CALL *call, const DISK *disk, const LAYOUT *layout, VOLU
 		new_guid(&volume->guid);
 	// The system's volume is Wine's own drive C.
 	if (disk->is_system && volume->partition == layout->count && GetVolumeNameForVolumeMountPointW(L"C:\\", name, ARRAYSIZE(name)))
-		parse_guid(wcschr(name, '{'), &volume->guid);
+		volume->is_own = parse_guid(wcschr(name, '{'), &volume->guid);
 }
 
 static void make_marker(const VOLUME *volume)
@@ -83,6 +83,10 @@ static void see(CALL *call, const DISK *disk, const LAYOUT *layout, const PARTIT
 	}
 	volume->there = TRUE;
 	volume->partition = number;
+	if (!file_system(call, volume))
+		volume->extended = 0;
+	else if (!volume->extended)
+		volume->extended = partition->length - disk->sector;
 	volume->length = partition->length;
 	volume->attributes = partition->attributes;
 }
@@ -120,6 +124,7 @@ void volumes_sync(CALL *call)
 	for (int i = 0; i < call->disk_count; i++) {
 		const DISK *disk = &call->disks[i];
 		ULONG number = 0;
+		image_make(call, disk);
 		if (disk->is_system && disk->there)
 			make_system(call, disk);
 		if (!disk->there || disk_state(call, disk)->attributes & 1)
@@ -137,6 +142,19 @@ void volumes_sync(CALL *call)
 		if (disk && disk->there && !(disk_state(call, disk)->attributes & 1))
 			volume->used = FALSE;
 	}
+	call->state->stale = FALSE;
+}
+
+// volumes_sync_if_stale looks for the volumes if control.txt or a disk is another than when they were last looked for.
+void volumes_sync_if_stale(CALL *call)
+{
+	ULONG sum = 0;
+	for (int i = 0; i < call->count; i++)
+		sum = sum * 31 + crc32(call->lines[i].text, strlen(call->lines[i].text));
+	if (sum == call->state->control && !call->state->stale)
+		return;
+	call->state->control = sum;
+	volumes_sync(call);
 }
 
 BOOL volume_there(const CALL *call, const VOLUME *volume)
@@ -151,14 +169,6 @@ VOLUME *volume_by_guid(CALL *call, const GUID *guid)
 		if (volume->used && volume->there && same(&volume->guid, guid))
 			return volume;
 	return NULL;
-}
-
-// is_reserved reports whether the volume is Wine's drive C, whose files are Wine's.
-BOOL is_reserved(const VOLUME *volume)
-{
-	WCHAR name[64];
-	GUID guid;
-	return GetVolumeNameForVolumeMountPointW(L"C:\\", name, ARRAYSIZE(name)) && parse_guid(wcschr(name, '{'), &guid) && same(&guid, &volume->guid);
 }
 
 // file_system returns what "filesystem DISK PARTITION NAME" says, or NULL for a volume that is RAW.
