@@ -28,9 +28,13 @@ if ! read -r ready _ <&"$log" || [ "$ready" != ready ]; then
 	exit 1
 fi
 
-# The directories of the node's drive C become the program's, beside those that Wine has.
+# The directories of the node's drive C become the program's, beside those that Wine has. The agent's further working
+# directories are made: on a node they are there before a driver is.
 for files in node/volumes/*; do
 	[ -d "$files/Windows" ] || continue
+	for flag in "${agent[@]}"; do
+		if [[ $flag =~ ^--?working-dir=[Cc]:(.*) ]]; then mkdir -p "$files${BASH_REMATCH[1]//\\//}"; fi
+	done
 	for directory in "$files"/*/; do
 		name=$(basename "$directory")
 		[ "${name,,}" = windows ] || [ -e "$c/$name" ] || ln -s "$PWD/$files/$name" "$c/$name"

@@ -82,7 +82,7 @@ for import in $(go list "$@"); do
 	judge_disks || failed=1
 	# Those tests skip themselves above: they need a node whose files are their own.
 	if grep -qs '^func TestOffWindows' "$dir"/*_test.go; then
-		judge "$import" off-windows hack/off-windows.sh -t "$seconds" -o "$programs/${import##*/}" -b "$programs/commands" "$program" -test.run='^TestOffWindows' -test.v
+		judge "$import" off-windows hack/off-windows.sh -t "$seconds" -o "$programs/${import##*/}" -b "$programs/commands" -a '-working-dir=C:\csi' "$program" -test.run='^TestOffWindows' -test.v
 	fi
 done
 exit "$failed"

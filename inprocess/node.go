@@ -68,7 +68,21 @@ func open(k kernel.Kernel, o Options) (*Node, error) {
 	n.EnablePrivileges(starting)
 	n.ProveDirectOpens(starting)
 	local := server.NewLocal(append(apis.All(n), readOnlyEndpoint(n.Disks)), server.Options{Logger: o.Logger})
-	return &Node{node: n, client: csiproxy.Over(local), readOnly: csiproxy.Typed(local, "disk")}, nil
+	opened := &Node{node: n, readOnly: csiproxy.Typed(local, "disk")}
+	opened.client = csiproxy.Over(connection{local, opened})
+	return opened, nil
+}
+
+// A connection is that of a node's client.
+type connection struct {
+	*server.Local
+	node *Node
+}
+
+// Of returns the node whose Client a client is; nil if it is that of an agent or of another connection.
+func Of(client *csiproxy.Client) *Node {
+	c, _ := client.Connection().(connection)
+	return c.node
 }
 
 // Client returns the client of the node. Its Close does nothing; Close of the Node waits for the operations of its calls.

@@ -25,6 +25,9 @@ func TestDiskReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if Of(n.Client()) != n || Of(csiproxy.New(csiproxy.Options{})) != nil || Of(csiproxy.Over(n.Client().Connection())) != n {
+		t.Error("a client is not known for that of its node, or for that of an agent")
+	}
 	for _, number := range []uint32{1, 2} { // online, offline
 		before, err := n.Client().Disk.GetDiskState(t.Context(), &diskapi.GetDiskStateRequest{DiskNumber: number})
 		if err != nil {

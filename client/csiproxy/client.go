@@ -41,7 +41,8 @@ type Client struct {
 	System     systemapi.SystemClient
 	Volume     volumeapi.VolumeClient
 
-	groups []*group // empty when the connection belongs to the caller
+	groups     []*group                 // empty when the connection belongs to the caller
+	connection grpc.ClientConnInterface // nil unless it does
 }
 
 // Options adjusts New. The zero value works for the agent of this node.
@@ -86,10 +87,13 @@ func New(options Options) *Client {
 // Over returns a client whose calls all go through one connection that serves the newest version of every group, such
 // as one to an agent in this process. The connection belongs to the caller, and Close leaves it open.
 func Over(connection grpc.ClientConnInterface) *Client {
-	return (&Client{}).over(func(group string) grpc.ClientConnInterface {
+	return (&Client{connection: connection}).over(func(group string) grpc.ClientConnInterface {
 		return direct{group: group, connection: connection}
 	})
 }
+
+// Connection returns the connection that Over was given; nil for a client of New.
+func (c *Client) Connection() grpc.ClientConnInterface { return c.connection }
 
 func (c *Client) over(connection func(group string) grpc.ClientConnInterface) *Client {
 	c.Disk = diskapi.NewDiskClient(connection("disk"))

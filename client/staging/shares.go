@@ -59,13 +59,14 @@ func (s *Shares) Stage(ctx context.Context, remote, target string, credentials C
 	case err != nil && !errors.Is(err, ErrNotStaged):
 		return err
 	}
+	first := err != nil
 	return s.records.locked(ctx, use.share(), func() error {
 		// First the record: between the mapping and a later record, a crash would leave a mapping that nobody knows of.
 		if err := s.records.write(ctx, use); err != nil {
 			return err
 		}
 		err := s.mounter.mountShare(ctx, use.Remote, use.Target, credentials, false)
-		if refused(err) { // nothing was mapped for such a request, and never will be
+		if refused(err) || first && notMapped(err) { // an earlier call may have mapped it
 			err = errors.Join(err, s.records.remove(ctx, use.Target))
 		}
 		return err
@@ -104,7 +105,7 @@ func (s *Shares) UnstageAny(ctx context.Context, target string) error {
 	case err == nil:
 		return s.Unstage(ctx, target)
 	case errors.Is(err, ErrNotStaged):
-		return s.mounter.UnmountDevice(ctx, target)
+		return s.unmountDevice(ctx, target)
 	default:
 		return err
 	}
@@ -136,6 +137,9 @@ func (s *Shares) unstage(ctx context.Context, u use, ifGone bool) error {
 			if err := s.mounter.UnmapShare(ctx, u.share()); err != nil && !refused(err) {
 				return err
 			}
+		}
+		if len(users) == 0 {
+			return s.records.removeShare(ctx, u.share()) // those of failed stages, too: what they may have mapped is gone
 		}
 		return s.records.remove(ctx, u.Target)
 	})
@@ -231,6 +235,13 @@ func (m *Mounter) linked(ctx context.Context, path string) (bool, error) {
 	default:
 		return false, err
 	}
+}
+
+// notMapped reports whether a failure to map a share says that it was not mapped: the agent tried, and the server was not there or
+// refused. Of other failures that is not known, such as those of an agent that stops.
+func notMapped(err error) bool {
+	return isAny(err, csiproxy.ErrCredentials, csiproxy.ErrShareNotFound, csiproxy.ErrOtherCredentials) ||
+		hasReason(err, "BAD_NETPATH") || hasReason(err, "HOST_UNREACHABLE") || hasReason(err, "NETWORK_UNREACHABLE")
 }
 
 // refused reports whether the agent found no sense in the arguments of a call.

@@ -68,9 +68,14 @@ func load(file string) (u use, err error) {
 	return u, err
 }
 
-// write makes the record of a use, through a file of another name, which is flushed before it gets its own.
+// write makes the record of a use.
 func (r records) write(ctx context.Context, u use) error {
-	text, err := json.Marshal(u)
+	return r.put(ctx, r.path(u.Target, suffix), u)
+}
+
+// put makes a record, through a file of another name, which is flushed before it gets its own.
+func (r records) put(ctx context.Context, file string, record any) error {
+	text, err := json.Marshal(record)
 	if err != nil {
 		return err
 	}
@@ -83,13 +88,28 @@ func (r records) write(ctx context.Context, u use) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return r.alone(ctx, func() error { return os.Rename(f.Name(), r.path(u.Target, suffix)) })
+	return r.alone(ctx, func() error { return os.Rename(f.Name(), file) })
 }
 
 func (r records) remove(ctx context.Context, target string) error {
-	err := r.alone(ctx, func() error { return os.Remove(r.path(target, suffix)) })
+	return r.removeFile(ctx, r.path(target, suffix))
+}
+
+func (r records) removeFile(ctx context.Context, file string) error {
+	err := r.alone(ctx, func() error { return os.Remove(file) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	return err
+}
+
+// removeShare removes the records of all users of a share.
+func (r records) removeShare(ctx context.Context, share string) error {
+	all, err := r.all(ctx)
+	for _, u := range all {
+		if u.share() == share {
+			err = errors.Join(err, r.remove(ctx, u.Target))
+		}
 	}
 	return err
 }

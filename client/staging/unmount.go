@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
 // Unmount flushes the volume, then removes the link or the mount point at target, and the directory. It deletes no file:
@@ -34,13 +35,18 @@ func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 	if err != nil || volume == "" {
 		return err
 	}
+	return m.takeOffline(ctx, volume)
+}
+
+// takeOffline takes the disk of a volume offline, unless the volume is mounted. One that has gone, or is offline, is success.
+func (m *Mounter) takeOffline(ctx context.Context, volume string) error {
 	if used, err := m.mountedElsewhere(ctx, volume); err != nil || used {
 		return err
 	}
 	// Only now: while the volume was flushed, its disk may have gone, and its number may be another one's.
 	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &csiproxy.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
 	if err == nil {
-		_, err = m.client.Disk.SetDiskState(ctx, &csiproxy.SetDiskStateRequest{DiskNumber: of.GetDiskNumber(), IsOnline: false})
+		err = m.setOffline(ctx, of.GetDiskNumber())
 	}
 	if isAny(err, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound) {
 		return nil
@@ -50,13 +56,14 @@ func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 
 // UnstageDisk is UnmountDevice for the path at which StageDisk mounted a disk, where the driver can still tell which disk that is, as
 // from the volume's id. It can be repeated after a failure or a crash anywhere: a disk that is left online without being
-// mounted is taken offline. A disk that does not match any more has been detached, which is success. A mounter without WithKubelet
-// does not see other paths at which the volume is mounted, so there must be none.
+// mounted is flushed and taken offline, also when nothing is at the path any more. A disk without a partition table is left as it is:
+// there is nothing to lose. A disk that does not match any more has been detached, which is success; one that does not answer has not,
+// which is an error. A mounter without WithKubelet does not see other paths at which the volume is mounted, so there must be none.
 func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) error {
 	if err := m.UnmountDevice(ctx, target); err != nil {
 		return err
 	}
-	disk, err := m.FindDisk(ctx, match)
+	disk, err := m.stillThere(ctx, match)
 	if errors.Is(err, csiproxy.ErrDiskNotFound) {
 		return nil
 	}
@@ -64,10 +71,10 @@ func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) e
 		return err
 	}
 	volumes, err := m.client.Volume.ListVolumesOnDisk(ctx, &csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk.Number})
-	if isAny(err, csiproxy.ErrDiskOffline, csiproxy.ErrDiskNotFound, csiproxy.ErrNoVolume) {
+	switch {
+	case isAny(err, csiproxy.ErrDiskOffline, csiproxy.ErrDiskNotFound) || hasReason(err, reason.DiskRaw):
 		return nil
-	}
-	if err != nil {
+	case err != nil && !errors.Is(err, csiproxy.ErrNoVolume):
 		return err
 	}
 	for _, volume := range volumes.GetVolumeIds() {
@@ -78,7 +85,15 @@ func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) e
 	if err := m.same(ctx, disk); err != nil {
 		return err
 	}
-	_, err = m.client.Disk.SetDiskState(ctx, &csiproxy.SetDiskStateRequest{DiskNumber: disk.Number, IsOnline: false})
+	return m.setOffline(ctx, disk.Number)
+}
+
+// setOffline takes a disk offline. One that Windows needs stays online, and is not going to be detached.
+func (m *Mounter) setOffline(ctx context.Context, disk uint32) error {
+	_, err := m.client.Disk.SetDiskState(ctx, &csiproxy.SetDiskStateRequest{DiskNumber: disk, IsOnline: false})
+	if hasReason(err, reason.SystemDisk) {
+		return nil
+	}
 	return err
 }
 
@@ -180,6 +195,11 @@ func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) (mou
 func (m *Mounter) volumeAt(ctx context.Context, path string) (string, error) {
 	answer, err := m.client.Volume.GetVolumeIDFromTargetPath(ctx, &csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: path})
 	return answer.GetVolumeId(), err
+}
+
+func hasReason(err error, reason string) bool {
+	var e *csiproxy.Error
+	return errors.As(err, &e) && e.Reason == reason
 }
 
 // withoutReason reports whether a failure comes from an agent that sends only texts.

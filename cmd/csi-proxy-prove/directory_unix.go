@@ -20,6 +20,9 @@ func baseDirectory() string {
 
 func makeBase(path string) error { return os.Mkdir(path, 0o700) }
 
+// secure takes a directory that was there already from everybody else.
+func secure(path string) error { return os.Chmod(path, 0o700) } //nolint:gosec // a directory
+
 // writers returns who besides this user may change a directory.
 func writers(path string) (who []string, err error) {
 	info, err := os.Lstat(path)

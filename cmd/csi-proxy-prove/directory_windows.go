@@ -23,13 +23,17 @@ func baseDirectory() string {
 	return filepath.Join(data, "csi-proxy-prove")
 }
 
-// baseSDDL gives SYSTEM and Administrators full access, and Users, one of whom a share's user is, read access. The owner is named,
-// because that of what an administrator makes may be that person, who is not always elevated.
-const baseSDDL = "O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FRFX;;;BU)"
+// baseSDDL gives SYSTEM and Administrators full access, and nobody else any: who can read a file can open it so that nobody else may, and
+// keep the kit from removing what is in it. A share below has its own list, and its user passes the directories above by the right
+// that Windows gives to everybody (SeChangeNotifyPrivilege). The owner is named, because that of what an administrator makes may
+// be that person, who is not always elevated.
+const baseSDDL = "O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
 
-// makeBase calls CreateDirectoryW with that descriptor.
-func makeBase(path string) error {
-	descriptor, err := windows.SecurityDescriptorFromString(baseSDDL)
+func makeBase(path string) error { return makeDirectory(path, baseSDDL) }
+
+// makeDirectory calls CreateDirectoryW with a descriptor.
+func makeDirectory(path, sddl string) error {
+	descriptor, err := windows.SecurityDescriptorFromString(sddl)
 	if err != nil {
 		return err
 	}
@@ -41,6 +45,24 @@ func makeBase(path string) error {
 	attributes.Length = uint32(unsafe.Sizeof(*attributes))
 	if err := windows.CreateDirectory(name, attributes); err != nil {
 		return &os.PathError{Op: "CreateDirectory", Path: path, Err: err}
+	}
+	return nil
+}
+
+// secure gives a directory that was there already, and all that is in it, the access list of one that the kit makes.
+// https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-setnamedsecurityinfow
+func secure(path string) error {
+	descriptor, err := windows.SecurityDescriptorFromString(baseSDDL)
+	if err != nil {
+		return err
+	}
+	list, _, err := descriptor.DACL()
+	if err != nil {
+		return err
+	}
+	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, list, nil)
+	if err != nil {
+		return &os.PathError{Op: "SetNamedSecurityInfo", Path: path, Err: err}
 	}
 	return nil
 }

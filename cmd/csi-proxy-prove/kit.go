@@ -80,7 +80,7 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	if err != nil {
 		return exitNothing, err
 	}
-	r := &running{kit: k, ledger: ledger, unlock: unlock, report: &proof.Report{Begun: time.Now().UTC(), Kit: proof.Kit{Version: buildversion.String()}}}
+	r := &running{kit: k, ledger: ledger, unlock: unlock, chap: o.chap, report: &proof.Report{Begun: time.Now().UTC(), Kit: proof.Kit{Version: buildversion.String()}}}
 	if err := r.cleanEarlier(); err != nil {
 		return exitFailed, err
 	}
@@ -220,7 +220,9 @@ func (r *running) tryAll(ctx context.Context, o options, file string) (code int,
 	m.hidden.Serials = []string{m.machineSerial}
 	if o.hashSerials {
 		m.hidden.Serials = append(m.hidden.Serials, m.diskSerials...)
+		m.hidden.HashDisks = true
 	}
+	m.hidden.Own = windows.MadeHere
 	if err := r.report.Hide(m.hidden); err != nil {
 		return exitFailed, err
 	}

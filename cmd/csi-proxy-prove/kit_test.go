@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -60,7 +61,7 @@ func fakeParts() []part {
 		of("crash", step{program: "crash.test"}),
 		of("none", step{program: "none.test"}),
 		of("measure", step{name: "figures", program: "measure", writes: true}),
-		of("steps", step{name: "first", program: "broken"}, step{name: "second", program: "measure"}, step{name: "last", program: "remove", always: true}),
+		of("steps", step{name: "first", program: "broken"}, step{name: "second", program: "measure"}, step{name: "third", program: "measure", anyway: true}, step{name: "last", program: "remove", always: true}),
 		of("made", step{program: "made.test"}),
 		windowsOnly, installed, unbuilt,
 	}
@@ -150,7 +151,7 @@ func TestEverythingIsReported(t *testing.T) {
 		"crash: failed exit status 2", "  TestCrash: failed its program ended before it",
 		"none: failed no test ran",
 		"measure: held", "  figures: held",
-		"steps: failed 1 of 2 checks", "  first: failed exit status 3", "  last: held",
+		"steps: failed 1 of 3 checks", "  first: failed exit status 3", "  third: held", "  last: held",
 		"made: not run",
 		"windows-only: not here it is for windows, and this is neither Windows nor Wine",
 		"needs-service: not here a service csiproxy is installed here (running), and the kit touches none that it did not make",
@@ -198,7 +199,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(content)
-	for _, want := range []string{"<td>TestBad<br><small>it broke on HOST</small>", `class="v failed">failed`, `<a href="#good">good</a>`, "Where?", "disk v1 Rescan", "serial-"} {
+	for _, want := range []string{"<td>TestBad<br><small>it broke on HOST</small>", `class="v failed">failed`, `<a href="#good">good</a>`, "Where?", "disk v1 Rescan"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %s", want)
 		}
@@ -211,7 +212,7 @@ func TestPage(t *testing.T) {
 	// Without the flag the serials of disks stay.
 	k, _ = newKit(t)
 	_, r, err := ran(t, k, "-yes", "-only=good")
-	if err != nil || !strings.HasPrefix(r.Found[0].Text, "SERIAL-OF-DISK in serial-") {
+	if err != nil || !regexp.MustCompile("^SERIAL-OF-DISK in [0-9a-f]{17}$").MatchString(r.Found[0].Text) {
 		t.Errorf("found %v (%v)", r.Found, err)
 	}
 }
@@ -316,6 +317,26 @@ func TestWhatIsRefused(t *testing.T) {
 		t.Errorf("beside another kit: exit %d, %v", code, err)
 	}
 	unlock()
+}
+
+// An agent that comes while the kit runs keeps the later parts from calling it.
+func TestAnAgentThatComesLater(t *testing.T) {
+	k, out := newKit(t)
+	i := slices.IndexFunc(k.parts, func(p part) bool { return p.name == "crash" })
+	k.parts[i].needs = []need{freePipes}
+	looks := 0
+	k.look = func(ctx context.Context, base string) (machine, error) {
+		m, err := fakeLook(ctx, base)
+		if looks++; looks > 4 { // the first, the one without what was left, and those of two parts
+			m.agentPipes = []string{"csi-proxy-disk-v1"}
+		}
+		return m, err
+	}
+	_, r, err := ran(t, k, "-yes", "-only=good,crash")
+	const want = "crash: not here another agent serves its pipes here (csi-proxy-disk-v1): stop it first, on a machine whose pods do not need it"
+	if err != nil || !slices.Contains(verdictsOf(r), want) {
+		t.Errorf("%v, %q\n%s", err, verdictsOf(r), out)
+	}
 }
 
 func TestAPartThatDoesNotEnd(t *testing.T) {

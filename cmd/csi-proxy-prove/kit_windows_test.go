@@ -19,6 +19,7 @@ import (
 	"time"
 
 	winio "github.com/Microsoft/go-winio"
+	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
@@ -39,6 +40,38 @@ func wholeKit(t *testing.T) string {
 		t.Skip("require " + kitVariable + ": hack/prove-wine.sh builds a kit and sets it")
 	}
 	return name
+}
+
+// Nobody but administrators may do anything in the kit's directory, also in one that is there already and that everybody may read.
+func TestKitsDirectoryIsForAdministrators(t *testing.T) {
+	list, err := windows.SecurityDescriptorFromString(baseSDDL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if control, _, err := list.Control(); err != nil || control&windows.SE_DACL_PROTECTED == 0 || !strings.HasSuffix(list.String(), "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)") {
+		t.Errorf("the list is %s, %v", list, err)
+	}
+	readable := strings.Replace(baseSDDL, "P(", "P(A;OICI;FRFX;;;WD)(", 1)
+	base := filepath.Join(t.TempDir(), "base")
+	if err := makeDirectory(base, readable); err != nil {
+		t.Fatal(err)
+	}
+	everybody := func() bool {
+		descriptor, err := windows.GetNamedSecurityInfo(base, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(descriptor.String(), ";;;WD)")
+	}
+	if !everybody() {
+		t.Fatal("not everybody may read the directory that was made for that")
+	}
+	if err := prepare(base); err != nil {
+		t.Fatal(err)
+	}
+	if everybody() && wineVersion() == "" { // Wine gives a directory the list of the one above
+		t.Error("everybody may still read the directory")
+	}
 }
 
 // A whole kit runs from its start to its report, and leaves nothing.

@@ -37,7 +37,7 @@ func (m *machine) note(name, text string) {
 func (m *machine) hide(by string, names ...string) {
 	common := []string{
 		"administrator", "administrators", "admin", "root", "system", "user", "users", "guest", "workgroup", "localhost", "builtin",
-		"nt authority", "authority", "windows", "defaultaccount", "wine", "host", "domain",
+		"nt authority", "authority", "windows", "defaultaccount", "wine", "host", "domain", "windows user", "temp", "default", "public",
 	}
 	if m.hidden.Names == nil {
 		m.hidden.Names = map[string]string{}

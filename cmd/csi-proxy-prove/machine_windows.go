@@ -33,6 +33,8 @@ func look(ctx context.Context, base string) (machine, error) {
 	m.identify()
 	m.hidePersonal()
 	m.hideComputerNames()
+	m.hideDomain()
+	m.hideAccounts()
 	m.hideSerials()
 	m.lookAtPipes(ctx)
 	m.lookAtServices()
@@ -112,6 +114,47 @@ func (m *machine) hideComputerNames() {
 		size := uint32(len(name))
 		if windows.GetComputerNameEx(kind, &name[0], &size) == nil {
 			m.hide(by, windows.UTF16ToString(name))
+		}
+	}
+}
+
+// hideDomain adds the domain in all its names, of the machine's registry and as it was joined, and its owner.
+// https://learn.microsoft.com/windows/win32/api/lmjoin/nf-lmjoin-netgetjoininformation
+func (m *machine) hideDomain() {
+	var name *uint16
+	var kind uint32
+	if windows.NetGetJoinInformation(nil, &name, &kind) == nil {
+		m.hide("DOMAIN", windows.UTF16PtrToString(name))
+		_ = windows.NetApiBufferFree((*byte)(unsafe.Pointer(name)))
+	}
+	const tcpip, logon, version = `SYSTEM\CurrentControlSet\Services\Tcpip\Parameters`, `SOFTWARE\Microsoft\Windows NT\CurrentVersion\Winlogon`, `SOFTWARE\Microsoft\Windows NT\CurrentVersion`
+	for _, value := range []string{"Domain", "NV Domain", "DhcpDomain", "SearchList"} {
+		m.hide("DOMAIN", strings.Split(text(tcpip, value), ",")...)
+	}
+	m.hide("HOST", text(tcpip, "Hostname"), text(tcpip, "NV Hostname"))
+	m.hide("DOMAIN", text(logon, "DefaultDomainName"), text(logon, "CachePrimaryDomain"))
+	m.hide("USER", text(logon, "DefaultUserName"), text(version, "RegisteredOwner"), text(version, "RegisteredOrganization"))
+}
+
+// hideAccounts adds the accounts that have ever logged on to this machine: each has a profile, and most a directory of their name.
+func (m *machine) hideAccounts() {
+	const path = `SOFTWARE\Microsoft\Windows NT\CurrentVersion\ProfileList`
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.ENUMERATE_SUB_KEYS|registry.WOW64_64KEY)
+	if err != nil {
+		return
+	}
+	defer func() { _ = key.Close() }()
+	sids, _ := key.ReadSubKeyNames(-1)
+	for _, name := range sids {
+		if !strings.HasPrefix(name, "S-1-5-21-") && !strings.HasPrefix(name, "S-1-12-1-") { // a service's
+			continue
+		}
+		m.hide("USER", filepath.Base(text(path+`\`+name, "ProfileImagePath")))
+		if sid, err := windows.StringToSid(strings.TrimSuffix(name, ".bak")); err == nil {
+			if account, domain, _, err := sid.LookupAccount(""); err == nil {
+				m.hide("USER", account)
+				m.hide("DOMAIN", domain)
+			}
 		}
 	}
 }

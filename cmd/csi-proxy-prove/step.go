@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
+	"github.com/kubernetes-csi/csi-proxy/test/windows"
 )
 
 // maxText is how much of the output of a command that measures is kept.
@@ -37,6 +38,9 @@ func (r *running) command(s step) *exec.Cmd {
 		"CSI_PROXY_ANSWERS="+r.answers)
 	if s.records {
 		c.Env = append(c.Env, "CSI_PROXY_RECORDING="+r.recording)
+	}
+	if r.chap {
+		c.Env = append(c.Env, windows.CHAPVariable+"=1")
 	}
 	c.Env = append(c.Env, s.env...)
 	return c

@@ -108,7 +108,11 @@ func (a *connection) untilSeen(c *cobra.Command, want string, args []string, loo
 			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return answer{}, errors.New("interrupted")
 			}
-			text := fmt.Sprintf("not %s after %v: %s", strings.Join(append([]string{c.Name()}, append(args, want)...), " "), a.timeout, last)
+			waited := "the agent"
+			if len(args) > 0 {
+				waited = c.Name() + " " + args[0]
+			}
+			text := fmt.Sprintf("%s is not %s after %v: %s", waited, want, a.timeout, last)
 			return answer{}, &adminclient.Error{Text: text, Err: status.Error(codes.DeadlineExceeded, text)}
 		}
 	}

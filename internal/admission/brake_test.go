@@ -3,59 +3,127 @@
 package admission
 
 import (
-	"net"
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
-// A connection of a client with many calls open is not read while there are too many goroutines, and is read again when
-// its calls end or it is closed; one of a client with few calls always is.
+// busy makes the agent find all processors busy, whatever they are.
+const busy = -1 << 20
+
+// crowdOf returns a crowd whose clients have a connection for each number, with so many calls open.
+func crowdOf(t *testing.T, limits Limits, open ...int) (c *crowd, conns []*Conn) {
+	t.Helper()
+	c = newCrowd(t, limits)
+	for i, streams := range open {
+		peer := user(uint32(i + 1))
+		c.connect(peer, 1, true)
+		conn := c.of[peer.String()][0]
+		conn.received(make([]byte, clientPreface))
+		for stream := range streams {
+			conn.received(sends(frameHeaders, byte(2*stream+1), 0))
+		}
+		conns = append(conns, conn)
+	}
+	return c, conns
+}
+
+// What a connection sends waits while a client with many calls open meets too many goroutines, until its calls end or it is
+// closed; that of a client with few calls never does.
 func TestBrake(t *testing.T) {
 	for name, c := range map[string]struct {
 		streams, handlers int
-		braked            bool
+		waits             bool
 	}{
-		"many calls, too many goroutines": {40, -1000, true},
-		"many calls, few goroutines":      {40, 1000, false},
-		"few calls, too many goroutines":  {32, -1000, false},
+		"many calls, too many goroutines": {40, busy, true},
+		"many calls, few goroutines":      {40, -busy, false},
+		"few calls, too many goroutines":  {32, busy, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cs := newCrowd(t, Limits{Handlers: c.handlers})
-				cs.connect(user(1), 1, true)
-				conn := cs.of["pid 1 uid 0"][0]
-				here, there := net.Pipe()
-				conn.Conn = here
-				conn.received(make([]byte, clientPreface))
-				frame := func(stream int, flags byte) []byte {
-					return []byte{0, 0, 0, frameHeaders, flags, 0, 0, 0, byte(stream)}
-				}
-				for i := range c.streams {
-					conn.received(frame(2*i+1, 0))
-				}
-				go func() { _, _ = there.Write([]byte("x")) }()
-				read := make(chan struct{})
-				go func() {
-					defer close(read)
-					_, _ = conn.Read(make([]byte, 1))
-				}()
-				synctest.Wait()
-				select {
-				case <-read:
-					if c.braked {
-						t.Error("it was read at once")
-					}
-				default:
-					if !c.braked {
-						t.Error("it is not read")
-					}
+				_, conns := crowdOf(t, Limits{Handlers: c.handlers, Runnable: -busy, Unread: time.Hour}, c.streams)
+				came := arrives(conns[0])
+				if time.Sleep(time.Second); came() == c.waits {
+					t.Errorf("what the client sends waits: %v, want %v", !came(), c.waits)
 				}
 				for i := range c.streams - lightBytes/streamBytes {
-					conn.sent(frame(2*i+1, flagEndStream))
+					conns[0].sent([]byte{0, 0, 0, frameHeaders, flagEndStream, 0, 0, 0, byte(2*i + 1)})
 				}
-				<-read
-				_ = there.Close()
+				if time.Sleep(2 * beat); !came() {
+					t.Error("it waits although few calls are left")
+				}
+				_ = conns[0].Close()
 			})
 		})
 	}
+}
+
+// arrives has something arrive on a connection. The result reports whether its turn has come.
+func arrives(c *Conn) (came func() bool) {
+	turn := make(chan struct{})
+	go func() { c.Await(); close(turn) }()
+	synctest.Wait()
+	return func() bool {
+		synctest.Wait()
+		select {
+		case <-turn:
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// While all processors are busy, the clients take turns, and one with many connections delays only itself. A closed connection
+// waits no longer, and when processors are free, none does.
+func TestClientsTakeTurnsToBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, Limits{Runnable: busy})
+		c.connect(user(1), 6, true)
+		c.connect(user(2), 1, true)
+		var flood []func() bool
+		for _, conn := range c.of["pid 1 uid 0"] {
+			flood = append(flood, arrives(conn))
+		}
+		driver := arrives(c.of["pid 2 uid 0"][0])
+		find := func(limit int) {
+			c.cs.brake.mu.Lock()
+			defer c.cs.brake.mu.Unlock()
+			c.cs.limits.Runnable = limit
+		}
+		served := func() (n int) {
+			for _, came := range flood {
+				if came() {
+					n++
+				}
+			}
+			return n
+		}
+		if served() != 0 || driver() {
+			t.Error("something was read at once")
+		}
+		time.Sleep(beat)
+		if got := served(); got != leastTurns-1 || !driver() {
+			t.Errorf("in the first round %d of the flood's connections had a turn, and the driver: %v; want %d, and true", got, driver(), leastTurns-1)
+		}
+		last := c.of["pid 1 uid 0"][5]
+		if _ = last.Close(); !flood[5]() {
+			t.Error("a closed connection waits")
+		}
+		if time.Sleep(beat); served() != 2*leastTurns {
+			t.Errorf("after the second round, %d of the flood's connections do not wait, want %d", served(), 2*leastTurns)
+		}
+		find(-busy)
+		if time.Sleep(beat); slices.ContainsFunc(flood, func(came func() bool) bool { return !came() }) {
+			t.Error("a connection waits although processors are free")
+		}
+		find(busy)
+		time.Sleep(company)
+		_ = arrives(last)
+		time.Sleep(company + beat)
+		if !arrives(last)() {
+			t.Error("a client that is alone takes turns with itself")
+		}
+	})
 }

@@ -32,6 +32,7 @@ type Clients struct {
 	asked      time.Time  // when buryAll last did
 	scarce     uint64     // seen when only the reserve of calls was left; 0: more are left
 	log        allowance
+	brake      brake
 }
 
 // New returns Clients without entries. The metrics may be nil.
@@ -53,7 +54,8 @@ type Client struct {
 	process   transport.Process // nil: it cannot be held, or it rests
 	all       *Clients
 	log       allowance
-	resting   bool // see forget
+	resting   bool    // see forget
+	arrived   []*Conn // that wait for its turn, the first one first; guarded by brake.mu
 }
 
 // containerOf returns the container of a process, "" if it is in none or that is not known. The root of the control groups is

@@ -15,6 +15,7 @@ type Conn struct {
 	spoke  atomic.Bool // the client has sent a byte
 	heard  time.Time   // when it last sent some, at first when it was accepted; guarded by Clients.mu, as is wire
 	wire   wire
+	turn   chan struct{} // closed when that for which it waits comes, nil if it does not wait; guarded by brake.mu
 }
 
 // Client returns the client at the other end.
@@ -24,9 +25,9 @@ func (c *Conn) Client() *Client { return c.client }
 func (*Conn) AuthType() string { return "process" }
 
 func (c *Conn) Read(p []byte) (int, error) {
-	c.brake()
 	n, err := c.Conn.Read(p)
 	if n > 0 {
+		c.Await()
 		c.spoke.Store(true)
 		if victim, held := c.received(p[:n]); victim != nil {
 			c.client.all.drops(victim, "its open calls hold too much", "bytes", held)
@@ -46,6 +47,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 // Close closes the connection and removes it from the Clients.
 func (c *Conn) Close() error {
 	c.client.leave(c)
+	c.hurry()
 	return c.Conn.Close()
 }
 

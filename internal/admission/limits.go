@@ -31,8 +31,10 @@ type Limits struct {
 	Bytes int
 	// ClientBytes is how much of it one client may hold.
 	ClientBytes int
-	// Handlers is how many goroutines may be at work, besides those of idle connections, before clients with many open calls are
-	// not read for a while; see brake.
+	// Runnable is how many goroutines may wait for each processor before what arrives waits, too; see brake.
+	Runnable int
+	// Handlers is how many goroutines may be at work, besides those of idle connections, before what clients with many open calls
+	// send waits; see brake.
 	Handlers int
 	// Unread is how long a client may leave answers untaken, and one write unfinished, before its connection is closed.
 	Unread time.Duration
@@ -57,6 +59,7 @@ func (l Limits) complete() Limits {
 		ClientStreams:     cmp.Or(l.ClientStreams, 32),
 		Bytes:             cmp.Or(l.Bytes, 64<<20),
 		ClientBytes:       cmp.Or(l.ClientBytes, 32<<20),
+		Runnable:          cmp.Or(l.Runnable, 32),
 		Handlers:          cmp.Or(l.Handlers, 2048),
 		Unread:            cmp.Or(l.Unread, 30*time.Second),
 		Wait:              cmp.Or(l.Wait, 10*time.Second),

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"time"
 
@@ -114,11 +113,11 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.Sta
 
 // stageShare records who uses a share in the agent's own directory, whatever driver asks.
 func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.StageShareRequest) (*api.StageShareResponse, error) {
-	records := n.Records()
-	if records == "" {
+	if n.Records() == "" {
 		return nil, &node.Error{Class: node.FailedPrecondition, Reason: reason.NoRecords, Message: "this agent has no directory to record who uses a share; its log says why"}
 	}
-	if err := logfile.MakeDirectory(records); err != nil {
+	shares, err := sharesOf(n, m)
+	if err != nil {
 		return nil, err
 	}
 	credentials := staging.Credentials{User: r.GetUsername(), Password: r.GetPassword()}
@@ -127,18 +126,29 @@ func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.St
 	}
 	r.Password = "" // its memory cannot be wiped, but nothing refers to it once the step has run
 	return node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.StageShareResponse, error) {
-		return &api.StageShareResponse{}, m.Shares(records).Stage(ctx, r.GetRemotePath(), target, credentials)
+		return &api.StageShareResponse{}, shares.Stage(ctx, r.GetRemotePath(), target, credentials)
 	})
 }
 
-// unstage looks for a share only where one may have been staged.
+// unstage records what it is about to do, so that another call can end it.
 func unstage(ctx context.Context, n *node.Node, m *staging.Mounter, target string) error {
-	if records := n.Records(); records != "" {
-		if _, err := os.Stat(records); err == nil {
-			return m.Shares(records).UnstageAny(ctx, target)
-		}
+	if n.Records() == "" {
+		return m.UnmountDevice(ctx, target)
 	}
-	return m.UnmountDevice(ctx, target)
+	shares, err := sharesOf(n, m)
+	if err != nil {
+		return err
+	}
+	return shares.UnstageAny(ctx, target)
+}
+
+// sharesOf returns the shares with the agent's records, and makes their directory.
+func sharesOf(n *node.Node, m *staging.Mounter) (*staging.Shares, error) {
+	dir := n.Records()
+	if err := logfile.MakeDirectory(dir); err != nil {
+		return nil, &node.Error{Class: node.FailedPrecondition, Reason: reason.NoRecords, Message: "making the directory of the agent's records: " + err.Error(), Err: err}
+	}
+	return m.Shares(dir), nil
 }
 
 // beforeDeadline returns a context that ends early enough for an answer to reach the caller.

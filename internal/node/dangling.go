@@ -45,15 +45,19 @@ const (
 // volumes. It returns what it found, and the error if one ended the search early.
 func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
 	search, err := read(ctx, f.node, on("Dangling"), func(o *op) (*danglingSearch, error) {
-		s := &danglingSearch{op: o, left: danglingMost, tops: map[string]bool{}}
-		s.everywhere(f.node.dirs.Dirs())
-		sort.Slice(s.found, func(i, j int) bool { return s.found[i].Path < s.found[j].Path })
-		return s, nil
+		return o.dangling(false), nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return search.found, search.err
+}
+
+func (o *op) dangling(volumesOnly bool) *danglingSearch {
+	s := &danglingSearch{op: o, left: danglingMost, tops: map[string]bool{}, volumesOnly: volumesOnly}
+	s.everywhere(o.node.dirs.Dirs())
+	sort.Slice(s.found, func(i, j int) bool { return s.found[i].Path < s.found[j].Path })
+	return s
 }
 
 // danglingSearch is one search.
@@ -63,6 +67,8 @@ type danglingSearch struct {
 	tops  map[string]bool // the working directories, each searched for itself: one may lie in another
 	found []Dangling
 	err   error
+
+	volumesOnly bool // look for no other kind than VolumeGone
 }
 
 // everywhere searches the directories in turn, until one search fails.
@@ -156,6 +162,9 @@ func (s *danglingSearch) leadsNowhere(at stat, path winpath.Path) (*Dangling, er
 	target, err := targetOf(at.reparse)
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // a reparse point of another kind, which no call of ours makes
+	}
+	if s.volumesOnly && target.Kind != winpath.TargetVolume {
+		return nil, nil //nolint:nilnil // of another kind
 	}
 	switch target.Kind {
 	case winpath.TargetVolume:

@@ -28,7 +28,7 @@ func (s *ISCSI) GetTargetDisks(ctx context.Context, at TargetPortal, target stri
 			if err != nil || found.sessions == 0 {
 				return []uint32{}, err
 			}
-			if len(found.disks) > 0 && found.late == 0 || !p.wait(time.Until(o.node.logins.disksUntil(name))) {
+			if len(found.disks) > 0 && found.late == 0 || !found.connected || !p.wait(time.Until(o.node.logins.disksUntil(name))) {
 				return found.disks, nil
 			}
 		}
@@ -37,9 +37,11 @@ func (s *ISCSI) GetTargetDisks(ctx context.Context, at TargetPortal, target stri
 
 // targetDisks are the disks that the sessions with a target brought.
 type targetDisks struct {
-	sessions int
-	disks    []uint32 // sorted
-	late     int      // devices that have no number yet
+	sessions  int
+	connected bool     // one of the sessions is
+	disks     []uint32 // sorted
+	late      int      // devices that have no number yet
+	unseen    bool     // a session may have disks that are not among these
 }
 
 func (o *op) targetDisks(name targetName) (found targetDisks, err error) {
@@ -51,12 +53,17 @@ func (o *op) targetDisks(name targetName) (found targetDisks, err error) {
 	for _, session := range sessions {
 		devices, err := o.initiator().devices(session.ID)
 		if hasCode(err, win32.ISDSC_INVALID_SESSION_ID, win32.ISDSC_NOT_FOUND) {
+			found.unseen = true
 			continue // the session has ended meanwhile
 		}
 		if err != nil {
 			return found, o.failISCSI(err, "asking for the disks of the target %s", name)
 		}
 		found.sessions++
+		connected := len(session.Connections) > 0
+		found.connected = found.connected || connected
+		// While a connection is lost, the initiator removes the disks, and brings them back with the connection.
+		found.unseen = found.unseen || !connected || len(devices) == 0
 		for _, device := range devices {
 			switch number := o.numberOf(device); {
 			case number != math.MaxUint32:
@@ -68,6 +75,7 @@ func (o *op) targetDisks(name targetName) (found targetDisks, err error) {
 	}
 	slices.Sort(found.disks)
 	found.disks = slices.Compact(found.disks)
+	found.unseen = found.unseen || found.late > 0
 	return found, nil
 }
 
@@ -96,7 +104,8 @@ func (o *op) numberOf(device win32.ISCSIDevice) uint32 {
 
 // DisconnectTarget flushes the disks of a target and logs out of it for good: a login that Windows would repeat after a
 // reboot is forgotten. A target that is not connected is success. The target stays connected while one of its volumes is
-// mounted at a directory or one of its disks is otherwise in use.
+// mounted at a directory or one of its disks is otherwise in use, or may be: Windows does not show the disks of a session that has
+// lost its connection.
 func (s *ISCSI) DisconnectTarget(ctx context.Context, at TargetPortal, target string) error {
 	_, name, err := parseTarget(at, target)
 	if err != nil {
@@ -141,7 +150,7 @@ func (o *op) disconnect(name targetName) error {
 func isDriveRoot(path string) bool { return len(path) == len(`X:\`) && path[1:] == `:\` }
 
 // settleDisks flushes the volumes of the target's disks and makes sure that none of them is mounted at a directory, or
-// gets mounted until the operation is over.
+// gets mounted until the operation is over. If it does not see all of its disks, no volume that is not present may be mounted.
 func (o *op) settleDisks(name targetName) error {
 	found, err := o.targetDisks(name)
 	if err != nil {
@@ -186,6 +195,24 @@ func (o *op) settleDisks(name targetName) error {
 			return err
 		}
 		klog.FromContext(o.ctx).Info("A volume of a target disappeared before it was flushed", "volume", v.id, "err", err)
+		found.unseen = true
+	}
+	if found.unseen {
+		return o.nobodyMisses(name)
+	}
+	return nil
+}
+
+// nobodyMisses returns an error if a volume is mounted that is not present: it may be on a disk that a target brings back
+// when the node reaches it again. A mount point does not name the disk of its volume.
+func (o *op) nobodyMisses(name targetName) error {
+	search := o.dangling(true)
+	if len(search.found) > 0 {
+		return errorf(Unavailable, reason.Reconnecting,
+			"the target %s stays connected: Windows does not show all of its disks, as while it reconnects, and the volume mounted at %s may be on one of them; wait for the target, or unmount the volume", name, search.found[0].Path)
+	}
+	if search.err != nil {
+		return fail(search.err, "looking for users of the target %s, whose disks Windows does not show", name)
 	}
 	return nil
 }

@@ -133,6 +133,22 @@ func TestGetTargetDisksStopsWaiting(t *testing.T) {
 	})
 }
 
+// TestGetTargetDisksOfLostConnection: nobody waits for disks that come when the target does.
+func TestGetTargetDisksOfLostConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &scriptedISCSI{disk: time.Now().Add(time.Hour)}
+		s := k.iscsi(t)
+		if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}); err != nil {
+			t.Fatal(err)
+		}
+		k.connected, k.reconnecting = false, true
+		begin := time.Now()
+		if got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget); len(got) != 0 || err != nil || time.Since(begin) != 0 {
+			t.Errorf("got %v, %v after %v", got, err, time.Since(begin))
+		}
+	})
+}
+
 func TestBusySessionEndsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW", Code: win32.ISDSC_SESSION_BUSY}}

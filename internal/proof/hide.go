@@ -4,10 +4,7 @@ package proof
 
 import (
 	"bytes"
-	"cmp"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"reflect"
@@ -15,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
@@ -25,10 +21,14 @@ import (
 type Hidden struct {
 	// Names maps a name of the host, its users or its domain to what stands for it: "HOST".
 	Names map[string]string
-	// Serials are replaced by a hash, so that equal ones can be seen to be equal.
+	// Serials are replaced by a hash of the same length, so that equal ones can be seen to be equal.
 	Serials []string
+	// HashDisks hides the serial numbers and page 83 identifiers of disks, too, of all that the report shows.
+	HashDisks bool
 	// Salt makes the hashes those of one report, so that nobody finds a serial by trying them all.
 	Salt []byte
+	// Own reports whether a name that stands in a recorded call was made by the kit.
+	Own func(name string) bool
 }
 
 // shortest is how long a name must be to be replaced within other words: a user called Ann is not in "planned".
@@ -37,37 +37,60 @@ const shortest = 6
 // machineSID matches the SID of an account of a machine or domain, whose numbers are that machine's own.
 var machineSID = regexp.MustCompile(`S-1-5-21(-\d+){3}`)
 
-// A replacement is a text that is hidden and what stands for it.
-type replacement struct{ text, by string }
-
-// replacements returns all of them, the longest first: a host's full name before its first part.
-func (h Hidden) replacements() (all []replacement) {
-	for name, by := range h.Names {
-		if utf8.RuneCountInString(name) > 1 {
-			all = append(all, replacement{name, by})
-		}
-	}
-	for _, serial := range h.Serials {
-		if len(strings.TrimSpace(serial)) < 4 {
-			continue // "0", "None": no serial number, and it stands anywhere
-		}
-		sum := sha256.Sum256(append(slices.Clone(h.Salt), serial...))
-		all = append(all, replacement{strings.TrimSpace(serial), "serial-" + hex.EncodeToString(sum[:4])})
-	}
-	slices.SortFunc(all, func(a, b replacement) int {
-		return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text))
-	})
-	return all
-}
+// cloudSID matches the SID of an account of Entra ID, which is its object there.
+var cloudSID = regexp.MustCompile(`S-1-12-1(-\d+){4}`)
 
 // Hide replaces everything that is hidden in all texts of a report, and removes what looks like a secret.
 func (r *Report) Hide(h Hidden) error {
-	hider, err := newHider(h.replacements())
+	own, others := r.replacements(h)
+	hider, err := newHider(own)
 	if err != nil {
 		return err
 	}
-	return hider.value(reflect.ValueOf(r).Elem())
+	if err := hider.value(reflect.ValueOf(r).Elem()); err != nil {
+		return err
+	}
+	if hider, err = newHider(others); err != nil {
+		return err
+	}
+	return r.hideOthers(hider)
 }
+
+// hideOthers replaces names where others' may stand. A share may be called like a test or a method.
+func (r *Report) hideOthers(h *hider) error {
+	texts := []*string{}
+	for i := range r.Found {
+		texts = append(texts, &r.Found[i].Text)
+	}
+	for i := range r.Parts {
+		p := &r.Parts[i]
+		texts = append(texts, &p.Reason, &p.Output)
+		for j := range p.Checks {
+			texts = append(texts, &p.Checks[j].Reason)
+			for k := range p.Checks[j].Output {
+				texts = append(texts, &p.Checks[j].Output[k])
+			}
+		}
+	}
+	for i := range r.Answers {
+		texts = append(texts, &r.Answers[i].Reason)
+		if err := h.document(reflect.ValueOf(&r.Answers[i].Answer).Elem(), h.names); err != nil {
+			return err
+		}
+	}
+	for _, list := range [][]string{r.Cleaned, r.Left} {
+		for i := range list {
+			texts = append(texts, &list[i])
+		}
+	}
+	for _, text := range texts {
+		*text = h.names(*text)
+	}
+	return h.calls(reflect.ValueOf(r.Calls))
+}
+
+// ours are the fields with names that this project has given: a user called Test is not in that of a test.
+var ours = []string{"Name", "Does", "Test", "Question", "Status"}
 
 type hider struct {
 	all  []replacement
@@ -75,12 +98,14 @@ type hider struct {
 }
 
 func newHider(all []replacement) (*hider, error) {
-	if len(all) == 0 {
-		return &hider{}, nil
-	}
 	var forms []string
 	for _, r := range all {
-		forms = append(forms, regexp.QuoteMeta(r.text))
+		if utf8.ValidString(r.text) { // or it stands in bytes only
+			forms = append(forms, regexp.QuoteMeta(r.text))
+		}
+	}
+	if len(forms) == 0 {
+		return &hider{all: all}, nil
 	}
 	form, err := regexp.Compile("(?i)" + strings.Join(forms, "|"))
 	return &hider{all, form}, err
@@ -90,12 +115,7 @@ func newHider(all []replacement) (*hider, error) {
 func (h *hider) value(v reflect.Value) error {
 	switch {
 	case v.Type() == reflect.TypeFor[[]json.RawMessage](): // recorded calls: a buffer may look like a secret, and package recording writes none
-		for i := range v.Len() {
-			if err := h.document(v.Index(i), h.names); err != nil {
-				return err
-			}
-		}
-		return nil
+		return h.calls(v)
 	case v.Type() == reflect.TypeFor[json.RawMessage]():
 		return h.document(v, h.text)
 	case v.Type() == reflect.TypeFor[string]():
@@ -105,8 +125,9 @@ func (h *hider) value(v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if !v.Type().Field(i).IsExported() {
-				continue // of time.Time
+			field := v.Type().Field(i)
+			if !field.IsExported() || slices.Contains(ours, field.Name) {
+				continue // also of time.Time
 			}
 			if err := h.value(v.Field(i)); err != nil {
 				return err
@@ -118,14 +139,38 @@ func (h *hider) value(v reflect.Value) error {
 				return err
 			}
 		}
-	case reflect.Map: // of strings
+	case reflect.Map: // of strings, by names of ours
 		hidden := reflect.MakeMap(v.Type())
 		for it := v.MapRange(); it.Next(); {
-			hidden.SetMapIndex(reflect.ValueOf(h.text(it.Key().String())), reflect.ValueOf(h.text(it.Value().String())))
+			hidden.SetMapIndex(it.Key(), reflect.ValueOf(h.text(it.Value().String())))
 		}
 		if !v.IsNil() {
 			v.Set(hidden)
 		}
+	}
+	return nil
+}
+
+// calls replaces within recorded calls, but not in what names functions and codes.
+func (h *hider) calls(v reflect.Value) error {
+	for i := range v.Len() {
+		call := v.Index(i)
+		value, err := decoded(call.Bytes())
+		if err != nil {
+			return err
+		}
+		if members, ok := value.(map[string]any); ok {
+			for name, below := range members {
+				if !slices.Contains([]string{"function", "codeName", "error", "failed"}, name) {
+					members[name] = h.any(below, h.names, false)
+				}
+			}
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		call.SetBytes(text)
 	}
 	return nil
 }
@@ -135,18 +180,22 @@ func (h *hider) document(v reflect.Value, hide func(string) string) error {
 	if v.Len() == 0 {
 		return nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(v.Bytes()))
-	decoder.UseNumber() // a number of 64 bits stays what it is
-	var value any
-	if err := decoder.Decode(&value); err != nil {
+	value, err := decoded(v.Bytes())
+	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(h.any(value, hide))
+	text, err := json.Marshal(h.any(value, hide, true))
 	v.SetBytes(text)
 	return err
 }
 
-func (h *hider) any(value any, hide func(string) string) any {
+func decoded(text []byte) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // a number of 64 bits stays what it is
+	return value, decoder.Decode(&value)
+}
+
+func (h *hider) any(value any, hide func(string) string, members bool) any {
 	switch v := value.(type) {
 	case string:
 		if hidden, ok := h.encoded(v); ok {
@@ -155,12 +204,15 @@ func (h *hider) any(value any, hide func(string) string) any {
 		return hide(v)
 	case []any:
 		for i := range v {
-			v[i] = h.any(v[i], hide)
+			v[i] = h.any(v[i], hide, members)
 		}
 	case map[string]any:
 		hidden := map[string]any{}
 		for name, below := range v {
-			hidden[hide(name)] = h.any(below, hide)
+			if members {
+				name = hide(name)
+			}
+			hidden[name] = h.any(below, hide, members)
 		}
 		return hidden
 	}
@@ -188,43 +240,13 @@ func (h *hider) encoded(text string) (string, bool) {
 	return text, false
 }
 
-// shortestBytes is how many characters a name must have to be looked for in buffers in UTF-8: two or three bytes are there by chance.
-const shortestBytes = 4
-
-// bytes overwrites what is hidden, in UTF-16 and in UTF-8, by as many x, and reports whether there was any.
-func (h *hider) bytes(content []byte) (found bool) {
-	for _, r := range h.all {
-		inUTF8 := utf8.RuneCountInString(r.text) >= shortestBytes
-		for _, written := range []string{r.text, strings.ToUpper(r.text), strings.ToLower(r.text)} {
-			var wide []byte
-			for _, unit := range utf16.Encode([]rune(written)) {
-				wide = binary.LittleEndian.AppendUint16(wide, unit)
-			}
-			var x []byte
-			for len(x) < len(wide) {
-				x = append(x, 'x', 0)
-			}
-			for _, form := range []struct{ text, by []byte }{{wide, x}, {[]byte(written), bytes.Repeat([]byte("x"), len(written))}} {
-				for i := bytes.Index(content, form.text); i >= 0 && !bytes.Contains(form.by, form.text); i = bytes.Index(content, form.text) {
-					copy(content[i:], form.by)
-					found = true
-				}
-				if !inUTF8 {
-					break
-				}
-			}
-		}
-	}
-	return found
-}
-
 // text replaces what is hidden, and removes what looks like a secret.
 func (h *hider) text(text string) string { return doctor.WithoutSecrets(h.names(text)) }
 
 // names replaces what is hidden, in whatever case, and SIDs of the machine. A short name is replaced only where it is a word
 // of its own.
 func (h *hider) names(text string) string {
-	text = machineSID.ReplaceAllString(text, "S-1-5-21-MACHINE")
+	text = cloudSID.ReplaceAllString(machineSID.ReplaceAllString(text, "S-1-5-21-MACHINE"), "S-1-12-1-USER")
 	if h.form == nil {
 		return text
 	}

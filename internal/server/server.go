@@ -143,6 +143,7 @@ func (peerCredentials) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthIn
 	if !ok {
 		return nil, nil, fmt.Errorf("a connection of an unknown kind: %T", c)
 	}
+	conn.Await()
 	return conn, conn, nil
 }
 

@@ -2,7 +2,14 @@
 
 package transport
 
-import "golang.org/x/sys/windows"
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"golang.org/x/sys/windows"
+)
 
 // peerOf returns the process at the other end of a connected instance.
 //
@@ -36,20 +43,38 @@ func imageOf(pid uint32) string {
 }
 
 // holder describes the process that serves an existing pipe, as far as it can be found out.
+func holder(path string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	server, err := ServerOf(ctx, path)
+	if err != nil {
+		return "it exists already: another csi-proxy, or a program that took its name, serves it"
+	}
+	return "it exists already, served by " + server.String() + "; two agents cannot serve one node"
+}
+
+// ServerOf returns the process that serves a pipe. One of which all instances are taken has one again in a moment.
 //
 // https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-getnamedpipeserverprocessid
-func holder(path string) string {
-	const unknown = "it exists already: another csi-proxy, or a program that took its name, serves it"
+func ServerOf(ctx context.Context, path string) (Peer, error) {
 	h, err := openAnonymously(path)
+	for errors.Is(err, windows.ERROR_PIPE_BUSY) {
+		select {
+		case <-ctx.Done():
+			return Peer{}, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+		h, err = openAnonymously(path)
+	}
 	if err != nil {
-		return unknown
+		return Peer{}, &os.PathError{Op: "CreateFile", Path: path, Err: err}
 	}
 	defer func() { _ = windows.CloseHandle(h) }()
 	var pid uint32
 	if err := windows.GetNamedPipeServerProcessId(h, &pid); err != nil {
-		return unknown
+		return Peer{}, os.NewSyscallError("GetNamedPipeServerProcessId", err)
 	}
-	return "it exists already, served by " + Peer{PID: pid, Image: imageOf(pid)}.String() + "; two agents cannot serve one node"
+	return Peer{PID: pid, Image: imageOf(pid)}, nil
 }
 
 // openAnonymously opens a client's end of a pipe in such a way that the pipe's server cannot impersonate this process.

@@ -3,12 +3,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
@@ -47,6 +49,19 @@ func takesConnections(_, name string) bool {
 		_ = windows.CloseHandle(h)
 	}
 	return err == nil
+}
+
+// onlyServer returns an error if a process other than this one serves a pipe of agents: another agent has come, and would be called.
+func onlyServer(ctx context.Context, pid int) error {
+	for _, g := range versions.Groups() {
+		for _, v := range append(g.Versions(), g.Hub) {
+			server, err := transport.ServerOf(ctx, `\\.\pipe\csi-proxy-`+g.Name+"-"+v)
+			if err == nil && int(server.PID) != pid {
+				return fmt.Errorf("another agent, %v, serves %s %s", server, g.Name, v)
+			}
+		}
+	}
+	return nil
 }
 
 // countsOf returns how many threads and handles a process has.

@@ -66,6 +66,9 @@ func with(ctx context.Context, p program, do func(pid int, took float64) error) 
 		_ = command.Wait() // its log is complete then
 		return fmt.Errorf("%s is not ready: %w\n%s", p.name, err, log.String())
 	}
+	if err := onlyServer(ctx, command.Process.Pid); err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
 	return do(command.Process.Pid, took)
 }
 

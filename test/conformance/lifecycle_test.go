@@ -47,6 +47,10 @@ func lived(d *driver, groups ...served) {
 		if m == nil || !slices.ContainsFunc(groups, func(s served) bool { return s.group == m.api.group }) {
 			continue
 		}
+		if err := d.site.maySetSecret(); m.succeeded == 0 && operation == "SetMutualChapSecret" && err != nil {
+			d.t.Logf("not here: %v: %v", m, err)
+			continue
+		}
 		if m.succeeded == 0 {
 			d.t.Errorf("the life did not use %s", operation)
 			continue

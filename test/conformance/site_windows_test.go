@@ -20,6 +20,7 @@ import (
 
 // onWindows is the machine that the tests run on, with the test's own agent.
 type onWindows struct {
+	t     testing.TB
 	mu    sync.Mutex
 	disks map[uint32]*windows.VirtualDisk // by number
 }
@@ -31,18 +32,22 @@ func windowsSite(t testing.TB) site {
 		noError(t, windows.MakeDirectory(t, dir))
 	}
 	testnode.OnMachine(t)
-	return &onWindows{disks: map[uint32]*windows.VirtualDisk{}}
+	return &onWindows{t: t, disks: map[uint32]*windows.VirtualDisk{}}
 }
 
 // inProcess returns the way past the pipes, if the agent runs in this process.
 func (*onWindows) inProcess() grpc.ClientConnInterface { return testnode.InProcess() }
 
-func (*onWindows) endpoint(group, version string) string {
-	return `\\.\pipe\csi-proxy-` + group + "-" + version
+// endpoint returns a pipe of the tests' agent, and ends the test if another one serves it.
+func (s *onWindows) endpoint(group, version string) string {
+	pipe := `\\.\pipe\csi-proxy-` + group + "-" + version
+	noError(s.t, testnode.NoOther(s.t, pipe))
+	return pipe
 }
 
 func (*onWindows) admin(t testing.TB) *adminclient.Client {
 	t.Helper()
+	noError(t, testnode.NoOther(t, `\\.\pipe\csiproxy-admin`))
 	c, err := adminclient.Dial(t.Context(), "")
 	noError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
@@ -150,6 +155,8 @@ func (*onWindows) service(t testing.TB) string {
 	noError(t, err)
 	return name
 }
+
+func (*onWindows) maySetSecret() error { return windows.MaySetCHAP() }
 
 func (*onWindows) biosSerial(t testing.TB) string {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -15,6 +16,7 @@ import (
 	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
@@ -281,6 +283,42 @@ func TestISCSIDisk(t *testing.T) {
 		}
 		noError(t, login(t, n, openTarget, 0, "", ""))
 		targetDisks(t, n, openTarget) // waits for them: the call above was refused because the disk has its number
+	}
+}
+
+// TestISCSILogoutInOutage: while the initiator shows no disks of a session, the node stays logged in for a volume that is mounted.
+func TestISCSILogoutInOutage(t *testing.T) {
+	for _, listed := range []string{"disconnected", "connected", "unlisted"} {
+		t.Run(listed, func(t *testing.T) {
+			n := testnode.Start(t, testnode.Options{})
+			noError(t, n.Emulated.SetSwitch("lostSessions", listed))
+			connected(t, n)
+			id := mounted(t, n, 3)
+			n.WriteFile(staging+`\file`, "data")
+			cutOff := func() {
+				noError(t, n.Emulated.SetISCSIPortal(arrayAddress, 3260, false))
+				_, err := n.Emulated.SetClock(emulated.ClockChange{Advance: time.Minute})
+				noError(t, err)
+			}
+			cutOff()
+			want := codes.Unavailable
+			if listed == "unlisted" {
+				want = codes.OK // no session, nothing to end
+			}
+			wantCode(t, logout(t, n, openTarget), want)
+			noError(t, n.Emulated.SetISCSIPortal(arrayAddress, 3260, true))
+			if got := n.ReadFile(staging + `\file`); got != "data" {
+				t.Errorf("after the outage, the file holds %q", got)
+			}
+			cutOff()
+			_, err := n.Volume.UnmountVolume(t.Context(), &volume.UnmountVolumeRequest{VolumeId: id, TargetPath: staging})
+			noError(t, err)
+			noError(t, logout(t, n, openTarget))
+			noError(t, n.Emulated.SetISCSIPortal(arrayAddress, 3260, true))
+			if got := len(n.Tree().GetDisks()); got != 3 && want != codes.OK {
+				t.Errorf("%d disks after a logout in the outage", got)
+			}
+		})
 	}
 }
 

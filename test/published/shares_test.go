@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
@@ -103,6 +105,55 @@ func TestSharesLife(t *testing.T) {
 	}
 	if err := one.Stage(ctx, `\\fs.emulated`, targetOf("a"), credentials); err == nil {
 		t.Error("a server without a share was staged")
+	}
+}
+
+// TestSharesOfFailedStages: of a share that was not mapped nothing is recorded. Where that is not known, the record goes with the
+// mapping.
+func TestSharesOfFailedStages(t *testing.T) {
+	t.Parallel()
+	n := startShares(t)
+	ctx := t.Context()
+	const share = `\\fs.emulated\share`
+	records := func(what string, want int) {
+		t.Helper()
+		if got, _ := filepath.Glob(filepath.Join(n.records, "*.json")); len(got) != want {
+			t.Errorf("%s: %d records, want %d", what, len(got), want)
+		}
+	}
+	fails := func(target string, c mounter.Credentials, want error) {
+		t.Helper()
+		if err := n.shares().Stage(ctx, share, target, c); err == nil || want != nil && !errors.Is(err, want) {
+			t.Errorf("staging: %v, want %v", err, want)
+		}
+	}
+	fails(targetOf("a"), mounter.Credentials{User: "csi", Password: "wrong"}, csiproxy.ErrCredentials)
+	records("a wrong password", 0)
+	if err := n.shares().Stage(ctx, `\\fs.emulated\none`, targetOf("a"), credentials); !errors.Is(err, csiproxy.ErrShareNotFound) {
+		t.Errorf("staging a share that is not there: %v", err)
+	}
+	records("no such share", 0)
+	n.StopSMBServer("fs.emulated")
+	fails(targetOf("a"), credentials, csiproxy.ErrServerUnreachable)
+	records("a server that is down", 0)
+	n.StartSMBServer("fs.emulated")
+
+	end := n.FailRPCAfter(csiproxytest.Calls{Method: "smb/NewSmbGlobalMapping"}, codes.Internal, "the node failed")
+	fails(targetOf("a"), credentials, nil)
+	end()
+	records("an answer that was lost", 1)
+	n.StopSMBServer("fs.emulated")
+	n.Reboot()
+	fails(targetOf("a"), credentials, nil)
+	records("a share that an earlier call may have mapped", 1)
+	n.StartSMBServer("fs.emulated")
+
+	check(t, "staging another volume", n.shares().Stage(ctx, share, targetOf("b"), credentials))
+	check(t, "removing the first one's link", mounter.New(n.Client()).Unmount(targetOf("a")))
+	check(t, "unstaging the other", n.shares().Unstage(ctx, targetOf("b")))
+	records("the mapping is gone", 0)
+	if n.mapped(t, share) {
+		t.Error("the share is still mapped")
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	smb "github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1"
 )
 
-// smbNode does what the node server of csi-driver-smb v1.20.3 does, in the order in which it does it: by calls of the agent, and for the
+// smbNode does what csi-driver-smb v1.20.3 does on a node, in the order in which it does it: by calls of the agent, and for the
 // rest with package os, on files that it takes for its own. Each method names the driver's.
 type smbNode struct {
 	files  *filesystem.Client
@@ -123,17 +123,37 @@ func (n *smbNode) unstage(volume, staging string) error {
 	return n.rmdir(staging)
 }
 
+// provision is CreateVolume: the share is mounted in the driver's working directory until the volume's directory is made.
+func (n *smbNode) provision(volume, remote string) error {
+	mount := `C:\csi\work\` + volume
+	if err := n.stage(volume, remote, mount); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(mount, volume), 0o755); err != nil {
+		return err
+	}
+	return n.unstage(volume, mount)
+}
+
 func (n *smbNode) usersOf(remote string) string {
 	return filepath.Join(n.users, strings.ToLower(strings.Trim(remote, `\`)))
 }
 
-// Two volumes on one share have the life that csi-driver-smb gives them, in which kubelet repeats what it does. The share is unmapped with the last.
+// Two volumes on one share have the life that csi-driver-smb gives them, in which kubelet repeats what it does. The share is unmapped when each of
+// them is made, and with the last that is unstaged. C:\csi, where the driver keeps its files, is a working directory of the agent.
 func TestOffWindowsSMB(t *testing.T) {
 	_, control := offWindows(t)
 	node := newSMBNode(t)
 	places := func(i int) (volume, staging, target string) {
 		return fmt.Sprint("pv-", i), fmt.Sprintf(`%s\plugins\kubernetes.io\csi\smb.csi.k8s.io\%d\globalmount`, kubelet, i),
 			fmt.Sprintf(`%s\pods\%d\volumes\kubernetes.io~csi\pv-%d\mount`, kubelet, i, i)
+	}
+	for i := range 2 {
+		volume, _, _ := places(i)
+		must(t, "provisioning", node.provision(volume, share))
+	}
+	if asked := removals(t, control); len(asked) != 2 {
+		t.Errorf("to make two volumes the driver unmapped the share %d times, want twice: %q", len(asked), asked)
 	}
 	for i := range 2 {
 		volume, staging, target := places(i)
@@ -145,18 +165,21 @@ func TestOffWindowsSMB(t *testing.T) {
 		wantLink(t, target, staging)
 		write(t, fmt.Sprintf(`%s\from-%d`, target, i), "written by a pod")
 	}
-	_, staging, target := places(1)
+	volume, staging, target := places(1)
 	wantFile(t, target+`\from-0`, "written by a pod")
+	if info, err := os.Stat(target + `\` + volume); err != nil || !info.IsDir() {
+		t.Errorf("the volume's directory in the share: %v, %v, want a directory", info, err)
+	}
 	for i := range 2 {
 		volume, staging, target := places(i)
 		must(t, "unpublishing", node.rmdir(target))
-		if asked := removals(t, control); len(asked) > 0 {
+		if asked := removals(t, control); len(asked) > 2 {
 			t.Errorf("the driver unmaps a share that a volume is staged on: %q", asked)
 		}
 		must(t, "unstaging", node.unstage(volume, staging))
 	}
-	if asked := removals(t, control); len(asked) != 1 {
-		t.Errorf("for the last volume the driver unmapped the share %d times, want once: %q", len(asked), asked)
+	if asked := removals(t, control); len(asked) != 3 {
+		t.Errorf("for the last volume the driver unmapped the share %d times, want once: %q", len(asked)-2, asked)
 	}
 	for _, path := range []string{staging, target} {
 		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {

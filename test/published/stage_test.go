@@ -287,16 +287,18 @@ func TestSizes(t *testing.T) {
 }
 
 // TestStageLooksAgain: a disk that comes under the number of the one that matched, while it is being staged, is neither
-// partitioned nor formatted.
+// partitioned nor formatted, nor brought online.
 func TestStageLooksAgain(t *testing.T) {
 	t.Parallel()
 	n, m := startSingle(t)
 	for name, c := range map[string]struct {
 		after       string // the call after which the disks are swapped
 		partitioned bool
+		online      bool // the other disk already is
 	}{
-		"before it is partitioned": {"volume/GetVolumeIDFromTargetPath", false},
-		"before it is formatted":   {"disk/PartitionDisk", true},
+		"before it is partitioned": {after: "volume/GetVolumeIDFromTargetPath"},
+		"before it is online":      {after: "disk/PartitionDisk", partitioned: true},
+		"before it is formatted":   {after: "disk/SetDiskState", partitioned: true, online: true},
 	} {
 		number := n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "expected"})
 		spare := subject{Node: n, disk: n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "spare"})}
@@ -313,7 +315,7 @@ func TestStageLooksAgain(t *testing.T) {
 		}()
 		<-reached
 		n.DetachDisk(number)
-		if got := n.AttachDisk(csiproxytest.Disk{ImagePath: image}); got != number {
+		if got := n.AttachDisk(csiproxytest.Disk{ImagePath: image, Offline: !c.online, ReadOnly: !c.online}); got != number {
 			t.Fatalf("the other disk has number %d, not %d", got, number)
 		}
 		before := n.DiskDigest(number)
@@ -323,6 +325,14 @@ func TestStageLooksAgain(t *testing.T) {
 		}
 		if n.DiskDigest(number) != before {
 			t.Errorf("swapped %s, the other disk was changed", name)
+		}
+		for _, d := range n.Tree().GetDisks() {
+			if d.GetNumber() == number && (d.GetOnline() != c.online || d.GetReadOnly() == c.online) {
+				t.Errorf("swapped %s, the other disk is online: %t, read-only: %t", name, d.GetOnline(), d.GetReadOnly())
+			}
+		}
+		if mounted, err := m.DeviceOf(t.Context(), staging); !errors.Is(err, csiproxy.ErrNotMounted) && !errors.Is(err, csiproxy.ErrPathNotFound) {
+			t.Errorf("swapped %s, %+v is mounted: %v", name, mounted, err)
 		}
 		n.DetachDisk(number)
 	}

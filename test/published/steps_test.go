@@ -146,3 +146,59 @@ func TestStagedForNobody(t *testing.T) {
 		t.Errorf("a volume was made for nobody: %v", made)
 	}
 }
+
+// TestUnstageDies: the agent dies, or Windows fails, between the unmounting of a volume and its disk's going offline. The repeated
+// call, to the next agent, takes the disk offline; unless the volume is in use again.
+func TestUnstageDies(t *testing.T) {
+	t.Parallel()
+	n := csiproxytest.Start(t, csiproxytest.Options{})
+	ctx, steps := t.Context(), n.Client().NodeSteps
+	offline := csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_SET_DISK_ATTRIBUTES"}
+	stage := func(target string) {
+		_, err := steps.StageDisk(ctx, &nodestepsapi.StageDiskRequest{TargetPath: target, Disk: &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: 1}})
+		check(t, "staging", err)
+	}
+	unstage := func() error {
+		_, err := steps.Unstage(ctx, &nodestepsapi.UnstageRequest{TargetPath: staging})
+		return err
+	}
+	online := func(what string, want bool) {
+		t.Helper()
+		if got := n.Tree().GetDisks()[1].GetOnline(); got != want {
+			t.Errorf("%s: the disk is online: %t, want %t", what, got, want)
+		}
+	}
+	again := func(what string) {
+		t.Helper()
+		for range 2 {
+			check(t, what, unstage())
+		}
+		online(what, false)
+	}
+
+	stage(staging)
+	reached, release := n.Hang(offline)
+	ended := make(chan error, 1)
+	go func() { ended <- unstage() }()
+	<-reached
+	n.Restore(n.Save())
+	<-ended // with a failure, or repeated by the client
+	release()
+	again("unstaging after the agent's death")
+
+	stage(staging)
+	end := n.Fail(offline, "ERROR_IO_DEVICE")
+	for range 2 {
+		if err := unstage(); err == nil {
+			t.Error("unstaged, although the disk did not go offline")
+		}
+	}
+	online("unstaged half", true)
+	end()
+	stage(targetOf("elsewhere"))
+	check(t, "unstaging the rest of a volume in use", unstage())
+	online("the volume is in use", true)
+	check(t, "unstaging the other", mounter.New(n.Client()).UnmountDevice(ctx, targetOf("elsewhere")))
+	online("unstaged at both places", false)
+	again("unstaging where nothing is left")
+}

@@ -57,3 +57,61 @@ func TestUnstageInterrupted(t *testing.T) {
 	n.DetachDisk(1)
 	check(t, "unstaging a disk that is gone", m.UnstageDisk(ctx, match, targetOf("b")))
 }
+
+// TestUnstageWithoutDirectory: kubelet has removed the staging directory. The disk is flushed and taken offline all the same. One that
+// cannot be read is not taken for one that is gone.
+func TestUnstageWithoutDirectory(t *testing.T) {
+	t.Parallel()
+	n, m := start(t)
+	ctx, match := t.Context(), mounter.BySerialNumber(serial)
+	cannotOpen := func(object string) func() {
+		return n.Fail(csiproxytest.Calls{Function: "OpenDevice", Object: object}, "ERROR_IO_DEVICE")
+	}
+	for name, c := range map[string]struct {
+		disturb func() (end func())
+		fails   bool
+	}{
+		"all is well": {disturb: func() func() { return func() {} }},
+		"the disk's marks cannot be read once": {disturb: func() func() {
+			return n.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_STORAGE_QUERY_PROPERTY", Object: "prod_disk#1&", Times: 3}, "ERROR_IO_DEVICE")
+		}},
+		"the disk does not answer": {disturb: func() func() {
+			byInterface, byNumber := cannotOpen("prod_disk#1&"), cannotOpen("physicaldrive1")
+			return func() { byInterface(); byNumber() }
+		}, fails: true},
+	} {
+		_, err := m.StageDisk(ctx, match, staging, mounter.StageOptions{})
+		check(t, "staging", err)
+		check(t, "removing the directory", m.Remove(ctx, staging))
+		before := n.Newest()
+		end := c.disturb()
+		err = m.UnstageDisk(ctx, match, staging)
+		end()
+		if (err != nil) != c.fails {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !c.fails && n.Tree().GetDisks()[1].GetOnline() {
+			t.Errorf("%s: the disk is online", name)
+		}
+		for range 2 {
+			check(t, name+": unstaging again", m.UnstageDisk(ctx, match, staging))
+		}
+		if n.Tree().GetDisks()[1].GetOnline() {
+			t.Errorf("%s: the disk is online in the end", name)
+		}
+		if flushed := n.Find(csiproxytest.Query{After: before, Function: "Flush"}); len(flushed) == 0 {
+			t.Errorf("%s: the volume was not flushed", name)
+		}
+	}
+	end := n.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_SET_DRIVE_LAYOUT_EX"}, "ERROR_IO_DEVICE")
+	if err := (subject{Node: n, disk: 2}).partition(t); err == nil {
+		t.Error("the disk was partitioned although Windows wrote no partition")
+	}
+	end()
+	n.SetDiskOnline(2, true)
+	check(t, "unstaging a disk without a volume", m.UnstageDisk(ctx, mounter.ByNumber(2), staging))
+	if n.Tree().GetDisks()[2].GetOnline() {
+		t.Error("a disk without a volume is online")
+	}
+	check(t, "unstaging the system disk", m.UnstageDisk(ctx, mounter.ByNumber(0), staging))
+}

@@ -4,13 +4,14 @@ package testnode
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
@@ -25,18 +26,27 @@ const AgentVariable = "CSI_PROXY_TEST_AGENT"
 // local is the connection to the agent in this process, while there is one: a machine has one agent.
 var local atomic.Pointer[grpc.ClientConnInterface]
 
-// OnMachine makes sure that an agent serves the machine's own pipes, with the machine itself as its node, until the test
-// ends. A test that is part of another uses that one's agent.
+// OnMachine makes sure that an agent of these tests serves the machine's own pipes, with the machine itself as its node, until the
+// test ends. A test that is part of another uses that one's agent. Another agent's pipes fail the test before it calls anything.
 func OnMachine(t testing.TB) {
 	t.Helper()
-	c, err := adminclient.Dial(t.Context(), "")
+	err := NoOther(t, adminPipe)
 	if err == nil {
-		_ = c.Close()
 		return
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
 	}
 	switch how := os.Getenv(AgentVariable); how {
 	case "", "child":
-		Launch(t, "-host=windows", "-v=4")
+		p := Launch(t, "-host=windows", "-v=4")
+		t.Cleanup(func() { // before the agent is killed
+			select {
+			case <-p.Ended:
+				t.Error("the agent ended during the test: what was called later may have been another one")
+			default:
+			}
+		})
 	case "in-process":
 		startHere(t)
 	case "service":

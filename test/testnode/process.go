@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -26,6 +27,30 @@ type Process struct {
 	log    string
 	first  chan string
 	killed bool
+}
+
+// started are the processes of this test program's agents. A number is gone before Wait lets go of the process, which keeps it
+// from being another one's.
+var started processes
+
+type processes struct {
+	mu   sync.Mutex
+	pids map[int]bool
+}
+
+func (p *processes) add(pid int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pids == nil {
+		p.pids = map[int]bool{}
+	}
+	p.pids[pid] = true
+}
+
+func (p *processes) remove(pid int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.pids, pid)
 }
 
 // Launch starts csi-proxy and waits until it is ready.
@@ -58,12 +83,14 @@ func BeginCommand(t testing.TB, command *exec.Cmd) *Process {
 	if err != nil {
 		t.Fatal(err)
 	}
+	started.add(p.Command.Process.Pid)
 	go func() {
 		reader := bufio.NewReader(stdout)
 		line, _ := reader.ReadString('\n')
 		p.first <- strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 		_, _ = io.Copy(io.Discard, reader) // Wait must come after the last read
-		_ = p.Command.Wait()               // ProcessState has the result
+		started.remove(p.Command.Process.Pid)
+		_ = p.Command.Wait() // ProcessState has the result
 		_ = log.Close()
 		close(p.Ended)
 	}()

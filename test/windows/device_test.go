@@ -72,9 +72,13 @@ func (s Subject) settle(holds func() (bool, error)) (bool, error) {
 	}
 }
 
-// volumeAt returns the name of the volume that begins on a disk at an offset, "" when none arrives in time.
+// errNoVolume is that of a volume which does not arrive in time. A name without it would be that of another volume, or none: format.com
+// without a volume takes the current directory's.
+var errNoVolume = errors.New("the partition has no volume")
+
+// volumeAt returns the name of the volume that begins on a disk at an offset.
 func volumeAt(s Subject, d Disk, offset int64) (volume string, err error) {
-	_, err = s.settle(func() (bool, error) {
+	found, err := s.settle(func() (bool, error) {
 		names, err := s.Kernel.VolumeNames()
 		for _, name := range names {
 			h, err := s.Kernel.OpenDevice(name[:len(name)-1], 0)
@@ -89,6 +93,9 @@ func volumeAt(s Subject, d Disk, offset int64) (volume string, err error) {
 		}
 		return volume != "", err
 	})
+	if err == nil && !found {
+		err = fmt.Errorf("%w %d bytes from the start of disk %d after %v", errNoVolume, offset, d.Number(), s.Patience)
+	}
 	return volume, err
 }
 
@@ -114,7 +121,10 @@ func partitionedWith(s Subject, d Disk, attributes uint64) (win32.Partition, err
 	if err := createGPT(h); err != nil {
 		return win32.Partition{}, err
 	}
-	if _, err := s.settle(func() (bool, error) { l, err := layoutOf(h); return len(l.Partitions) > 0, err }); err != nil {
+	// A reserved partition may come. How long that takes is R6; a disk without one is as good.
+	brief := s
+	brief.Patience = min(s.Patience, 2*time.Second)
+	if _, err := brief.settle(func() (bool, error) { l, err := layoutOf(h); return len(l.Partitions) > 0, err }); err != nil {
 		return win32.Partition{}, err
 	}
 	layout, err := layoutOf(h)
@@ -146,9 +156,6 @@ func formatted(s Subject, d Disk) (volume string, p win32.Partition, err error) 
 		return "", p, err
 	}
 	volume, err = volumeAt(s, d, p.StartingOffset)
-	if err == nil && volume == "" {
-		err = errors.New("the partition has no volume")
-	}
 	if err != nil {
 		return "", p, err
 	}

@@ -48,6 +48,7 @@ func switchDoubts() map[string]settlement {
 		"MountManagerNotices":        by(28, 38),
 		"MappingsOutliveReboot":      by(39),
 		"LinksRefused":               by(40),
+		"LostSessions":               {why: "no question cuts a machine off from its storage"},
 		"Timing":                     {why: "durations are measured, not asked"},
 		"MultiAttach":                {why: "it is a question to the cloud"},
 	}

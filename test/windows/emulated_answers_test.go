@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
@@ -181,14 +182,50 @@ func TestFailuresAreAnswers(t *testing.T) {
 	same(t, unasked(98, "?", "two nodes").Ask(t, Subject{}), Answer{Question: "R98", Text: "?", Status: "not asked", Reason: "two nodes"})
 }
 
+// withoutVolumes is a node whose partitions get no volumes.
+type withoutVolumes struct {
+	kernel.Kernel
+	t *testing.T
+}
+
+func (withoutVolumes) VolumeNames() ([]string, error) { return nil, nil }
+
+func (k withoutVolumes) FormatVolume(volume, _ string) error {
+	k.t.Errorf("volume %q is formatted", volume)
+	return nil
+}
+
+func TestNoVolumeIsAFailure(t *testing.T) {
+	s := emulatedSubject(t, emulated.DefaultSwitches())
+	s.Kernel, s.Patience = withoutVolumes{s.Kernel, t}, time.Millisecond
+	failed := 0
+	for _, q := range portableQuestions() {
+		switch q.Number {
+		case 7, 10, 11, 25, 28, 29, 31:
+			failed++
+			if a := q.Ask(t, s); a.Status != "failed" || !strings.Contains(a.Reason, errNoVolume.Error()) {
+				t.Errorf("R%d is %s: %v %s", q.Number, a.Status, a.Answer, a.Reason)
+			}
+		}
+	}
+	if failed != 7 {
+		t.Errorf("%d questions about volumes were asked", failed)
+	}
+}
+
+// Each answer is in the file as soon as it is known, and in the place of what was there of the same question.
 func TestRecordIsWritten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "answers.json")
-	t.Setenv(AnswersVariable, path)
-	if err := (Record{Answers: []Answer{{Question: "R1", Status: "answered", Answer: createDisk{Call: "success"}}}}).Save(); err != nil {
+	path, record := filepath.Join(t.TempDir(), "answers.json"), Record{System: "windows/amd64"}
+	for _, a := range []Answer{
+		{Question: "R1", Status: "failed", Reason: "begun"}, {Question: "R1", Status: "answered", Answer: "here"}, {Question: "R2", Status: "failed", Reason: "begun"},
+	} {
+		if err := record.put(path, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := readRecord(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile(path)
-	if err != nil || !strings.Contains(string(content), `"question": "R1"`) || !strings.Contains(string(content), `"Call": "success"`) {
-		t.Errorf("%s, %v", content, err)
-	}
+	same(t, got, Record{System: "windows/amd64", Answers: []Answer{{Question: "R1", Status: "answered", Answer: "here"}, {Question: "R2", Status: "failed", Reason: "begun"}}})
 }

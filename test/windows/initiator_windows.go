@@ -22,8 +22,7 @@ import (
 func nativeKernel() kernel.Kernel { return native.New() }
 
 // BorrowInitiator starts the machine's iSCSI initiator for a test, which may do with it what it likes. At the test's end it
-// has what it had before: nothing. An initiator that somebody uses is a NotHere, not least because its secret for mutual CHAP
-// cannot be read, and so not be put back.
+// has what it had before: nothing. An initiator that somebody uses is a NotHere.
 func BorrowInitiator(t testing.TB) error {
 	t.Helper()
 	m, err := winservice.Connect()
@@ -38,10 +37,10 @@ func BorrowInitiator(t testing.TB) error {
 	if borrowed, err := ledgerHas(KindInitiator); err != nil || borrowed {
 		return err
 	}
+	if err := mayStart("iSCSI initiator", service.State, service.Start); err != nil {
+		return err
+	}
 	if service.State != winservice.Running {
-		if service.Start != winservice.Manual { // Windows' default; who has favourite targets has set another
-			return NotHere("the iSCSI initiator of this machine is stopped, and whether it would log in to targets is not known: its service does not start manually")
-		}
 		err := making(t, Entry{Kind: KindStopped, Name: initiatorService}, func(*Entry) error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -58,7 +57,11 @@ func BorrowInitiator(t testing.TB) error {
 	if use.any() {
 		return NotHere("the iSCSI initiator of this machine is in use")
 	}
-	return making(t, Entry{Kind: KindInitiator, Name: initiatorService}, func(*Entry) error { return nil })
+	e := Entry{Kind: KindInitiator, Name: initiatorService}
+	if MaySetCHAP() == nil {
+		e.Mark = secretMark
+	}
+	return making(t, e, func(*Entry) error { return nil })
 }
 
 // ledgerHas reports whether the environment's ledger has an entry of a kind.
@@ -134,10 +137,40 @@ func restoreInitiator(ctx context.Context, e Entry) error {
 	if err := errors.Join(failures...); err != nil {
 		return err // its owner uses it now, and perhaps the secret
 	}
+	if e.Mark != secretMark { // none was set
+		return nil
+	}
 	if err := k.SetISCSIInitiatorCHAPSharedSecret(nil); err != nil {
 		return fmt.Errorf("clearing the secret for mutual CHAP: %w", err)
 	}
 	return nil
+}
+
+// endSessions logs out of a target that was made.
+func endSessions(_ context.Context, e Entry) error {
+	if !MadeHere(e.Name) {
+		return NotOurs("its name is not a random one")
+	}
+	m, err := winservice.Connect()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = m.Close() }()
+	if s, err := m.Query(initiatorService); err != nil || s.State != winservice.Running {
+		return err // what does not run has no sessions
+	}
+	k := nativeKernel()
+	use, err := lookAtInitiator(k)
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, s := range use.sessions {
+		if strings.EqualFold(s.TargetName, e.Name) {
+			failures = append(failures, k.LogoutISCSITarget(s.ID))
+		}
+	}
+	return errors.Join(failures...)
 }
 
 // isTestAddress reports whether a portal's address is one of those that the tests use: this machine's own, and those that

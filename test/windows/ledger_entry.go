@@ -37,8 +37,11 @@ const (
 	KindTarget     Kind = "iscsi-target"
 	KindTargetDisk Kind = "iscsi-disk"
 
+	// KindSession is the initiator's sessions with a target that was made. Name is the target's, in which its random name is.
+	KindSession Kind = "iscsi-session"
+
 	// KindInitiator is an iSCSI initiator that nobody used: it had no sessions, portals and persistent logins, and is to have
-	// none again, and no secret. Name is its service.
+	// none again. Name is its service. With the mark "secret" its secret for mutual CHAP is cleared.
 	KindInitiator Kind = "iscsi-initiator"
 
 	// KindService is a service of Windows, the agent's among them, with its event source. Name is its name, Mark the path of its program.
@@ -127,6 +130,12 @@ func isRandom(name, ending string) bool {
 	name, begins := strings.CutPrefix(name, namePrefix)
 	name, ends := strings.CutSuffix(name, ending)
 	return begins && ends && len(name) == digits && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// MadeHere reports whether a name has one of randomName's in it, as that of a target has, or is one that the tests use of nobody.
+func MadeHere(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, namePrefix) || name == "localhost" || strings.HasSuffix(name, ".invalid")
 }
 
 // randomName returns a name that nothing has. It has 19 characters, of the 20 of an account's, in lower case.

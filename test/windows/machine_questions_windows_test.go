@@ -93,7 +93,9 @@ func readOne(s Subject, path string) (number string, disk readDisk, err error) {
 		return number, disk, nil
 	}
 	identifiers, err := win32.ParseStorageDeviceID(out[:n])
-	disk.Identifiers = fmt.Sprintf("%+v", identifiers)
+	for _, id := range identifiers.Identifiers {
+		disk.Identifiers += fmt.Sprintf("code set %d, type %d, association %d: %x; ", id.CodeSet, id.Type, id.Association, id.Identifier)
+	}
 	return number, disk, err
 }
 
@@ -186,7 +188,7 @@ func askFormatCom(t testing.TB, s Subject) (any, error) {
 	}
 	answers := map[string]string{}
 	for _, state := range []string{"raw", "formatted"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		out, err := exec.CommandContext(ctx, filepath.Join(system, "format.com"), strings.TrimSuffix(volume, `\`), "/FS:NTFS", "/Q", "/Y", "/V:").CombinedOutput()
 		cancel()
 		answers[state] = fmt.Sprintf("%v: %s", err, out)

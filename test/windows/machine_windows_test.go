@@ -5,6 +5,7 @@ package windows
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func machineSubject(t *testing.T) Subject {
 		t.Fatal(err)
 	}
 	return Subject{
-		Kernel: kernel.New(), Patience: 15 * time.Second, Share: NewShare, Target: NewTarget, Initiator: BorrowInitiator,
+		Kernel: kernel.New(), Patience: time.Minute, Share: NewShare, Target: NewTarget, Initiator: BorrowInitiator,
 		Attach: func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
 			t.Helper()
 			return AttachVirtualDisk(t, bytes, sectorSize)
@@ -43,22 +44,17 @@ func TestUnusualDisks(t *testing.T) {
 	unusualDisks(t, machineSubject(t))
 }
 
+// questionLimit is how long a question may take, with the removal of what it made.
+const questionLimit = 4 * time.Minute
+
 // TestQuestions asks this machine everything and writes down the answers.
 func TestQuestions(t *testing.T) {
 	onThisMachine(t)
 	version := windows.RtlGetVersion()
-	record := Record{Version: fmt.Sprintf("%d.%d.%d", version.MajorVersion, version.MinorVersion, version.BuildNumber)}
-	subject := machineSubject(t)
-	for _, q := range Questions() {
-		t.Run(fmt.Sprintf("R%d", q.Number), func(t *testing.T) {
-			answer := q.Ask(t, subject)
-			t.Logf("%s: %+v %s", answer.Status, answer.Answer, answer.Reason)
-			record.Answers = append(record.Answers, answer)
-		})
+	record := Record{
+		System: runtime.GOOS + "/" + runtime.GOARCH, Version: fmt.Sprintf("%d.%d.%d", version.MajorVersion, version.MinorVersion, version.BuildNumber),
 	}
-	if err := record.Save(); err != nil {
-		t.Error(err)
-	}
+	askApart(t, Questions(), record, questionLimit, machineSubject)
 }
 
 // TestDisks attaches, grows and pulls a disk, on which all the other tests depend.

@@ -107,26 +107,21 @@ func noLinkAbove(dir string) error {
 
 // removeDirectory removes a directory that was made, with what is in it if that is the tests' alone. Otherwise one with
 // content stays: by now it may be the kubelet's of a node.
-func removeDirectory(_ context.Context, e Entry) error {
-	is, err := identity(e.Name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case e.Mark == "": // a parent, or one whose maker was stopped
-		entries, err := os.ReadDir(e.Name)
-		if err != nil || len(entries) > 0 {
-			return err
+func removeDirectory(ctx context.Context, e Entry) error {
+	if _, err := identity(e.Name); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
 		}
-		return os.Remove(e.Name)
-	case is != e.Mark:
-		return NotOurs("another directory took its place")
-	}
-	if err := unmountBelow(e.Name); err != nil {
 		return err
 	}
-	return os.RemoveAll(e.Name)
+	if e.Mark != "" {
+		return RemoveTree(ctx, e.Name, e.Mark)
+	}
+	entries, err := os.ReadDir(e.Name) // a parent, or one whose maker was stopped
+	if err != nil || len(entries) > 0 {
+		return err
+	}
+	return removeEmpty(e.Name, "")
 }
 
 // removeDiskFile pulls a virtual disk and removes its file.

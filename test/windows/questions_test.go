@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -86,21 +84,36 @@ type Record struct {
 	Answers []Answer `json:"answers"`
 }
 
-// Save writes the record to the file that AnswersVariable names, if any.
-func (r Record) Save() error {
-	path := os.Getenv(AnswersVariable)
-	if path == "" {
-		return nil
+// put gives a question its answer, in place of an earlier one, and writes the record to a file. Whenever the machine stops, the file
+// has all the answers until then.
+func (r *Record) put(path string, a Answer) error {
+	if i := slices.IndexFunc(r.Answers, func(b Answer) bool { return b.Question == a.Question }); i >= 0 {
+		r.Answers[i] = a
+	} else {
+		r.Answers = append(r.Answers, a)
 	}
-	r.System = runtime.GOOS + "/" + runtime.GOARCH
 	content, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(content, '\n'), 0o600)
+	_, err = file.Write(append(content, '\n'))
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// readRecord reads a file of answers.
+func readRecord(path string) (r Record, err error) {
+	content, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(content, &r)
+	}
+	return r, err
 }
 
 // Questions returns all of them, those that this system cannot be asked included.

@@ -5,6 +5,7 @@
 package windows
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"syscall"
@@ -28,8 +29,16 @@ func identity(path string) (string, error) {
 	return fmt.Sprintf("%x-%x", stat.Dev, stat.Ino), nil
 }
 
-// unmountBelow does nothing: nothing is mounted below the directories that are made here.
-func unmountBelow(string) error { return nil }
+// RemoveTree removes a directory with all that is in it. Go's function opens each directory in the one before and follows no link.
+func RemoveTree(_ context.Context, dir, mark string) error {
+	if is, err := identity(dir); err == nil && mark != "" && is != mark {
+		return NotOurs("another directory took its place")
+	}
+	return os.RemoveAll(dir)
+}
+
+// removeEmpty removes an empty directory.
+func removeEmpty(dir, _ string) error { return os.Remove(dir) }
 
 // pull does nothing: a virtual disk is a file here.
 func pull(string) {}

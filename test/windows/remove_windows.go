@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -28,6 +26,7 @@ func removers() map[Kind]remover {
 		KindMapping:       removeMapping,
 		KindTarget:        removeTarget,
 		KindTargetDisk:    removeTargetDisk,
+		KindSession:       endSessions,
 		KindInitiator:     restoreInitiator,
 		KindService:       removeService,
 		KindStopped:       stopAgain,
@@ -36,20 +35,20 @@ func removers() map[Kind]remover {
 	}
 }
 
-// identity returns the identity of a directory: its volume and its file ID, in which NTFS counts how often the record was used.
-// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfileinformationbyhandle
+// identity returns the identity of a directory.
 func identity(path string) (string, error) {
-	name, err := windows.UTF16PtrFromString(path)
+	const share = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
+	h, err := openPlain(path, 0, share, "")
 	if err != nil {
 		return "", err
 	}
-	const share = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
-	h, err := windows.CreateFile(name, windows.FILE_READ_ATTRIBUTES, share, nil, windows.OPEN_EXISTING,
-		windows.FILE_FLAG_BACKUP_SEMANTICS|windows.FILE_FLAG_OPEN_REPARSE_POINT, 0)
-	if err != nil {
-		return "", &os.PathError{Op: "CreateFile", Path: path, Err: err}
-	}
 	defer func() { _ = windows.CloseHandle(h) }()
+	return identityOf(h, path)
+}
+
+// identityOf returns the volume and the file ID of an open directory. In the ID NTFS counts how often the record was used.
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfileinformationbyhandle
+func identityOf(h windows.Handle, path string) (string, error) {
 	var info windows.ByHandleFileInformation
 	if err := windows.GetFileInformationByHandle(h, &info); err != nil {
 		return "", &os.PathError{Op: "GetFileInformationByHandle", Path: path, Err: err}
@@ -59,23 +58,6 @@ func identity(path string) (string, error) {
 		return "", fmt.Errorf("%s is not a directory", path)
 	}
 	return fmt.Sprintf("%x-%x%08x", info.VolumeSerialNumber, info.FileIndexHigh, info.FileIndexLow), nil
-}
-
-// unmountBelow removes the mount points below a directory, so that the mount manager forgets them, too. It enters neither
-// these nor links.
-func unmountBelow(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.Type()&(fs.ModeIrregular|fs.ModeSymlink) == 0 {
-			return nil
-		}
-		if name, err := windows.UTF16PtrFromString(path + `\`); err == nil {
-			_ = windows.DeleteVolumeMountPoint(name) // of what is not a mount point it fails
-		}
-		return nil
-	})
 }
 
 // pull detaches a virtual disk, if it is attached.
@@ -108,16 +90,25 @@ func removeService(ctx context.Context, e Entry) error {
 	return err
 }
 
-// stopAgain stops a service that was stopped. An iSCSI initiator that somebody uses by now goes on.
+// stopAgain stops a service that was stopped. An iSCSI initiator or target server that somebody uses by now goes on.
 func stopAgain(ctx context.Context, e Entry) error {
 	m, err := winservice.Connect()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = m.Close() }()
-	if service, err := m.Query(e.Name); err == nil && service.State == winservice.Running && e.Name == initiatorService {
-		if use, err := lookAtInitiator(nativeKernel()); err != nil || use.any() {
-			return err
+	if service, err := m.Query(e.Name); err == nil && service.State == winservice.Running {
+		switch used := NotHere(""); e.Name {
+		case initiatorService:
+			if use, err := lookAtInitiator(nativeKernel()); err != nil || use.any() {
+				return err
+			}
+		case targetService:
+			if err := targetServerIsFree(); errors.As(err, &used) {
+				return nil
+			} else if err != nil {
+				return err
+			}
 		}
 	}
 	err = winservice.Stop(ctx, m, e.Name)

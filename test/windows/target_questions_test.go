@@ -52,6 +52,11 @@ func askSecretLengths(t testing.TB, s Subject) (any, error) {
 	if err := startInitiator(t, s); err != nil {
 		return nil, err
 	}
+	if s.Initiator != nil { // a machine's
+		if err := MaySetCHAP(); err != nil {
+			return nil, err
+		}
+	}
 	answers := map[string]string{}
 	for _, length := range []int{11, 12, 16, 17, 0} {
 		secret := kernel.Secret(strings.Repeat("s", length))
@@ -146,6 +151,7 @@ func askLogout(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Kernel.LogoutISCSITarget(session))
 	}
+	disk.InitiatorName = "" // the machine's
 	answers := map[string]string{"the new disk": fmt.Sprintf("%+v", disk)}
 	volume, _, err := formatted(s, numbered(disk.Number.DeviceNumber))
 	if err != nil {

@@ -31,7 +31,7 @@ func NewTarget(t testing.TB) (Target, error) {
 	if err := prepareTargetServer(t); err != nil {
 		return Target{}, err
 	}
-	if err := BorrowInitiator(t); err != nil { // before the target, so that its sessions end before it goes
+	if err := BorrowInitiator(t); err != nil {
 		return Target{}, err
 	}
 	name, mark := randomName(), "made by csi-proxy-prove "+random(8)
@@ -55,7 +55,8 @@ func NewTarget(t testing.TB) (Target, error) {
 			return Target{}, err
 		}
 	}
-	return made, nil
+	// Noted last, and so ended first: a target that goes under its sessions leaves the initiator connecting and its disks hanging.
+	return made, making(t, Entry{Kind: KindSession, Name: made.IQN}, func(*Entry) error { return nil }) // which others make
 }
 
 // prepareTargetServer starts the target server and has it serve the machine that it runs on, which it refuses unless told
@@ -79,22 +80,19 @@ func prepareTargetServer(t testing.TB) error {
 	if err != nil {
 		return err
 	}
-	if server.State == winservice.Running && before != "1" {
-		busy := false
-		err := withWMI(targetNamespace, func(services *ole.IDispatch) error {
-			return each(services, "SELECT * FROM WT_Host", func(*ole.IDispatch) error { busy = true; return nil })
-		})
+	if err := mayStart("iSCSI target server", server.State, server.Start); err != nil {
+		return err
+	}
+	if server.State != winservice.Running {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := making(t, Entry{Kind: KindStopped, Name: targetService}, func(*Entry) error { return winservice.Start(ctx, m, targetService) })
 		if err != nil {
 			return err
 		}
-		if busy {
-			return NotHere("the iSCSI target server has targets, and it would have to be restarted to serve this machine")
-		}
 	}
-	if server.State != winservice.Running {
-		if err := making(t, Entry{Kind: KindStopped, Name: targetService}, func(*Entry) error { return nil }); err != nil {
-			return err
-		}
+	if err := targetServerIsFree(); err != nil {
+		return err
 	}
 	if err := allowed.set(t); err != nil {
 		return err
@@ -107,6 +105,22 @@ func prepareTargetServer(t testing.TB) error {
 		}
 	}
 	return winservice.Start(ctx, m, targetService)
+}
+
+// targetServerIsFree returns a NotHere if the target server has targets that the tests did not make.
+func targetServerIsFree() error {
+	var hosts []string
+	err := withWMI(targetNamespace, func(services *ole.IDispatch) error {
+		return each(services, "SELECT * FROM WT_Host", func(host *ole.IDispatch) error {
+			name, err := text(host, "HostName")
+			hosts = append(hosts, name)
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return servesNobody(hosts)
 }
 
 // makeTargetDisk makes a disk of 1 GiB.

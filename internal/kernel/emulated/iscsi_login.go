@@ -14,20 +14,19 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// ISCSISessionList implements kernel.ISCSI. Each session has one connection.
+// ISCSISessionList implements kernel.ISCSI. Each session has one connection, or none.
 func (n *Node) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 	const base = 0x000001D4A2F30000 // any address
 	err = n.withISCSI("GetIScsiSessionListW", "", func(s iscsiState) error {
 		var sessions []win32.ISCSISession
+		how := n.state.Switches
 		for _, one := range s.Sessions {
-			sessions = append(sessions, win32.ISCSISession{
-				ID: one.id(), InitiatorName: iscsiInitiator, TargetNodeName: one.Known.Target, TargetName: one.Known.Target,
-				ISID: [6]byte{0x40, 0, 1, 0x37, 0, byte(one.ID)}, TSID: [2]byte{0, byte(one.ID)},
-				Connections: []win32.ISCSIConnection{{
-					ID: one.id(), InitiatorAddress: "192.0.2.1", TargetAddress: one.Known.Portal.Address,
-					InitiatorSocket: 49152 + uint16(one.ID%16384), TargetSocket: one.Known.Portal.Port, CID: [2]byte{1},
-				}},
-			})
+			sessions = append(sessions, one.listed(how.LostSessions == LostSessionsConnected || !how.listsLost() || s.outage(one.Known.Portal) < 0))
+		}
+		for _, l := range s.Lost {
+			if how.listsLost() {
+				sessions = append(sessions, iscsiSession{Known: l.iscsiKnown, ID: l.ID}.listed(how.LostSessions == LostSessionsConnected))
+			}
 		}
 		list = kernel.ISCSISessions{Buffer: win32.ISCSISessionList(sessions, base), Base: base, Count: len(sessions)}
 		return nil
@@ -35,9 +34,26 @@ func (n *Node) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 	return list, err
 }
 
-// DevicesForISCSISession implements kernel.ISCSI.
+func (s iscsiSession) listed(connected bool) win32.ISCSISession {
+	session := win32.ISCSISession{
+		ID: s.id(), InitiatorName: iscsiInitiator, TargetNodeName: s.Known.Target, TargetName: s.Known.Target,
+		ISID: [6]byte{0x40, 0, 1, 0x37, 0, byte(s.ID)}, TSID: [2]byte{0, byte(s.ID)},
+	}
+	if connected {
+		session.Connections = []win32.ISCSIConnection{{
+			ID: s.id(), InitiatorAddress: "192.0.2.1", TargetAddress: s.Known.Portal.Address,
+			InitiatorSocket: 49152 + uint16(s.ID%16384), TargetSocket: s.Known.Portal.Port, CID: [2]byte{1},
+		}}
+	}
+	return session
+}
+
+// DevicesForISCSISession implements kernel.ISCSI. A lost session has none.
 func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, count int, err error) {
 	err = n.withISCSI("GetDevicesForIScsiSessionW", "", func(s iscsiState) error {
+		if n.lost(id) >= 0 {
+			return nil
+		}
 		session, ok := s.session(id)
 		if !ok {
 			return win32.ISDSC_INVALID_SESSION_ID
@@ -93,6 +109,9 @@ func (n *Node) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUn
 	err = n.withISCSI("LoginIScsiTargetW", login.Target, func(s iscsiState) error {
 		if !slices.ContainsFunc(s.Known, func(k iscsiKnown) bool { return strings.EqualFold(k.Target, login.Target) }) {
 			return win32.ISDSC_TARGET_NOT_FOUND
+		}
+		if n.state.Switches.listsLost() && slices.ContainsFunc(s.Lost, func(l iscsiLost) bool { return strings.EqualFold(l.Target, login.Target) }) {
+			return win32.ISDSC_TARGET_ALREADY_LOGGED_IN
 		}
 		portal, err := s.parsePortal(login.Portal)
 		if err != nil {
@@ -152,6 +171,9 @@ func (s iscsiState) authenticate(t ISCSITargetSpec, login kernel.ISCSILogin) err
 // with only a drive letter do not. Whether Windows considers mount points here is not confirmed.
 func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 	return n.withISCSI("LogoutIScsiTarget", "", func(s iscsiState) error {
+		if i := n.lost(id); i >= 0 {
+			return n.update(func(s *state) { s.ISCSI.Lost = slices.Delete(s.ISCSI.Lost, i, i+1) })
+		}
 		session, ok := s.session(id)
 		if !ok {
 			return win32.ISDSC_INVALID_SESSION_ID

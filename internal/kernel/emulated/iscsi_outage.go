@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // ErrNoSuchISCSI means that there is no portal or session of the name.
@@ -18,6 +20,17 @@ var ErrNoSuchISCSI = errors.New("no such iSCSI portal or session")
 //
 // https://learn.microsoft.com/archive/blogs/san/microsoft-iscsi-software-initiator-and-isns-server-timers-quick-reference
 const holdTime = 60 * time.Second
+
+// listsLost reports whether the initiator lists sessions that have lost their disks.
+func (s Switches) listsLost() bool { return s.LostSessions != LostSessionsUnlisted }
+
+// lost returns the index of a lost session that the initiator lists, -1 if there is none.
+func (n *Node) lost(id win32.ISCSIUniqueID) int {
+	if !n.state.Switches.listsLost() {
+		return -1
+	}
+	return slices.IndexFunc(n.state.ISCSI.Lost, func(l iscsiLost) bool { return iscsiSession{ID: l.ID}.id() == id })
+}
 
 // iscsiOutage is the outage of a portal that is cut off.
 type iscsiOutage struct {
@@ -65,19 +78,44 @@ func (n *Node) reconnectSessions(name portalName) error {
 	if !ok {
 		return nil
 	}
-	wanted := slices.DeleteFunc(slices.Concat(s.Lost, s.Persistent), func(k iscsiKnown) bool { return !k.Portal.same(name) })
-	for _, k := range wanted {
-		target, ok := portal.target(k.Target)
-		if _, there := n.sessionWith(k.Target); !ok || there {
+	wanted := slices.Clone(s.Lost)
+	for _, k := range s.Persistent {
+		wanted = append(wanted, iscsiLost{iscsiKnown: k})
+	}
+	for _, l := range wanted {
+		if !l.Portal.same(name) {
 			continue
 		}
-		if _, err := n.openSession(target, k.Portal, false); err != nil {
+		target, ok := portal.target(l.Target)
+		if _, there := n.sessionWith(l.Target); !ok || there {
+			continue
+		}
+		session, err := n.openSession(target, l.Portal, false)
+		if err != nil {
+			return err
+		}
+		if err := n.setAsBefore(session, l.Disks); err != nil {
 			return err
 		}
 	}
 	return n.update(func(s *state) {
-		s.ISCSI.Lost = slices.DeleteFunc(s.ISCSI.Lost, func(k iscsiKnown) bool { return k.Portal.same(name) })
+		s.ISCSI.Lost = slices.DeleteFunc(s.ISCSI.Lost, func(l iscsiLost) bool { return l.Portal.same(name) })
 	})
+}
+
+// setAsBefore brings the disks of a session online that were so before. Windows keeps that for a disk that comes back:
+// https://docs.ceph.com/en/latest/rbd/rbd-windows/ (SAN policy), which names iSCSI disks, too.
+func (n *Node) setAsBefore(session iscsiSession, before []lostDisk) error {
+	for _, d := range n.sessionDisks(session) {
+		i := slices.IndexFunc(before, func(b lostDisk) bool { return b.Image == d.record.Image })
+		if i < 0 {
+			continue
+		}
+		if err := d.setAttributes(before[i].Offline, before[i].ReadOnly); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (n *Node) sessionWith(target string) (iscsiSession, bool) {
@@ -101,10 +139,11 @@ func (n *Node) expireSessions() error {
 		if i < 0 || now.Before(before.ISCSI.Outages[i].Since.Add(holdTime)) {
 			continue
 		}
-		if err := n.update(func(s *state) { s.ISCSI.Lost = append(s.ISCSI.Lost, session.Known) }); err != nil {
-			return err
+		lost := iscsiLost{iscsiKnown: session.Known, ID: session.ID}
+		for _, d := range n.sessionDisks(session) {
+			lost.Disks = append(lost.Disks, lostDisk{d.record.Image, d.record.Offline, d.record.ReadOnly})
 		}
-		if err := n.closeSession(session); err != nil {
+		if err := n.endSession(session, func(s *state) { s.ISCSI.Lost = append(s.ISCSI.Lost, lost) }); err != nil {
 			return err
 		}
 	}
@@ -124,6 +163,10 @@ func (n *Node) passTime() error {
 // ErrNoSuchISCSI: there is no such session.
 func (n *Node) DropISCSISession(target string) error {
 	return n.control(func() error {
+		lost := func(l iscsiLost) bool { return strings.EqualFold(l.Target, target) }
+		if slices.ContainsFunc(n.state.ISCSI.Lost, lost) {
+			return n.update(func(s *state) { s.ISCSI.Lost = slices.DeleteFunc(s.ISCSI.Lost, lost) })
+		}
 		session, ok := n.sessionWith(target)
 		if !ok {
 			return fmt.Errorf("session with target %s: %w", target, ErrNoSuchISCSI)

@@ -4,6 +4,7 @@ package emulated
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -55,8 +56,8 @@ func TestLongOutageTakesTheDisks(t *testing.T) {
 	h := openDevice(t, n, lunDrive, win32.GENERIC_READ)
 	portalConnected(t, n, false)
 	setClock(t, n, ClockChange{Advance: holdTime})
-	if sessionAndDisk(t, n) {
-		t.Error("the session is still there")
+	if len(n.diskList()) != 3 {
+		t.Error("the disk is still there")
 	}
 	_, err := h.DeviceIoControl(win32.IOCTL_DISK_GET_LENGTH_INFO, nil, make([]byte, 8))
 	wantCode(t, "the open disk", err, errVolumeGone)
@@ -64,6 +65,53 @@ func TestLongOutageTakesTheDisks(t *testing.T) {
 	if !sessionAndDisk(t, n) {
 		t.Error("the session did not come back")
 	}
+}
+
+// The initiator goes on trying to reconnect a session whose disks are gone: it can be listed, asked for devices and ended. After a
+// logout it does not come back.
+func TestLostSessions(t *testing.T) {
+	for mode, want := range map[LostSessions]string{
+		LostSessionsDisconnected: "1 sessions, 0 connections, 0 devices", LostSessionsConnected: "1 sessions, 1 connections, 0 devices",
+		LostSessionsUnlisted: "0 sessions",
+	} {
+		n := openNode(t, t.TempDir(), Options{})
+		stoppedClock(t, n)
+		must(t, n.SetSwitch("lostSessions", string(mode)))
+		discovered(t, n)
+		id := logIn(t, n, openLogin())
+		portalConnected(t, n, false)
+		if got := len(sessionsNow(t, n)[0].Connections); got != b2i(mode != LostSessionsDisconnected) {
+			t.Errorf("%s: %d connections at the beginning of the outage", mode, got)
+		}
+		setClock(t, n, ClockChange{Advance: holdTime})
+		got := "0 sessions"
+		if s := sessionsNow(t, n); len(s) > 0 {
+			_, count, err := n.DevicesForISCSISession(s[0].ID)
+			must(t, err)
+			got = fmt.Sprintf("%d sessions, %d connections, %d devices", len(s), len(s[0].Connections), count)
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", mode, got, want)
+		}
+		if mode == LostSessionsUnlisted {
+			wantCode(t, "logging out", n.LogoutISCSITarget(id), win32.ISDSC_INVALID_SESSION_ID)
+			continue
+		}
+		_, err := n.LoginISCSITarget(openLogin())
+		wantCode(t, "logging in", err, win32.ISDSC_TARGET_ALREADY_LOGGED_IN)
+		must(t, n.LogoutISCSITarget(id))
+		portalConnected(t, n, true)
+		if sessionAndDisk(t, n) {
+			t.Errorf("%s: the session came back after its logout", mode)
+		}
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // An outage that the clock ends by itself has its effect when somebody looks, without SetClock.
@@ -106,6 +154,15 @@ func TestDropISCSISession(t *testing.T) {
 	if sessionAndDisk(t, n) {
 		t.Error("the session is still there")
 	}
+	logIn(t, n, openLogin())
+	portalConnected(t, n, false)
+	stoppedClock(t, n)
+	setClock(t, n, ClockChange{Advance: holdTime})
+	if got := sessionsNow(t, n); len(got) != 1 {
+		t.Errorf("sessions %v", got)
+	}
+	must(t, n.DropISCSISession(iqnOpen))
+	portalConnected(t, n, true)
 	if err := n.DropISCSISession(iqnOpen); !errors.Is(err, ErrNoSuchISCSI) {
 		t.Errorf("again: got %v", err)
 	}

@@ -102,7 +102,13 @@ func (n *Node) placeLUN(lun ISCSILUNSpec) error {
 
 // closeSession removes a session and its disks, whatever is open or mounted. The images are kept.
 func (n *Node) closeSession(session iscsiSession) error {
+	return n.endSession(session, func(*state) {})
+}
+
+// endSession is closeSession with one more change of the state.
+func (n *Node) endSession(session iscsiSession, change func(*state)) error {
 	images, err := n.pull(n.sessionDisks(session), func(s *state) {
+		change(s)
 		s.ISCSI.Sessions = slices.DeleteFunc(s.ISCSI.Sessions, func(o iscsiSession) bool { return o.ID == session.ID })
 	})
 	if images != nil {

@@ -86,13 +86,27 @@ type iscsiState struct {
 	LastID     uint64            `json:"lastID"`     // of a session
 	Mutual     *saltedSecret     `json:"mutual,omitempty"`
 	Outages    []iscsiOutage     `json:"outages,omitempty"` // portals that are cut off
-	Lost       []iscsiKnown      `json:"lost,omitempty"`    // sessions that an outage ended, to make again after it
+	Lost       []iscsiLost       `json:"lost,omitempty"`    // sessions whose disks an outage took, to make again after it
 }
 
 // iscsiKnown is a target and the portal at which it was found, or by which it was logged in to.
 type iscsiKnown struct {
 	Target string     `json:"target"`
 	Portal portalName `json:"portal"`
+}
+
+// iscsiLost is a session without its disks.
+type iscsiLost struct {
+	iscsiKnown
+	ID    uint64     `json:"id,omitempty"`
+	Disks []lostDisk `json:"disks,omitempty"`
+}
+
+// lostDisk is what Windows remembers of a disk that may come back.
+type lostDisk struct {
+	Image    string `json:"image"`
+	Offline  bool   `json:"offline,omitempty"`
+	ReadOnly bool   `json:"readOnly,omitempty"`
 }
 
 type iscsiSession struct {

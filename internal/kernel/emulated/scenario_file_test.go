@@ -39,6 +39,7 @@ switches:
   mountManagerNotices: true
   mappingsOutliveReboot: false
   linksRefused: never
+  lostSessions: connected
   timing: windows
   multiAttach: true
   nvmeLUNsNumbered: true
@@ -121,7 +122,8 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true, DisksInstallLate: true,
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
 			NVMeLUNsNumbered: true, IdentifiersApart: true, SystemPartitionUnknown: true, LinksRefused: LinksRefusedNever, Timing: TimingWindows,
-			MultiAttach: true,
+			LostSessions: LostSessionsConnected,
+			MultiAttach:  true,
 		},
 		SystemDisk: DiskSpec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Adapter: 1, Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,

@@ -37,6 +37,17 @@ const (
 	LinksRefusedNever      LinksRefused = "never"      // the attribute is ignored
 )
 
+// LostSessions is how the initiator lists an iSCSI session whose connection is lost. The zero value, in the state of older nodes,
+// is LostSessionsDisconnected.
+type LostSessions string
+
+// The ways to list such a session. After holdTime it has no devices, in each of them.
+const (
+	LostSessionsDisconnected LostSessions = "disconnected" // without a connection
+	LostSessionsConnected    LostSessions = "connected"    // as if it had its connection
+	LostSessionsUnlisted     LostSessions = "unlisted"     // only while it has its devices
+)
+
 // Switches are the node's answers to questions that the documentation of Windows leaves open. An agent must work with
 // every combination. They are chosen when a node is made; SetSwitch changes one.
 type Switches struct {
@@ -108,6 +119,9 @@ type Switches struct {
 	// LinksRefused: which links does OBJ_DONT_REPARSE refuse? Wine ignores the attribute.
 	LinksRefused LinksRefused `yaml:"linksRefused" json:"linksRefused"`
 
+	// LostSessions: how does GetIScsiSessionListW list a session whose connection is lost, while the initiator tries to reconnect?
+	LostSessions LostSessions `yaml:"lostSessions" json:"lostSessions,omitempty"`
+
 	// Timing: how long do calls take?
 	Timing Timing `yaml:"timing" json:"timing,omitempty"`
 
@@ -119,7 +133,8 @@ type Switches struct {
 func DefaultSwitches() Switches {
 	return Switches{
 		AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, GrowPartition: GrowthImmediate, LacksPrivileges: lacksNone,
-		MappingsOutliveReboot: true, LinksRefused: LinksRefusedOnTheWay, Timing: TimingNone,
+		MappingsOutliveReboot: true, LinksRefused: LinksRefusedOnTheWay, LostSessions: LostSessionsDisconnected,
+		Timing: TimingNone,
 	}
 }
 
@@ -133,6 +148,8 @@ func (s Switches) check() error {
 		return fmt.Errorf("growPartition is %q, not %q, %q or %q", s.GrowPartition, GrowthImmediate, GrowthDelayed, GrowthNever)
 	case s.LinksRefused != "" && s.LinksRefused != LinksRefusedOnTheWay && s.LinksRefused != LinksRefusedEverywhere && s.LinksRefused != LinksRefusedNever:
 		return fmt.Errorf("linksRefused is %q, not %q, %q or %q", s.LinksRefused, LinksRefusedOnTheWay, LinksRefusedEverywhere, LinksRefusedNever)
+	case s.LostSessions != "" && s.LostSessions != LostSessionsDisconnected && s.LostSessions != LostSessionsConnected && s.LostSessions != LostSessionsUnlisted:
+		return fmt.Errorf("lostSessions is %q, not %q, %q or %q", s.LostSessions, LostSessionsDisconnected, LostSessionsConnected, LostSessionsUnlisted)
 	case s.Timing != "" && s.Timing != TimingNone && s.Timing != TimingWindows:
 		return fmt.Errorf("timing is %q, not %q or %q", s.Timing, TimingNone, TimingWindows)
 	case s.MSRAfterReads < 0 || s.MSR == MSRDelayed && s.MSRAfterReads < 1:

@@ -49,6 +49,7 @@ func switchTexts() []Switch {
 		{"mountManagerNotices", "", boolean, "The mount manager forgets a mount point that was removed without `DeleteVolumeMountPointW`, and follows one that was moved."},
 		{"mappingsOutliveReboot", "", boolean, "SMB mappings stay after a reboot, disconnected and without their credentials."},
 		{"linksRefused", "", "onTheWay, everywhere, never", "Which links `OBJ_DONT_REPARSE` refuses when a file is opened."},
+		{"lostSessions", "", "disconnected, connected, unlisted", "How an iSCSI session is listed whose connection is lost."},
 		{"timing", "", "none, windows", "How long calls take: as long as the host does, or about as long as on Windows."},
 		{"multiAttach", "", boolean, "The cloud attaches a bundle to several nodes at a time, if the switch is set on all of them."},
 	}

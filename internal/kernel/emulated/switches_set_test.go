@@ -33,7 +33,7 @@ func TestSetSwitch(t *testing.T) {
 		"msr": "immediate", "msrAfterReads": "3", "growPartitionRefreshes": "false", "extendOneSectorLess": "false",
 		"growPartition": "immediate", "volumeLengthDelayed": "false", "automountOff": "false", "disksInstallLate": "false",
 		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
-		"mappingsOutliveReboot": "true", "linksRefused": "onTheWay", "timing": "none",
+		"mappingsOutliveReboot": "true", "linksRefused": "onTheWay", "lostSessions": "disconnected", "timing": "none",
 		"nvmeLUNsNumbered": "false", "identifiersApart": "false", "systemPartitionUnknown": "false", "multiAttach": "false",
 	}
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
@@ -44,7 +44,7 @@ func TestSetSwitch(t *testing.T) {
 		"msr": "delayed", "msrAfterReads": "7", "growPartitionRefreshes": "true", "extendOneSectorLess": "true",
 		"growPartition": "delayed", "volumeLengthDelayed": "true", "automountOff": "true", "disksInstallLate": "true",
 		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
-		"mappingsOutliveReboot": "false", "linksRefused": "never", "timing": "windows",
+		"mappingsOutliveReboot": "false", "linksRefused": "never", "lostSessions": "unlisted", "timing": "windows",
 		"nvmeLUNsNumbered": "true", "identifiersApart": "true", "systemPartitionUnknown": "true", "multiAttach": "true",
 	} {
 		must(t, n.SetSwitch(name, answer))
@@ -55,7 +55,7 @@ func TestSetSwitch(t *testing.T) {
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Error(d)
 	}
-	for name, answer := range map[string]string{"attributesVersion": "41", "createDiskClears": "maybe", "msr": "", "msrAfterReads": "0", "timing": "slow"} {
+	for name, answer := range map[string]string{"attributesVersion": "41", "createDiskClears": "maybe", "msr": "", "msrAfterReads": "0", "lostSessions": "gone", "timing": "slow"} {
 		if err := n.SetSwitch(name, answer); !errors.Is(err, ErrInvalidSwitch) {
 			t.Errorf("%s %q: got %v", name, answer, err)
 		}

@@ -45,12 +45,15 @@ func (p Place) Client() (context.Context, *csiproxy.Client, error) {
 	return p.ctx, p.client, nil
 }
 
-// Node returns this machine for what no client can do, and the context for its calls; nil if the place is a client's or an
-// agent's.
+// Node returns this machine for what no client can do, and the context for its calls; nil if the place is an agent's, or that of
+// a client that is not one of this machine.
 func (p Place) Node() (context.Context, *inprocess.Node, error) {
-	ctx, _, err := p.Client()
-	if err != nil || p.given {
+	ctx, client, err := p.Client()
+	if err != nil {
 		return ctx, nil, err
+	}
+	if p.given {
+		return ctx, inprocess.Of(client), nil
 	}
 	of, err := opened()
 	return ctx, of.node, err

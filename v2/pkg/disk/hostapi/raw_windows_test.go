@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/inprocess"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 )
 
@@ -27,8 +28,20 @@ func TestRawDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = syscall.CloseHandle(disk) }()
-	if number, err := hostapi.New().GetDiskNumber(disk); number != 0 || err != nil {
-		t.Errorf("GetDiskNumber = %d, %v, want 0", number, err)
+	node, err := inprocess.Open(inprocess.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, disks := range map[string]hostapi.DiskAPI{"New": hostapi.New(), "Over": hostapi.Over(node.Client())} {
+		if number, err := disks.GetDiskNumber(disk); number != 0 || err != nil {
+			t.Errorf("%s: GetDiskNumber = %d, %v, want 0", name, number, err)
+		}
+		if _, err := disks.GetDiskPage83ID(disk); errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: GetDiskPage83ID: %v", name, err)
+		}
+		if number, _, err := disks.GetDiskNumberAndPage83ID(path); number != 0 || errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: GetDiskNumberAndPage83ID = %d, %v, want 0", name, number, err)
+		}
 	}
 	_, _, err = hostapi.New().GetDiskNumberAndPage83ID(`\\.\PhysicalDrive7777`)
 	if failure := (*os.PathError)(nil); !errors.As(err, &failure) || !errors.Is(err, os.ErrNotExist) {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+)
+
+// CHAPVariable names the environment variable by which the owner of a machine allows tests to set and clear the initiator's secret for
+// mutual CHAP.
+const CHAPVariable = "CSI_PROXY_PROVE_CHAP"
+
+// secretMark marks the entry of an initiator whose secret may have been set.
+const secretMark = "secret"
+
+// MaySetCHAP returns a NotHere unless the owner of this machine has allowed to replace the initiator's secret for mutual CHAP. Whether one was
+// set in advance cannot be found out: iscsidsc.dll, VDS and WMI have functions that set or clear it, and none that reads it.
+// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-setiscsiinitiatorchapsharedsecret
+func MaySetCHAP() error {
+	if os.Getenv(CHAPVariable) != "" {
+		return nil
+	}
+	return NotHere("a secret for mutual CHAP that somebody has set in advance would be lost, and cannot be seen: with -chap (" + CHAPVariable + "=1) one is set, and cleared afterwards")
+}
+
+// mayStart returns a NotHere for a stopped service that its owner does not leave to whoever needs it: what it would do when it starts, such as
+// log in to targets or serve some, cannot be asked while it is stopped.
+func mayStart(what string, state winservice.State, start winservice.StartType) error {
+	if state != winservice.Running && start != winservice.Manual {
+		return NotHere(fmt.Sprintf("the %s of this machine is stopped, and its service does not start manually: what it would do when it starts is not known", what))
+	}
+	return nil
+}
+
+// servesNobody returns a NotHere if a target server has targets that the tests did not make.
+func servesNobody(hosts []string) error {
+	for _, name := range hosts {
+		if !isRandom(name, "") {
+			return NotHere("the iSCSI target server of this machine has targets of others")
+		}
+	}
+	return nil
+}
