@@ -140,7 +140,9 @@ func (l *diskLife) aboutDisk(more string) string {
 func (l *diskLife) aboutVolume() string { return fmt.Sprintf(`{"volume_id":%q}`, l.id) }
 
 // path is the file of the disk.
-func (l *diskLife) path() string { return filepath.Join(judgedFolder, fmt.Sprintf("disk-%d.img", l.number)) }
+func (l *diskLife) path() string {
+	return filepath.Join(judgedFolder, fmt.Sprintf("disk-%d.img", l.number))
+}
 
 func (l *diskLife) world(line string, more ...string) {
 	l.disks.world(append([]string{
