@@ -240,6 +240,10 @@ func (m *Mounter) linked(ctx context.Context, path string) (bool, error) {
 // notMapped reports whether a failure to map a share says that it was not mapped: the agent tried, and the server was not there or
 // refused. Of other failures that is not known, such as those of an agent that stops.
 func notMapped(err error) bool {
+	var e *csiproxy.Error
+	if errors.As(err, &e) && e.Group == "filesystem" { // of the directories, before the mapping
+		return true
+	}
 	return isAny(err, csiproxy.ErrCredentials, csiproxy.ErrShareNotFound, csiproxy.ErrOtherCredentials) ||
 		hasReason(err, "BAD_NETPATH") || hasReason(err, "HOST_UNREACHABLE") || hasReason(err, "NETWORK_UNREACHABLE")
 }

@@ -21,6 +21,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
 	"github.com/kubernetes-csi/csi-proxy/test/windows"
 )
@@ -317,6 +319,26 @@ func TestWhatIsRefused(t *testing.T) {
 		t.Errorf("beside another kit: exit %d, %v", code, err)
 	}
 	unlock()
+}
+
+// The first look says what doctor says, in the same words.
+func TestTheFirstLookSpeaksAsDoctor(t *testing.T) {
+	facts := doctor.Facts{
+		AutomountOff: true, SANPolicy: doctor.OfflineAll, NoAgent: true,
+		Services:    []doctor.Service{{Name: "LanmanWorkstation", Installed: true, Status: "stopped", Start: "automatic"}},
+		Directories: []doctor.Directory{{Path: `C:\x`, Who: []string{"Users"}}},
+		Endpoints:   []doctor.Endpoint{{Address: `\\.\pipe\csi-proxy-disk-v1`, State: doctor.Answers, Server: "pid 7"}},
+		Inspected:   &admin.InspectResponse{MissingPrivileges: []*admin.Privilege{{Name: "SeLoadDriverPrivilege", NeededFor: "finding new disks: Rescan"}}},
+	}
+	m := machine{facts: facts}
+	m.examine()
+	var want []proof.Finding
+	for _, f := range doctor.Examine(facts) {
+		want = append(want, proof.Finding{Name: string(f.Severity) + " " + f.Check, Text: f.What})
+	}
+	if diff := cmp.Diff(m.found, want); diff != "" || len(want) != 6 {
+		t.Errorf("%d findings (-got +want):\n%s", len(want), diff)
+	}
 }
 
 // An agent that comes while the kit runs keeps the later parts from calling it.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
 )
 
@@ -23,6 +24,7 @@ type machine struct {
 	service       string   // the state of a service csiproxy; "": there is none
 	inUse         string   // why the machine is not one to try things on; "": it may be
 	found         []proof.Finding
+	facts         doctor.Facts
 	machineSerial string
 	diskSerials   []string
 	hidden        proof.Hidden
@@ -31,6 +33,14 @@ type machine struct {
 // note adds a finding.
 func (m *machine) note(name, text string) {
 	m.found = append(m.found, proof.Finding{Name: name, Text: text})
+}
+
+// examine adds what csi-proxyctl doctor would find on such a node, in its words.
+func (m *machine) examine() {
+	m.facts.NoAgent = true // whichever serves is another one
+	for _, f := range doctor.Examine(m.facts) {
+		m.note(string(f.Severity)+" "+f.Check, f.What)
+	}
 }
 
 // hide adds names that a report must not have. Those that any machine may have say nothing about this one.

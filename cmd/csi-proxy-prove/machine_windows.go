@@ -18,11 +18,15 @@ import (
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	kernelwindows "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
@@ -39,6 +43,8 @@ func look(ctx context.Context, base string) (machine, error) {
 	m.lookAtPipes(ctx)
 	m.lookAtServices()
 	m.lookAtSettings()
+	m.lookAtRights()
+	m.examine()
 	const domainController = 2 // VER_NT_DOMAIN_CONTROLLER
 	if windows.RtlGetVersion().ProductType == domainController {
 		m.inUse = "this is a domain controller: an account that the kit makes would be one of the domain"
@@ -200,11 +206,18 @@ func (m *machine) lookAtPipes(ctx context.Context) {
 		if err == nil {
 			_ = conn.Close()
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			m.agentPipes = append(m.agentPipes, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		m.agentPipes = append(m.agentPipes, name)
+		e := doctor.Endpoint{Address: `\\.\pipe\` + name, State: doctor.Answers, Server: "a process that is not known"}
+		limited, cancel = context.WithTimeout(ctx, time.Second)
+		if server, err := transport.ServerOf(limited, e.Address); err == nil {
+			e.Server = server.String()
+		}
+		cancel()
+		m.facts.Endpoints = append(m.facts.Endpoints, e)
 	}
-	m.note("pipes of another agent", fmt.Sprint(len(m.agentPipes)))
 }
 
 // lookAtServices asks for the services that the parts need or could meet.
@@ -225,6 +238,11 @@ func (m *machine) lookAtServices() {
 			state = err.Error()
 		}
 		m.note("service "+name, state)
+		if err == nil || errors.Is(err, winservice.ErrNotInstalled) {
+			m.facts.Services = append(m.facts.Services, doctor.Service{
+				Name: name, Installed: err == nil, Status: installed.State.String(), Start: installed.Start.String(),
+			})
+		}
 		if name == "kubelet" && err == nil && installed.State != winservice.Stopped {
 			m.inUse = "kubelet runs here, and drivers of its pods would call the kit's agent: drain the node and stop kubelet first"
 		}
@@ -240,13 +258,11 @@ func (m *machine) lookAtSettings() {
 	off, err := number(`SYSTEM\CurrentControlSet\Services\MountMgr`, "NoAutoMount")
 	switch {
 	case err == nil && off != 0:
-		automount = "off (mountvol /N)"
+		automount, m.facts.AutomountOff = "off (mountvol /N)", true
 	case err != nil && !errors.Is(err, registry.ErrNotExist):
 		automount = err.Error()
 	}
 	m.note("automount", automount)
-	// https://learn.microsoft.com/windows/win32/api/vds/ne-vds-vds_san_policy
-	policies := map[uint64]string{0: "unknown", 1: "all disks come online", 2: "shared disks stay offline", 3: "all disks stay offline", 4: "internal disks stay offline"}
 	policy, err := number(`SYSTEM\CurrentControlSet\Services\partmgr\Parameters`, "SanPolicy")
 	switch {
 	case errors.Is(err, registry.ErrNotExist):
@@ -254,7 +270,33 @@ func (m *machine) lookAtSettings() {
 	case err != nil:
 		m.note("SAN policy", err.Error())
 	default:
-		m.note("SAN policy", fmt.Sprintf("%d: %s", policy, policies[policy]))
+		m.note("SAN policy", doctor.SANPolicyOf(policy))
+		m.facts.SANPolicy = doctor.SANPolicyOf(policy)
+	}
+}
+
+// lookAtRights looks for the agent's privileges in this process's token, and for others who may change the kit's directory.
+// https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-token_privileges
+func (m *machine) lookAtRights() {
+	held := map[windows.LUID]bool{}
+	buffer := make([]windows.LUIDAndAttributes, 128)
+	size := uint32(uintptr(len(buffer)) * unsafe.Sizeof(buffer[0]))
+	if windows.GetTokenInformation(windows.GetCurrentProcessToken(), windows.TokenPrivileges, (*byte)(unsafe.Pointer(&buffer[0])), size, &size) == nil {
+		all := (*windows.Tokenprivileges)(unsafe.Pointer(&buffer[0]))
+		for _, p := range all.AllPrivileges() {
+			held[p.Luid] = true
+		}
+		m.facts.Inspected = &admin.InspectResponse{}
+	}
+	for _, p := range node.Privileges() {
+		name, err := windows.UTF16PtrFromString(p.Name)
+		var luid windows.LUID
+		if err == nil && m.facts.Inspected != nil && windows.LookupPrivilegeValue(nil, name, &luid) == nil && !held[luid] {
+			m.facts.Inspected.MissingPrivileges = append(m.facts.Inspected.MissingPrivileges, &admin.Privilege{Name: p.Name, UserRight: p.UserRight, NeededFor: p.NeededFor})
+		}
+	}
+	if who, err := writers(m.base); err == nil {
+		m.facts.Directories = append(m.facts.Directories, doctor.Directory{Path: m.base, Who: who})
 	}
 }
 

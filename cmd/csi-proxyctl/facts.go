@@ -47,7 +47,7 @@ func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 	var missing [4][]string // in a fixed order
 	var parts sync.WaitGroup
 	parts.Go(func() { missing[0] = x.inspect(ctx) })
-	parts.Go(func() { missing[3] = x.automount(ctx) })
+	parts.Go(func() { missing[3] = x.settings(ctx) })
 	if answers["disk"] {
 		parts.Go(func() { missing[1] = x.tree(ctx) })
 	} else {
@@ -87,16 +87,20 @@ func (x *examination) inspect(ctx context.Context) (missing []string) {
 	return r.GetMissing()
 }
 
-// automount finds out whether Windows mounts new volumes: from an emulated node's switches, or from this machine's registry.
-func (x *examination) automount(ctx context.Context) (missing []string) {
+// settings finds out what Windows does with new disks and volumes, from an emulated node's switches or from this machine's registry, and who
+// may change the agent's directories.
+func (x *examination) settings(ctx context.Context) (missing []string) {
 	ctx, cancel := context.WithTimeout(ctx, factsTime)
 	defer cancel()
-	off, emulated := false, false
+	off, policy, emulated := false, "", false
 	_ = x.a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
 		list, err := client.ListSwitches(ctx, &admin.ListSwitchesRequest{})
 		for _, s := range list.GetSwitches() {
-			if s.GetName() == "automountOff" {
+			switch s.GetName() {
+			case "automountOff":
 				off, emulated = s.GetValue() == "true", true
+			case "sanPolicy":
+				policy = s.GetValue()
 			}
 		}
 		return err
@@ -104,12 +108,19 @@ func (x *examination) automount(ctx context.Context) (missing []string) {
 	if !emulated {
 		var err error
 		if off, err = automountOff(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			missing = []string{"automount: " + err.Error()}
+			missing = append(missing, "automount: "+err.Error())
 		}
+		if policy, err = sanPolicy(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			missing = append(missing, "SAN policy: "+err.Error())
+		}
+	}
+	directories, err := x.a.directories()
+	if err != nil {
+		missing = append(missing, "who may change the agent's directories: "+err.Error())
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.facts.AutomountOff = off
+	x.facts.AutomountOff, x.facts.SANPolicy, x.facts.Directories = off, policy, directories
 	return missing
 }
 

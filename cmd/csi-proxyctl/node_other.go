@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 )
 
 // securityOf returns the owner and the mode of a socket, and of the directory that it is in.
@@ -29,6 +32,23 @@ func systemVersion() string {
 	text, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	return string(text)
 }
+
+// directories returns who may change the directory of the agent's sockets.
+func (a *connection) directories() ([]doctor.Directory, error) {
+	dir := filepath.Dir(a.address("disk", "v1"))
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	d := doctor.Directory{Path: dir}
+	if info.Mode()&0o022 != 0 {
+		d.Who = []string{"others (" + info.Mode().String() + ")"}
+	}
+	return []doctor.Directory{d}, nil
+}
+
+// sanPolicy is for Windows, too.
+func sanPolicy() (string, error) { return "", errors.ErrUnsupported }
 
 // automountOff is for Windows. An emulated node has a switch.
 func automountOff() (bool, error) { return false, errors.ErrUnsupported }

@@ -23,6 +23,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
 // answerTime is the time in which an endpoint must answer a question that costs an agent nothing.
@@ -71,6 +72,9 @@ func (a *connection) try(ctx context.Context, e *doctor.Endpoint) {
 		e.State, e.Detail = doctor.Broken, status.Convert(err).Message()
 	default:
 		e.State = doctor.Answers
+		if server, err := transport.ServerOf(ctx, e.Address); err == nil && server.Known() {
+			e.Server = server.String()
+		}
 	}
 }
 

@@ -63,15 +63,23 @@ func groupTable(r *reference) string {
 func versionTable(r *reference) string {
 	var b strings.Builder
 	b.WriteString("| Version | State | Methods | Where they live |\n|---|---|---|---|\n")
-	versionCount, methods := 0, 0
+	var all, own struct{ versions, methods int }
 	for _, g := range r.groups {
 		for _, v := range g.versions {
-			versionCount++
-			methods += len(v.service.Methods)
+			all.versions++
+			all.methods += len(v.service.Methods)
+			if strings.HasPrefix(v.group, "node") { // as all groups of our own do
+				own.versions++
+				own.methods += len(v.service.Methods)
+			}
 			fmt.Fprintf(&b, "| [%s %s](%s/%s.md) | %s | %d | %s |\n", v.group, v.name, v.group, v.name, v.state(), len(v.service.Methods), g.lives(v))
 		}
 	}
-	fmt.Fprintf(&b, "\n%d versions, %d methods.\n", versionCount, methods)
+	fmt.Fprintf(&b, "\n%d versions, %d methods.", all.versions, all.methods)
+	if own.versions > 0 {
+		fmt.Fprintf(&b, " The original CSI Proxy has %d and %d of them; the groups whose names begin with *node* are our own.", all.versions-own.versions, all.methods-own.methods)
+	}
+	b.WriteString("\n")
 	return b.String()
 }
 

@@ -85,6 +85,10 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.Sta
 	if r.GetDisk() == nil {
 		return nil, &node.Error{Class: node.InvalidArgument, Reason: reason.InvalidArgument, Message: "the request describes no disk"}
 	}
+	at := r.GetIscsiDisk()
+	if err := shortTexts(r.GetSerialNumber(), r.GetPage83Id(), r.GetEbsVolumeId(), r.GetGceDeviceName(), r.GetVsphereUuid(), at.GetTargetAddress(), at.GetIqn()); err != nil {
+		return nil, err
+	}
 	match, options := matchOf(r), staging.StageOptions{ReadOnly: r.GetReadOnly(), KeepSize: r.GetKeepSize()}
 	target, err := n.At(r.GetTargetPath())
 	if err != nil {
@@ -116,6 +120,12 @@ func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.St
 	if n.Records() == "" {
 		return nil, &node.Error{Class: node.FailedPrecondition, Reason: reason.NoRecords, Message: "this agent has no directory to record who uses a share; its log says why"}
 	}
+	if err := shortTexts(r.GetRemotePath()); err != nil {
+		return nil, err
+	}
+	if _, err := n.At(r.GetTargetPath()); err != nil { // before anything is made
+		return nil, err
+	}
 	shares, err := sharesOf(n, m)
 	if err != nil {
 		return nil, err
@@ -140,6 +150,22 @@ func unstage(ctx context.Context, n *node.Node, m *staging.Mounter, target strin
 		return err
 	}
 	return shares.UnstageAny(ctx, target)
+}
+
+// maxText is more than a disk's marks, a target's name and a share's path have, in bytes.
+const maxText = 4096
+
+// shortTexts returns an error if one of the texts of a request is so long that it can mean nothing: it would be in every line of
+// the log about the step, and in its error.
+func shortTexts(texts ...string) error {
+	for _, text := range texts {
+		if len(text) > maxText {
+			return &node.Error{
+				Class: node.InvalidArgument, Reason: reason.InvalidArgument, Message: fmt.Sprintf("a text of the request has %d bytes, and may have %d", len(text), maxText),
+			}
+		}
+	}
+	return nil
 }
 
 // sharesOf returns the shares with the agent's records, and makes their directory.

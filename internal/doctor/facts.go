@@ -16,6 +16,9 @@ type Facts struct {
 	Inspected *admin.InspectResponse // what only the admin endpoint knows
 	// AutomountOff reports whether Windows leaves volumes offline that it has not mounted before (mountvol /N).
 	AutomountOff bool
+	SANPolicy    string      // what becomes of new disks: OfflineShared
+	Directories  []Directory // that matter to the agent
+	NoAgent      bool        // no agent is meant to serve here: each that does is another one
 	// Unanswered names what was asked for and did not come in time: "disks and volumes".
 	Unanswered []string
 }
@@ -39,6 +42,7 @@ type Endpoint struct {
 	Address string `json:"address"` // the pipe or socket
 	State   State  `json:"state"`
 	Detail  string `json:"detail"`
+	Server  string `json:"-"` // the process that serves it: "pid 7"
 }
 
 // Service is a Windows service that matters to storage, or the agent's own.

@@ -182,7 +182,7 @@ func TestUnstageDies(t *testing.T) {
 	go func() { ended <- unstage() }()
 	<-reached
 	n.Restore(n.Save())
-	<-ended // with a failure, or repeated by the client
+	_ = <-ended // with a failure, or repeated by the client
 	release()
 	again("unstaging after the agent's death")
 

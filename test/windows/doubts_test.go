@@ -31,6 +31,7 @@ func switchDoubts() map[string]settlement {
 		"AttributesVersion":          by(3),
 		"CreateDiskClears":           by(4),
 		"OfflineDisksReadOnly":       by(4),
+		"SANPolicy":                  {why: "it is a setting of the machine"},
 		"ZeroedDiskIsMBR":            by(5),
 		"MSR":                        by(6),
 		"MSRAfterReads":              by(6),
@@ -70,6 +71,7 @@ func textDoubts() map[string]settlement {
 		"| 8 | not confirmed: nothing was done |":                                         {why: notWindows},
 		"another error says that the state of the volume is not known":                    {why: notWindows},
 		"is read so slowly that it was not seen to be blank":                              {why: notWindows},
+		"the server is away, or refuses. Where that is not known":                         {why: notWindows},
 		"Processes of the node itself, and those of whom it is not known":                 {why: notWindows},
 		"A program outside kubelet's directory that uses the mapping without a record is": {why: notWindows},
 	}

@@ -40,6 +40,7 @@ switches:
   mappingsOutliveReboot: false
   linksRefused: never
   lostSessions: connected
+  sanPolicy: OfflineAll
   timing: windows
   multiAttach: true
   nvmeLUNsNumbered: true
@@ -122,8 +123,8 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true, DisksInstallLate: true,
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
 			NVMeLUNsNumbered: true, IdentifiersApart: true, SystemPartitionUnknown: true, LinksRefused: LinksRefusedNever, Timing: TimingWindows,
-			LostSessions: LostSessionsConnected,
-			MultiAttach:  true,
+			LostSessions: LostSessionsConnected, SANPolicy: SANOfflineAll,
+			MultiAttach: true,
 		},
 		SystemDisk: DiskSpec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Adapter: 1, Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,

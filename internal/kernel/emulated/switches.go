@@ -48,6 +48,15 @@ const (
 	LostSessionsUnlisted     LostSessions = "unlisted"     // only while it has its devices
 )
 
+// SANPolicy is what becomes of disks that arrive. The zero value, in the state of older nodes, is SANOfflineShared.
+type SANPolicy string
+
+// The policies, by diskpart's names.
+const (
+	SANOfflineShared SANPolicy = "OfflineShared" // as each disk says
+	SANOfflineAll    SANPolicy = "OfflineAll"    // they stay offline
+)
+
 // Switches are the node's answers to questions that the documentation of Windows leaves open. An agent must work with
 // every combination. They are chosen when a node is made; SetSwitch changes one.
 type Switches struct {
@@ -58,6 +67,9 @@ type Switches struct {
 	// CreateDiskClears: does IOCTL_DISK_CREATE_DISK on an offline or read-only disk bring it online and make it
 	// writable, or fail with ERROR_WRITE_PROTECT?
 	CreateDiskClears bool `yaml:"createDiskClears" json:"createDiskClears"`
+
+	// SANPolicy: does Windows leave all new disks offline, or those on buses that others may share?
+	SANPolicy SANPolicy `yaml:"sanPolicy" json:"sanPolicy,omitempty"`
 
 	// OfflineDisksReadOnly: are disks that arrive offline, by the SAN policy of Windows Server for shared buses,
 	// read-only as well?
@@ -132,7 +144,7 @@ type Switches struct {
 // DefaultSwitches returns the answers that Windows is believed to give.
 func DefaultSwitches() Switches {
 	return Switches{
-		AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, GrowPartition: GrowthImmediate, LacksPrivileges: lacksNone,
+		AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, SANPolicy: SANOfflineShared, GrowPartition: GrowthImmediate, LacksPrivileges: lacksNone,
 		MappingsOutliveReboot: true, LinksRefused: LinksRefusedOnTheWay, LostSessions: LostSessionsDisconnected,
 		Timing: TimingNone,
 	}
@@ -144,6 +156,8 @@ func (s Switches) check() error {
 		return fmt.Errorf("attributesVersion is %d, not 16 or 40", s.AttributesVersion)
 	case s.MSR != MSRImmediate && s.MSR != MSRDelayed && s.MSR != MSRLate && s.MSR != MSRNever:
 		return fmt.Errorf("msr is %q, not %q, %q, %q or %q", s.MSR, MSRImmediate, MSRDelayed, MSRLate, MSRNever)
+	case s.SANPolicy != "" && s.SANPolicy != SANOfflineShared && s.SANPolicy != SANOfflineAll:
+		return fmt.Errorf("sanPolicy is %q, not %q or %q", s.SANPolicy, SANOfflineShared, SANOfflineAll)
 	case s.GrowPartition != "" && s.GrowPartition != GrowthImmediate && s.GrowPartition != GrowthDelayed && s.GrowPartition != GrowthNever:
 		return fmt.Errorf("growPartition is %q, not %q, %q or %q", s.GrowPartition, GrowthImmediate, GrowthDelayed, GrowthNever)
 	case s.LinksRefused != "" && s.LinksRefused != LinksRefusedOnTheWay && s.LinksRefused != LinksRefusedEverywhere && s.LinksRefused != LinksRefusedNever:

@@ -31,6 +31,7 @@ func switchTexts() []Switch {
 	return []Switch{
 		{"attributesVersion", "", "16 or 40", "Version that `IOCTL_DISK_SET_DISK_ATTRIBUTES` wants."},
 		{"createDiskClears", "", boolean, "Creating tables brings an offline disk online and makes it writable."},
+		{"sanPolicy", "", "OfflineShared, OfflineAll", "Which new disks stay offline: those that say so, or all."},
 		{"offlineDisksReadOnly", "", boolean, "Disks that arrive offline are read-only as well."},
 		{"zeroedDiskIsMBR", "", boolean, "A zeroed disk reads as an MBR without entries."},
 		{"msr", "", "immediate, delayed, late, never", "When the Microsoft reserved partition comes after a GPT is made."},

@@ -33,7 +33,7 @@ func TestSetSwitch(t *testing.T) {
 		"msr": "immediate", "msrAfterReads": "3", "growPartitionRefreshes": "false", "extendOneSectorLess": "false",
 		"growPartition": "immediate", "volumeLengthDelayed": "false", "automountOff": "false", "disksInstallLate": "false",
 		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
-		"mappingsOutliveReboot": "true", "linksRefused": "onTheWay", "lostSessions": "disconnected", "timing": "none",
+		"sanPolicy": "OfflineShared", "mappingsOutliveReboot": "true", "linksRefused": "onTheWay", "lostSessions": "disconnected", "timing": "none",
 		"nvmeLUNsNumbered": "false", "identifiersApart": "false", "systemPartitionUnknown": "false", "multiAttach": "false",
 	}
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
@@ -44,7 +44,7 @@ func TestSetSwitch(t *testing.T) {
 		"msr": "delayed", "msrAfterReads": "7", "growPartitionRefreshes": "true", "extendOneSectorLess": "true",
 		"growPartition": "delayed", "volumeLengthDelayed": "true", "automountOff": "true", "disksInstallLate": "true",
 		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
-		"mappingsOutliveReboot": "false", "linksRefused": "never", "lostSessions": "unlisted", "timing": "windows",
+		"sanPolicy": "OfflineAll", "mappingsOutliveReboot": "false", "linksRefused": "never", "lostSessions": "unlisted", "timing": "windows",
 		"nvmeLUNsNumbered": "true", "identifiersApart": "true", "systemPartitionUnknown": "true", "multiAttach": "true",
 	} {
 		must(t, n.SetSwitch(name, answer))
