@@ -144,16 +144,16 @@ func (l *diskLife) path() string {
 	return filepath.Join(judgedFolder, fmt.Sprintf("disk-%d.img", l.number))
 }
 
-func (l *diskLife) world(line string, more ...string) {
+func (l *diskLife) world(more ...string) {
 	l.disks.world(append([]string{
 		"images " + judgedFolder, "disk 0 64G system", "raw unrecognized", l.reading,
-		fmt.Sprintf("disk %d 10G late offline readonly port 2 path 1 target 3 lun %d serial ser-%d id port:0001 id naa:6002248000000000000000000000a%03d%s", l.number, l.number+10, l.number, l.number, line),
+		fmt.Sprintf("disk %d 10G late offline readonly port 2 path 1 target 3 lun %d serial ser-%d id port:0001 id naa:6002248000000000000000000000a%03d", l.number, l.number+10, l.number, l.number),
 	}, more...)...)
 }
 
 // arrive attaches the disk, which is seen after a rescan alone.
 func (l *diskLife) arrive() {
-	l.world("")
+	l.world()
 	locations := l.call(codes.OK, l.disk, "ListDiskLocations", "{}")
 	if strings.Contains(locations, fmt.Sprintf(`"%d":`, l.number)) {
 		l.t.Errorf("the disk is there before it was looked for: %s", locations)
@@ -234,7 +234,7 @@ func (l *diskLife) fileSystem() {
 	if want := "Format " + l.id + " FileSystem='NTFS' FileSystemLabel='' Force=true Full=false"; l.wmi.calls(want) != 1 {
 		l.t.Errorf("FormatVolume did not call %s", want)
 	}
-	l.world("", l.formatted())
+	l.world(l.formatted())
 	l.answers(`{"formatted":true}`, l.volume, "IsVolumeFormatted", l.aboutVolume())
 	l.answers("{}", l.volume, "FormatVolume", l.aboutVolume()) // it is empty, and stays as it is
 	if l.wmi.calls("Format ") != 0 {
@@ -258,7 +258,7 @@ func (l *diskLife) grow() {
 	if l.volume.byText() {
 		size = "size"
 	}
-	l.world("", l.formatted(), fmt.Sprintf("grown %d 12G", l.number))
+	l.world(l.formatted(), fmt.Sprintf("grown %d 12G", l.number))
 	for _, bytes := range []int64{11 << 30, 11 << 30, 0} {
 		l.answers("{}", l.volume, "ResizeVolume", fmt.Sprintf(`{"volume_id":%q,%q:%d}`, l.id, size, bytes))
 	}
