@@ -161,7 +161,7 @@ func TestNamesAreHidden(t *testing.T) {
 	} else if strings.Contains(string(recorded.Out), domain) || bytes.Contains(recorded.Out, wide(host)) {
 		t.Errorf("a name is in the buffer %q", recorded.Out)
 	}
-	hashed := regexp.MustCompile("serial ([0-9a-f]{8})\\b").FindStringSubmatch(text)
+	hashed := regexp.MustCompile(`serial ([0-9a-f]{8})\b`).FindStringSubmatch(text)
 	if len(hashed) == 0 || strings.Count(text, hashed[1]) < 5 {
 		t.Errorf("the serial number is not replaced by one hash everywhere: %q", hashed)
 	}

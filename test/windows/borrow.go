@@ -13,9 +13,6 @@ import (
 // mutual CHAP.
 const CHAPVariable = "CSI_PROXY_PROVE_CHAP"
 
-// secretMark marks the entry of an initiator whose secret may have been set.
-const secretMark = "secret"
-
 // MaySetCHAP returns a NotHere unless the owner of this machine has allowed to replace the initiator's secret for mutual CHAP. Whether one was
 // set in advance cannot be found out: iscsidsc.dll, VDS and WMI have functions that set or clear it, and none that reads it.
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-setiscsiinitiatorchapsharedsecret

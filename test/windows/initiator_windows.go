@@ -18,6 +18,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
+// secretMark marks the entry of an initiator whose secret may have been set.
+const secretMark = "secret"
+
 // nativeKernel returns this machine's kernel.
 func nativeKernel() kernel.Kernel { return native.New() }
 
