@@ -35,8 +35,8 @@ test-sanity: setup-test build ## csi-sanity on the example driver, with its coun
 	CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -vet=off -count=1 -timeout 20m -v ./examples/csi-driver >bin/csi-sanity.log 2>&1 || { cat bin/csi-sanity.log; exit 1; }
 	@grep -aE -A 30 "csi-sanity, (disks|shares)" bin/csi-sanity.log | grep -aE "csi-sanity,|skipped:"
 
-# SAMPLED is too long to try in full: without the race detector, which quarters the samples of `make test`.
-SAMPLED = ./test/published ./test/sequences
+# SAMPLED is tried as `go test` does it, without the race detector, with which `make test` tries a quarter of it.
+SAMPLED = ./internal/kernel/emulated ./test ./test/published ./test/sequences
 LONG = ./internal/kernel/emulated ./test/bench ./test/conformance ./test/contract ./test/hostile ./test/reliability
 .PHONY: test-long
 test-long: setup-test build ## three times as much of what `make test` samples, or all: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point; kernel faults and open questions in whole drivers' sequences stay sampled

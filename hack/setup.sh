@@ -10,7 +10,7 @@ case "${1:-}" in
 run) ;;
 test) needed=([gcc]=gcc [sgdisk]=gdisk [file]=file [git]=git [mkntfs]=ntfs-3g) ;;
 abi) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64 [clang]=clang [objcopy]=binutils) ;;
-fakes) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64) ;;
+fakes) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64 [sgdisk]=gdisk) ;;
 clients) needed=([protoc]=protobuf-compiler) ;;
 page) needed=([chromium]=chromium) ;;
 docs) needed=([git]=git [curl]=curl) ;;

@@ -52,6 +52,21 @@ judge() {
 	printf '%s\t%s\t%d.%03ds (%s)\n' "$verdict" "$import" $((elapsed / 1000000000)) $((elapsed / 1000000 % 1000)) "$kind"
 }
 
+# judge_disks reports whether a tool that shares nothing with this project finds the disks sound that tests left in Z:\binaries\judged.
+judge_disks() {
+	local image sound=0
+	for image in "$programs"/commands/judged/*.img; do
+		[ -e "$image" ] || continue
+		sgdisk -v "$image" >"$programs/output" 2>&1 || true
+		grep -q '^No problems found' "$programs/output" || {
+			cat "$programs/output"
+			sound=1
+		}
+		rm "$image"
+	done
+	return "$sound"
+}
+
 for import in $(go list "$@"); do
 	program=$programs/${import##*/}.test.exe
 	go test -c -o "$program" "$import"
@@ -64,6 +79,7 @@ for import in $(go list "$@"); do
 	judge "$import" wine hack/wine.sh run -t "$seconds" -C "$dir" -b "$programs/commands" -e 'CSI_PROXY_BIN=Z:\binaries' -e "CSI_PROXY_LONG=${CSI_PROXY_LONG:-}" \
 		-e "CSI_PROXY_TEST_AGENT=${CSI_PROXY_TEST_AGENT:-}" -e "CSI_PROXY_RECORDING=${CSI_PROXY_RECORDING:-}" \
 		"$program" -test.timeout="$((seconds - 20))s" ${GO_TEST_FLAGS:-}
+	judge_disks || failed=1
 	# Those tests skip themselves above: they need a node whose files are their own.
 	if grep -qs '^func TestOffWindows' "$dir"/*_test.go; then
 		judge "$import" off-windows hack/off-windows.sh -t "$seconds" -o "$programs/${import##*/}" -b "$programs/commands" -a '-working-dir=C:\csi' "$program" -test.run='^TestOffWindows' -test.v

@@ -137,8 +137,6 @@ func (s *Shares) unstage(ctx context.Context, u use, ifGone bool) error {
 			if err := s.mounter.UnmapShare(ctx, u.share()); err != nil && !refused(err) {
 				return err
 			}
-		}
-		if len(users) == 0 {
 			return s.records.removeShare(ctx, u.share()) // those of failed stages, too: what they may have mapped is gone
 		}
 		return s.records.remove(ctx, u.Target)

@@ -43,7 +43,7 @@ func TestStoppingClosesAllEndpointsFirst(t *testing.T) {
 	go func() { _, _ = f.client.PathExists(t.Context(), &api.PathExistsRequest{Path: "a"}) }()
 	<-running
 	go func() { stopped <- f.server.Stop(t.Context()) }()
-	limit, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	limit, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for limit.Err() == nil {
 		if _, err := os.Lstat(f.dir.Path("idle")); errors.Is(err, fs.ErrNotExist) {

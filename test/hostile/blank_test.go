@@ -169,7 +169,7 @@ func TestDamagedGPTsAreNotPartitioned(t *testing.T) {
 
 func TestVolumesThatHoldDataAreNotFormatted(t *testing.T) {
 	g := attack(t, testnode.Options{})
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name      string
 		marks     []mark
 		formatted bool // Windows knows the file system
@@ -187,6 +187,9 @@ func TestVolumesThatHoldDataAreNotFormatted(t *testing.T) {
 		{"noise in the last MiB", random(-1<<20, 512), false, codes.FailedPrecondition, "data"},
 		{"the last byte", []mark{{-1, "\x01"}}, false, codes.FailedPrecondition, "data"},
 	} {
+		if !testnode.Sampled(i, 1, 1) {
+			continue
+		}
 		number, err := g.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: diskBytes, LUNAuto: true})
 		noError(t, err)
 		_, err = g.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: number})

@@ -29,9 +29,15 @@ type look struct {
 	dead, other func(ctx context.Context) error
 }
 
+// answerLimit is the deadline of calls that are answered, however busy the machine is; what hangs is never answered.
+const answerLimit = time.Minute
+
 // Every read of an object that hangs is refused in the end, while the same read of another object is always answered.
 func TestWhatHangsStopsNothingElse(t *testing.T) {
-	for _, l := range newLooks(t).all() {
+	for i, l := range newLooks(t).all() {
+		if !testnode.Sampled(i, 0, 1) {
+			continue
+		}
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			n := newLooks(t)
@@ -75,21 +81,21 @@ func TestWhatHangsIsLeftOut(t *testing.T) {
 	defer release()
 	_, releaseVolume := n.Hang(csiproxytest.Calls{Function: "OpenDevice", Object: n.volume})
 	defer releaseVolume()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), answerLimit)
 	defer cancel()
 	ids, err := n.Disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
 	noError(t, err)
 	if _, listed := ids.GetDiskIDs()[1]; listed || len(ids.GetDiskIDs()) != 2 {
 		t.Errorf("ListDiskIDs lists %v, want the disks 0 and 2", ids.GetDiskIDs())
 	}
-	ctx, cancel = context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel = context.WithTimeout(t.Context(), answerLimit)
 	defer cancel()
 	locations, err := n.Disk.ListDiskLocations(ctx, &disk.ListDiskLocationsRequest{})
 	noError(t, err)
 	if len(locations.GetDiskLocations()) != 2 {
 		t.Errorf("ListDiskLocations lists %v, want the disks 0 and 2", locations.GetDiskLocations())
 	}
-	ctx, cancel = context.WithTimeout(t.Context(), 4*time.Second)
+	ctx, cancel = context.WithTimeout(t.Context(), answerLimit)
 	defer cancel()
 	_, err = n.Disk.Rescan(ctx, &disk.RescanRequest{})
 	noError(t, err)
@@ -110,7 +116,7 @@ func TestManyListingsBesideADiskThatHangs(t *testing.T) {
 	var listings sync.WaitGroup
 	for range 20 {
 		listings.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), answerLimit)
 			defer cancel()
 			ids, err := n.Disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
 			if _, listed := ids.GetDiskIDs()[1]; err != nil || listed || len(ids.GetDiskIDs()) != 2 {
@@ -124,7 +130,7 @@ func TestManyListingsBesideADiskThatHangs(t *testing.T) {
 		noError(t, err)
 		return !slices.ContainsFunc(r.GetOperations(), func(o *admin.Operation) bool { return o.GetName() == "ListDiskIDs" })
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), answerLimit)
 	defer cancel()
 	_, err := n.Disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
 	noError(t, err)

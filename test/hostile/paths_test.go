@@ -209,11 +209,14 @@ func TestWorkingDirectoryItself(t *testing.T) {
 func TestOddNamesAreOnlyNames(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
-	for _, name := range []string{
+	for i, name := range []string{
 		"a..b", "..a", "%SystemRoot%", "$(calc.exe)", "`calc`", "; calc #", "' OR '1'='1", "{}", "kubernetes.io~csi", "😀", "a~b",
 		"-Force", "nulx", "COM", "COM10", "conin", "LPT1a", "e\u0301", "\u202etxt", "ſ", "kubelet", strings.Repeat("n", 200), fill(260, "a")[len(pods)+1:],
 		fill(260, "😀")[len(pods)+1:],
 	} {
+		if !testnode.Sampled(i, 0, 1) {
+			continue
+		}
 		path := pods + `\` + name
 		for _, step := range []struct {
 			method string

@@ -6,7 +6,7 @@ package operation
 // versions differ: the code, and the Windows function with its error. Wine knows one disk by its number and answers
 // hardly any question about it, and has no reparse points, no iSCSI initiator and no global mappings. A method that is not
 // listed ends with OK there. With a fake initiator the calls about iSCSI do, too: TestISCSIOnThisMachine,
-// and with a fake WMI those about shares: TestSMBOnThisMachine.
+// with a fake WMI those about shares: TestSMBOnThisMachine, and with fake disks those about disks and volumes: TestDisksOnThisMachine.
 func answersOnWine() map[string]string {
 	return map[string]string{
 		"disk GetAttachState":      "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED",

@@ -20,9 +20,16 @@ import (
 
 const (
 	loadDrivers   = 8
-	diskCount     = 200 // of the drivers; a SCSI target has 255 addresses
 	loadDiskBytes = 64 << 20
 )
+
+// diskCount returns how many disks the drivers have; a SCSI target has 255 addresses.
+func diskCount() int {
+	if testnode.RaceDetector() {
+		return 40
+	}
+	return 200
+}
 
 // soak returns the duration of the load.
 func soak(t *testing.T) time.Duration {
@@ -100,7 +107,7 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	t.Logf("%v: %d lives on %d disks with %d retries; %d of %d kernel calls failed; %d restarts, %d reboots; %d contended calls (%d unclear) about %d things in order",
-		time.Since(begin).Round(time.Second), lives, diskCount, retries, p.failed.Load(), p.calls.Load(), p.restarts, p.reboots, answered, unclearOnes, len(things))
+		time.Since(begin).Round(time.Second), lives, diskCount(), retries, p.failed.Load(), p.calls.Load(), p.restarts, p.reboots, answered, unclearOnes, len(things))
 	things = nil
 	p.removeContended(t)
 	for _, d := range team {
@@ -154,7 +161,7 @@ func (p *place) furnish(t *testing.T) ([]*loadDriver, arena) {
 	}
 	var a arena
 	err := p.onNode(func(n *emulated.Node) error {
-		for i := range diskCount {
+		for i := range diskCount() {
 			serial := fmt.Sprintf("load-%03d", i)
 			if _, err := n.AttachDisk(emulated.DiskSpec{SizeBytes: loadDiskBytes, SerialNumber: serial, LUNAuto: true, Offline: i%2 == 0, Target: 1}); err != nil {
 				return err

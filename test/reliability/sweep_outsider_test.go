@@ -42,8 +42,11 @@ func TestOutsiders(t *testing.T) {
 		return ""
 	}
 	met, every := 0, 4
-	if testnode.Long() {
+	switch {
+	case testnode.Long():
 		every = 1
+	case testnode.RaceDetector():
+		every = 12
 	}
 	for _, c := range []struct {
 		name    string

@@ -27,6 +27,8 @@ func TestPowerLost(t *testing.T) {
 		every, of = 1, 1
 	case testnode.Long():
 		every, of = 61, 1
+	case testnode.RaceDetector():
+		of = 8
 	}
 	seed := rand.Uint64()
 	var lives atomic.Int64

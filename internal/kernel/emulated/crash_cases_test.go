@@ -66,7 +66,18 @@ func firstData(n *Node) *volume {
 	return nil
 }
 
-func crashCases() []crashCase { return slices.Concat(storageCases(), hostCases(), bundleCrashCases()) }
+// crashCases returns the cases, with the race detector a third of them: a change is made by one goroutine.
+func crashCases() []crashCase {
+	all := slices.Concat(storageCases(), hostCases(), bundleCrashCases())
+	if !raceDetector {
+		return all
+	}
+	var some []crashCase
+	for i := 0; i < len(all); i += 3 {
+		some = append(some, all[i])
+	}
+	return some
+}
 
 func oldOrNew(isNew bool) string {
 	if isNew {

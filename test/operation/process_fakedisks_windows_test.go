@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/windows/registry"
+
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// A fakeDisks is the fake of test/windows/fakes/disks, in the place of the two DLLs of Windows' through which a program meets it. Its README
+// describes the files and the lines of control.txt.
+type fakeDisks struct{ t *testing.T }
+
+const (
+	disksFolder = `C:\disks-fake`
+
+	// What is left in this folder is judged by sgdisk when the tests are over: hack/test-wine.sh.
+	judgedFolder = `Z:\binaries\judged`
+)
+
+// installDisks installs the fake until the end of the test, for agents that start after it. The test fails if a call broke a rule
+// of its page.
+func installDisks(t *testing.T) *fakeDisks {
+	t.Helper()
+	if !testnode.OnWine() {
+		t.Skip("require Wine: Windows has disks of its own")
+	}
+	dll, err := os.ReadFile(filepath.Join(os.Getenv("CSI_PROXY_BIN"), "fake-disks.dll"))
+	if err == nil {
+		err = os.Mkdir(disksFolder, 0o700)
+	}
+	if err == nil {
+		err = os.MkdirAll(judgedFolder, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &fakeDisks{t}
+	t.Cleanup(func() {
+		if text := d.read("violations.txt"); text != "" {
+			t.Errorf("calls broke the rules of their pages:\n%s", text)
+		}
+		if t.Failed() {
+			t.Logf("the calls about disks:\n%s", d.read("calls.txt"))
+		}
+		if err := os.RemoveAll(disksFolder); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, name := range []string{"bcryptprimitives", "cfgmgr32"} {
+		t.Cleanup(override(t, name))
+		t.Cleanup(replace(t, filepath.Join(`C:\windows\system32`, name+".dll"), dll))
+	}
+	return d
+}
+
+// override makes Wine take a DLL of the system's folder for csi-proxy.exe instead of its own.
+func override(t *testing.T, name string) (undo func()) {
+	t.Helper()
+	k, _, err := registry.CreateKey(registry.CURRENT_USER, `Software\Wine\AppDefaults\csi-proxy.exe\DllOverrides`, registry.SET_VALUE)
+	if err == nil {
+		err = k.SetStringValue(name, "native")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(k.DeleteValue(name), k.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// replace puts a file in the place of another, and returns how to put that back.
+func replace(t *testing.T, path string, content []byte) (undo func()) {
+	t.Helper()
+	kept := path + ".kept"
+	err := os.Rename(path, kept)
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(os.Remove(path), os.Rename(kept, path)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (d *fakeDisks) read(file string) string {
+	text, err := os.ReadFile(filepath.Join(disksFolder, file))
+	if err != nil && !os.IsNotExist(err) {
+		d.t.Error(err)
+	}
+	return string(text)
+}
+
+// world sets the lines of control.txt. No call may be running.
+func (d *fakeDisks) world(lines ...string) {
+	d.t.Helper()
+	if err := os.WriteFile(filepath.Join(disksFolder, "control.txt"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// calls returns how many calls were logged whose line begins with a text.
+func (d *fakeDisks) calls(text string) (n int) {
+	d.t.Helper()
+	for _, line := range strings.Split(d.read("calls.txt"), "\r\n") {
+		if strings.HasPrefix(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// image returns the bytes of a disk from an offset.
+func (d *fakeDisks) image(path string, offset int64, size int) []byte {
+	d.t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	b := make([]byte, size)
+	if _, err := f.ReadAt(b, offset); err != nil {
+		d.t.Fatal(err)
+	}
+	return b
+}
