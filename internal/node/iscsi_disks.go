@@ -152,7 +152,7 @@ func isDriveRoot(path string) bool { return len(path) == len(`X:\`) && path[1:] 
 // settleDisks flushes the volumes of the target's disks and makes sure that none of them is mounted at a directory, or
 // gets mounted until the operation is over. If it does not see all of its disks, no volume that is not present may be mounted.
 func (o *op) settleDisks(name targetName) error {
-	found, err := o.targetDisks(name)
+	found, err := o.disksToSettle(name)
 	if err != nil {
 		return err
 	}
@@ -201,6 +201,18 @@ func (o *op) settleDisks(name targetName) error {
 		return o.nobodyMisses(name)
 	}
 	return nil
+}
+
+// disksToSettle returns the disks of a target. If somebody may miss one that it does not see, it waits for those that arrive after
+// a recent login.
+func (o *op) disksToSettle(name targetName) (targetDisks, error) {
+	var p patience
+	for {
+		found, err := o.targetDisks(name)
+		if err != nil || !found.unseen || !found.connected || o.nobodyMisses(name) == nil || !p.wait(time.Until(o.node.logins.disksUntil(name))) {
+			return found, err
+		}
+	}
 }
 
 // nobodyMisses returns an error if a volume is mounted that is not present: it may be on a disk that a target brings back
