@@ -56,7 +56,7 @@ func installDisks(t *testing.T) *fakeDisks {
 	})
 	for _, name := range []string{"bcryptprimitives", "cfgmgr32"} {
 		t.Cleanup(override(t, name))
-		t.Cleanup(replace(t, filepath.Join(`C:\windows\system32`, name+".dll"), dll))
+		t.Cleanup(replace(t, `C:\windows\system32\`+name+".dll", dll))
 	}
 	return d
 }
