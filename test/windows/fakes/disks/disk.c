@@ -64,8 +64,8 @@ static NTSTATUS get_geometry_ex(REQUEST *r)
 }
 
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_disk_set_disk_attributes. The structure's page wants the size of
-// GET_DISK_ATTRIBUTES as Version, 16; programs that were published give the structure's own
-// (https://github.com/QubesOS/qubes-windows-tools, prepare-volume). Both are taken, or one of them by the line "attributes-version".
+// GET_DISK_ATTRIBUTES as Version, 16; programs that set Version as
+// other structures of these headers want it give the structure's own, 40. Both are taken, or one of them by the line "attributes-version".
 static NTSTATUS set_attributes(REQUEST *r)
 {
 	SETTING setting;
