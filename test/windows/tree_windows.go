@@ -52,7 +52,7 @@ func removeEmpty(dir, mark string) error {
 	return nil
 }
 
-// openPlain opens a directory that is no link, and the one that is meant.
+// openPlain opens a directory. It refuses a link, and any directory but the one that is meant.
 func openPlain(dir string, access, share uint32, mark string) (windows.Handle, error) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
