@@ -223,6 +223,20 @@ func TestWorkflowsHaveAGoForEveryModule(t *testing.T) {
 	}
 }
 
+// A program that was built in the repository's folder, and not in bin, is committed with the next "all that changed".
+func TestNoProgramIsCommitted(t *testing.T) {
+	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z")
+	out, err := list.Output()
+	if err != nil {
+		t.Skipf("not a clone, or without git: %v", err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if file, err := os.Stat(name); err == nil && file.Size() > 1<<20 {
+			t.Errorf("%s has %d bytes; no source has a mebibyte", name, file.Size())
+		}
+	}
+}
+
 // The targets that the README's first lines promise must exist.
 func TestReadmeCommandsExist(t *testing.T) {
 	makefile, err := os.ReadFile("Makefile")
