@@ -146,7 +146,8 @@ func TestWindowsPage(t *testing.T) {
 				Handles: figure{200, 200, 200}, HandlesEnd: figure{200, 200, 200},
 			},
 		},
-		Loads: []loadRow{{"agent, -host=windows", figure{90, 80, 85}, []figure{{80, 80, 80}, {50, 50, 50}, {40, 40, 40}, {34, 36, 35}}}},
+		Direct: []sideCall{{Name: "GetService", Call: around(5, 5), Echo: around(2, 2)}},
+		Loads:  []loadRow{{"agent, -host=windows", figure{90, 80, 85}, []figure{{80, 80, 80}, {50, 50, 50}, {40, 40, 40}, {34, 36, 35}}}},
 		Hosts: []host{{"agent, -host=windows", []readRow{
 			{Name: "disk ListDiskIDs", Failure: "Internal"},
 			{Name: "system GetService", One: around(3, 3), EchoOne: around(2, 2), Many: around(.3, .9), EchoMany: around(.2, .2)},
@@ -170,7 +171,8 @@ func TestWindowsPage(t *testing.T) {
 		"| GetService ÷ echo | ≤ 3.00 | 2.00 (2.00) | fails with Unknown: 50.00 (50.00) |\n",
 		"| PathExists, own connections ÷ echo's rate | ≥ 0.98 | 0.50 (0.50) | fails with Unavailable |\n",
 		"| 20s later | ≤ 35 MiB | 34.0 MiB to 36.0 MiB | 84.0 MiB |\n",
-		"| handles; then | | 190; 90 to 92 | 200; 200 |\n",
+		"| handles; then | | 190; 90 to 92 | 200; 200 |\n\nThe same calls in the process of their caller",
+		"| GetService | 2.50 (2.50) |\n",
 		"| disk ListDiskIDs | fails here with Internal | | | |\n",
 		"| system GetService | 1.50 (1.50) | 3 ms (3 ms) | noise: 1.50 to 4.50 | noise: 300 µs to 900 µs |\n",
 	} {

@@ -112,6 +112,11 @@ func (b *bench) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if b.Windows { // elsewhere the process has no storage to ask
+		if err := b.measureDirect(ctx); err != nil {
+			return fmt.Errorf("in the process: %w", err)
+		}
+	}
 	if b.sideOnly {
 		return b.sideBySide(ctx, agents)
 	}
@@ -193,7 +198,7 @@ func (b *bench) agents(ctx context.Context) (agents []program, err error) {
 		if b.sideOnly {
 			disks = nil
 		}
-		at := place{link: plugins, inside: plugins, service: "Spooler"}
+		at := place{link: plugins, inside: plugins, service: windowsService}
 		agents = append(agents, program{name: "agent, -host=windows", command: []string{b.binary("csi-proxy"), "-host=windows"}, at: at})
 		if b.upstream != "" {
 			agents = append(agents, program{name: "upstream", command: []string{b.upstream}, at: at, silent: true})

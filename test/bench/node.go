@@ -27,6 +27,9 @@ import (
 // diskBytes is the size of each data disk; the images are sparse.
 const diskBytes = 64 << 20
 
+// windowsService is on every Windows machine and under Wine.
+const windowsService = "Spooler"
+
 // The paths on a node.
 const (
 	plugins    = `C:\var\lib\kubelet\plugins`

@@ -41,6 +41,7 @@ type report struct {
 	Hosts     []host
 	Fleet     fleetRow
 	Sides     []side
+	Direct    []sideCall
 	Scale     scaleRow
 }
 
