@@ -23,12 +23,12 @@ func diskGroup(a *connection) *cobra.Command {
 			func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {
 				r, err := client.Disk.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: disk})
 				total := r.GetTotalBytes()
-				return answer{value: map[string]int64{"totalBytes": total}, rows: []string{fmt.Sprintf("%d (%s)", total, treeview.Size(total))}}, err
+				return answer{value: map[string]int64{"totalBytes": total}, rows: []string{fmt.Sprintf("%d (%s)", total, treeview.Size(total))}, names: []string{fmt.Sprint(disk)}}, err
 			}),
 		oneDisk(a, "state", "Print whether a disk is online", "asking for the state of the disk",
 			func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {
 				r, err := client.Disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: disk})
-				return answer{value: map[string]bool{"online": r.GetIsOnline()}, rows: []string{onlineText(r.GetIsOnline())}}, err
+				return answer{value: map[string]bool{"online": r.GetIsOnline()}, rows: []string{onlineText(r.GetIsOnline())}, names: []string{fmt.Sprint(disk)}}, err
 			}),
 		change(oneDisk(a, "online", "Bring a disk online and make it writable", "bringing the disk online",
 			func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {

@@ -17,12 +17,12 @@ func fsGroup(a *connection) *cobra.Command {
 			Use: "exists PATH", Short: "Print whether there is anything at a path", Example: `  csi-proxyctl fs exists 'C:\var\lib\kubelet\pods'`,
 		}, "looking at the path", func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 			r, err := client.Filesystem.PathExists(ctx, &filesystemapi.PathExistsRequest{Path: args[0]})
-			return yesNo("exists", r.GetExists(), err)
+			return yesNo(args[0], "exists", r.GetExists(), err)
 		}),
 		a.storage(&cobra.Command{Use: "is-link PATH", Short: "Print whether a path is a link or mount point that leads somewhere"}, "looking at the path",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				r, err := client.Filesystem.IsSymlink(ctx, &filesystemapi.IsSymlinkRequest{Path: args[0]})
-				return yesNo("isLink", r.GetIsSymlink(), err)
+				return yesNo(args[0], "isLink", r.GetIsSymlink(), err)
 			}),
 		change(a.storage(&cobra.Command{Use: "mkdir PATH", Short: "Make a directory, with its parents"}, "making the directory",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {

@@ -25,12 +25,13 @@ func volumeGroup(a *connection) *cobra.Command {
 				return answer{
 					value: map[string]int64{"totalBytes": r.GetTotalBytes(), "usedBytes": r.GetUsedBytes()},
 					rows:  []string{"\tBYTES\t", sizeRow("total", r.GetTotalBytes()), sizeRow("used", r.GetUsedBytes())},
+					names: []string{args[0]},
 				}, err
 			}),
 		a.storage(&cobra.Command{Use: "formatted VOLUME", Short: "Print whether Windows knows a file system on a volume"}, "looking at the volume",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				r, err := client.Volume.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: args[0]})
-				return yesNo("formatted", r.GetFormatted(), err)
+				return yesNo(args[0], "formatted", r.GetFormatted(), err)
 			}),
 		a.storage(&cobra.Command{Use: "disk VOLUME", Short: "Print the number of the disk that a volume is on"}, "looking for the disk",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {

@@ -194,6 +194,14 @@ func parsePortal(text string) (*iscsiapi.TargetPortal, error) {
 	return &iscsiapi.TargetPortal{TargetAddress: host, TargetPort: uint32(port)}, nil
 }
 
+// iscsiPort is the port of a portal that is written without one.
+const iscsiPort = 3260
+
+// portalText returns a portal as a user may write it.
+func portalText(p *iscsiapi.TargetPortal) string {
+	return net.JoinHostPort(p.GetTargetAddress(), strconv.FormatUint(uint64(p.GetTargetPort()), 10))
+}
+
 // portalOf returns the portal in the first argument, which has been checked.
 func portalOf(args []string) *iscsiapi.TargetPortal {
 	portal, _ := parsePortal(args[0])

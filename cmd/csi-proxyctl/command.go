@@ -32,9 +32,9 @@ func shown(m proto.Message, err error, rows ...string) (answer, error) {
 	return answer{value: message{m}, rows: rows}, err
 }
 
-// yesNo returns an answer that is true or false, under its name in JSON.
-func yesNo(name string, so bool, err error) (answer, error) {
-	return answer{value: map[string]bool{name: so}, rows: []string{strconv.FormatBool(so)}}, err
+// yesNo returns an answer about an object that is true or false, under its name in JSON.
+func yesNo(object, name string, so bool, err error) (answer, error) {
+	return answer{value: map[string]bool{name: so}, rows: []string{strconv.FormatBool(so)}, names: []string{object}}, err
 }
 
 // plainList returns a list of texts as an answer, under its name in JSON.

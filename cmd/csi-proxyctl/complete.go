@@ -72,7 +72,11 @@ func (a *connection) completeArguments(c *cobra.Command) {
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
 		defer cancel()
-		return a.offered(ctx, names[len(args)].name, args), cobra.ShellCompDirectiveNoFileComp
+		list := a.offered(ctx, names[len(args)].name, args)
+		if c.Name() == "unmap" {
+			list = slices.DeleteFunc(list, func(share string) bool { return strings.HasSuffix(share, notMapped) })
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
@@ -146,7 +150,7 @@ func offerPortals(ctx context.Context, a *connection, _ []string) (list []string
 	defer func() { _ = client.Close() }()
 	r, _ := client.ISCSI.ListTargetPortals(ctx, &iscsiapi.ListTargetPortalsRequest{})
 	for _, p := range r.GetTargetPortals() {
-		list = append(list, net.JoinHostPort(p.GetTargetAddress(), strconv.FormatUint(uint64(p.GetTargetPort()), 10)))
+		list = append(list, portalText(p))
 	}
 	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
 		r, err := client.ListNetwork(ctx, &admin.ListNetworkRequest{})
@@ -177,6 +181,9 @@ func offerTargets(ctx context.Context, a *connection, before []string) (list []s
 	return r.GetIqns()
 }
 
+// notMapped is the end of the offer of a share that could be mapped.
+const notMapped = "\tnot mapped"
+
 // offerShares offers the shares that are mapped, which the admin endpoint knows, or those of the server before them.
 func offerShares(ctx context.Context, a *connection, before []string) (list []string) {
 	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
@@ -199,7 +206,7 @@ func offerShares(ctx context.Context, a *connection, before []string) (list []st
 		for _, s := range network.GetServers() {
 			for _, share := range s.GetShares() {
 				if path := `\\` + s.GetName() + `\` + share; !mapped[strings.ToLower(path)] {
-					list = append(list, path+"\tnot mapped")
+					list = append(list, path+notMapped)
 				}
 			}
 		}

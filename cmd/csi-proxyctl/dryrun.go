@@ -4,11 +4,14 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
@@ -37,8 +40,7 @@ func dryRun(c *cobra.Command) bool {
 	return f != nil && f.Value.String() == "true"
 }
 
-// onlySay prints what a command would do. It fails if the agent, or the disk, the volume or the service that the command
-// names, is not there.
+// onlySay prints what a command would do. It fails if the agent, or an object that the command names, is not there.
 func (a *connection) onlySay(c *cobra.Command) error {
 	d := deed{what: inOneLine(c), look: a.lookAtArguments(c)}
 	if a.onEmulatedNode(c) {
@@ -46,10 +48,12 @@ func (a *connection) onlySay(c *cobra.Command) error {
 			_, err := client.GetClock(ctx, &admin.GetClockRequest{})
 			return err
 		})
+		if err == nil {
+			err = a.findArguments(c)
+		}
 		if err != nil {
 			return err
 		}
-		d.look = nil
 		return a.printPlan(c, d, []string{})
 	}
 	found, err := a.lookAt(c, d)
@@ -62,6 +66,36 @@ func (a *connection) onlySay(c *cobra.Command) error {
 // onEmulatedNode reports whether a command plays an emulated node's hardware.
 func (a *connection) onEmulatedNode(c *cobra.Command) bool {
 	return strings.HasPrefix(c.CommandPath(), c.Root().Name()+" node ")
+}
+
+// onNode are the arguments of which an emulated node knows all that there are, and what it calls them.
+var onNode = map[string]string{
+	"DISK": "disk", "SERVICE": "service", "SWITCH": "switch", "SERVER": "file server", "SHARE": "share", "ID": "fault", "PORTAL": "portal", "TARGET": "session with",
+}
+
+// findArguments fails if an argument names what the emulated node does not have. A command that adds something may name a new one.
+func (a *connection) findArguments(c *cobra.Command) error {
+	if strings.HasPrefix(c.Name(), "add") {
+		return nil
+	}
+	args, err := a.resolved(c, c.Flags().Args())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.limited(c.Context())
+	defer cancel()
+	for i, want := range arguments(c.Use) {
+		what := onNode[want.name]
+		if i >= len(args) || what == "" {
+			continue
+		}
+		names := trimmed(a.offered(ctx, want.name, args[:i]))
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, offeredAs(want.name, args[i])) }) {
+			text := "there is no " + what + " " + args[i]
+			return failure{&adminclient.Error{Text: text, Err: status.Error(codes.NotFound, text)}}
+		}
+	}
+	return nil
 }
 
 // inOneLine returns what a command does and to what: its description, its arguments and its flags, but for secrets, of which it

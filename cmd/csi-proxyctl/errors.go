@@ -27,9 +27,24 @@ import (
 func (a *connection) text(ctx context.Context, err error) string {
 	text := a.reason(err)
 	if code := status.Code(err); code == codes.NotFound || code == codes.InvalidArgument {
-		text += a.meant(ctx)
+		meant := a.meant(ctx)
+		if meant == "" && code == codes.NotFound && a.running != nil && a.onEmulatedNode(a.running) {
+			meant = a.listing()
+		}
+		text += meant
 	}
 	return text
+}
+
+// listing returns the end of the text of a call that failed because what its command's first argument names is not there: the
+// command that lists what there is.
+func (a *connection) listing() string {
+	if want := arguments(a.running.Use); len(want) > 0 {
+		if _, list, found := strings.Cut(meanings[want[0].name], "; "); found {
+			return "; " + list
+		}
+	}
+	return ""
 }
 
 // reason is text without what the user may have meant.
@@ -70,7 +85,7 @@ func (a *connection) noAgent(err error) string {
 	if runtime.GOOS == "windows" {
 		return "no agent is running: nothing answers at " + place + "; start it with sc start csiproxy or its DaemonSet; in a container, check that its pipes are mounted"
 	}
-	return "no agent is running: nothing answers in " + place + "; start one with csi-proxy, or give the --socket-dir of the one that runs"
+	return "no agent is running: nothing answers in " + place + "; start one with csi-proxy -host=emulated -state-dir=DIR, or give the --socket-dir of the one that runs"
 }
 
 // place returns where the agent's endpoints are.

@@ -120,6 +120,9 @@ func (a *connection) complete(c *cobra.Command) {
 			c.Args = subcommands
 		}
 	}
+	if c.Name() == "list" {
+		c.Aliases = append(c.Aliases, "ls") // as gh, docker and helm have it
+	}
 	if c.ValidArgsFunction == nil && !c.HasSubCommands() {
 		a.completeArguments(c)
 	}

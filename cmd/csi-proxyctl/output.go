@@ -113,7 +113,7 @@ func printNames(c *cobra.Command, found answer) error {
 		if len(rows) > 0 && strings.Contains(rows[0], "\t") {
 			rows = rows[1:]
 		} else if len(rows) == 0 {
-			return failure{fmt.Errorf("%s has no names to print; use -o json, yaml or jsonpath", c.CommandPath())}
+			return fmt.Errorf("%s has no names to print; use -o json, yaml or jsonpath", c.CommandPath())
 		}
 		for _, row := range rows {
 			name, _, _ := strings.Cut(row, "\t")

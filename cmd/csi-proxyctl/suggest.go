@@ -88,7 +88,12 @@ func subcommands(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), didYouMean(args[0], subcommandNames(c)))
+	names := subcommandNames(c)
+	text := didYouMean(args[0], names)
+	if text == "" {
+		text = "; there are: " + strings.Join(names, ", ")
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), text)
 }
 
 func subcommandNames(c *cobra.Command) (names []string) {
@@ -170,16 +175,31 @@ func (a *connection) meant(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completionTime)
 	defer cancel()
 	for i, want := range arguments(a.running.Use) {
-		if i >= len(a.args) || want.name == "DISK" && isNumber(a.args[i]) {
+		if i >= len(a.args) || want.name == "DISK" { // diskIn and advice speak of disks
 			continue
 		}
 		if names := a.offered(ctx, want.name, a.args[:i]); len(names) > 0 {
-			if text := didYouMean(strings.Trim(a.args[i], `\?`), trimmed(names)); text != "" {
+			if text := didYouMean(strings.Trim(offeredAs(want.name, a.args[i]), `\?`), trimmed(names)); text != "" {
 				return text
 			}
 		}
 	}
 	return ""
+}
+
+// offeredAs returns what a user wrote for an argument in the form in which offers have it: with the port of a portal.
+func offeredAs(name, text string) string {
+	if name != "PORTAL" {
+		return text
+	}
+	portal, err := parsePortal(text)
+	if err != nil {
+		return text
+	}
+	if portal.GetTargetPort() == 0 {
+		portal.TargetPort = iscsiPort
+	}
+	return portalText(portal)
 }
 
 // trimmed returns names without the slashes at their ends, which people leave out, and without descriptions.

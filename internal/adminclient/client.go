@@ -69,16 +69,16 @@ func open(ctx context.Context, target string, o dial.Options) (*Client, error) {
 
 // unreachable explains the error of a failed connection to an administrator.
 func unreachable(err error) error {
-	orElse, admitted := ", or give the --socket-dir of the one that runs", "the user that runs the agent"
+	start, admitted := "start one with csi-proxy -host=emulated -state-dir=DIR, or give the --socket-dir of the one that runs", "the user that runs the agent"
 	if runtime.GOOS == "windows" {
-		orElse, admitted = "", "administrators and SYSTEM"
+		start, admitted = "start it with sc start csiproxy or its DaemonSet", "administrators and SYSTEM"
 	}
 	at := (*dial.Error)(nil)
 	switch {
 	case !errors.As(err, &at):
 		return err
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return &Error{Text: fmt.Sprintf("no agent is running: nothing answers at %s; start one with csi-proxy%s", at.Address, orElse), Err: err}
+		return &Error{Text: fmt.Sprintf("no agent is running: nothing answers at %s; %s", at.Address, start), Err: err}
 	case errors.Is(err, fs.ErrPermission):
 		return &Error{Text: fmt.Sprintf("not allowed to use %s: only %s may", at.Address, admitted), Err: err}
 	default:
