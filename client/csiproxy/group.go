@@ -31,6 +31,10 @@ const (
 	lastImprovement  = time.Minute
 )
 
+// settling is how long a starting agent may take to open its endpoints, the first to the last. A link that is younger may be to an
+// older version than the agent is about to serve.
+const settling = 500 * time.Millisecond
+
 // A group is the connection of one API group. The generated client of the newest version uses it as a gRPC connection.
 type group struct {
 	table   versions.Group
@@ -57,7 +61,7 @@ func (g *group) Invoke(ctx context.Context, method string, request, response any
 		ctx = limited
 	}
 	name := path.Base(method)
-	for first := true; ; first = false {
+	for repeated := false; ; {
 		l, err := g.acquire(ctx)
 		if err != nil {
 			return err
@@ -71,14 +75,18 @@ func (g *group) Invoke(ctx context.Context, method string, request, response any
 		if err == nil {
 			return nil
 		}
+		if errors.As(err, new(*versions.UnsupportedError)) && g.hasNewer(ctx, l) { // nothing was called
+			continue
+		}
 		err = typed(err, g.table.Name, version, name)
 		if !isGone(err) || ctx.Err() != nil {
 			return err
 		}
 		g.drop(l)
-		if !first || !repeatable(request) {
+		if repeated || !repeatable(request) {
 			return err
 		}
+		repeated = true
 	}
 }
 
@@ -213,6 +221,27 @@ func (g *group) improve(ctx context.Context, l *link) string {
 	}
 	l.retire()
 	return newer.version
+}
+
+// hasNewer reports whether the agent serves a newer version than that of a link by now, which the next call then uses. While the
+// agent may still be starting it waits for one.
+func (g *group) hasNewer(ctx context.Context, l *link) bool {
+	for {
+		g.improve(ctx, l)
+		g.mu.Lock()
+		newer := !g.closed && (g.link == nil || g.link.version != l.version) // another call may have found it, or that the agent is gone
+		g.mu.Unlock()
+		if newer || time.Since(l.made) > settling {
+			return newer
+		}
+		pause := time.NewTimer(firstLook)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return false
+		}
+	}
 }
 
 func (g *group) improveLater(ctx context.Context, l *link) {

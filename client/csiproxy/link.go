@@ -23,6 +23,7 @@ type link struct {
 	connection *grpc.ClientConn
 	routes     map[string]versions.Route // by the newest version's methods; none for that version itself
 	calls      sync.WaitGroup
+	made       time.Time
 
 	mu        sync.Mutex // guards the time at which to look for a newer version
 	look      time.Time
@@ -30,9 +31,10 @@ type link struct {
 }
 
 func newLink(table versions.Group, version string, connection *grpc.ClientConn) *link {
+	now := time.Now()
 	l := &link{
-		table: table, version: version, connection: connection, routes: map[string]versions.Route{},
-		look: time.Now().Add(firstImprovement), lookAgain: 2 * firstImprovement,
+		table: table, version: version, connection: connection, routes: map[string]versions.Route{}, made: now,
+		look: now.Add(firstImprovement), lookAgain: 2 * firstImprovement,
 	}
 	for _, r := range table.Of(version) {
 		if r.Hub != "" {

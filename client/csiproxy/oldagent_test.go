@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	diskv1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemv1 "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	filesystemv1beta1 "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1beta1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
@@ -55,6 +57,53 @@ func serve(t *testing.T, endpoints map[string]func(*grpc.Server)) *csiproxy.Clie
 	}})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// TestStartingAgent: a call that meets the endpoint of an old version, because an agent that starts has not opened the others yet,
+// uses the newer one that comes a moment later.
+func TestStartingAgent(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the fake agent of this test listens on unix sockets")
+	}
+	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s := grpc.NewServer()
+	t.Cleanup(s.Stop)
+	diskv1.RegisterDiskServer(s, newDisks{})
+	listen := func(endpoint string) {
+		l, err := net.Listen("unix", filepath.Join(dir, endpoint))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		go func() { _ = s.Serve(l) }()
+	}
+	listen("disk-v1alpha1")
+	late := sync.OnceFunc(func() { listen("disk-v1") })
+	var looks atomic.Int32
+	c := csiproxy.New(csiproxy.Options{PipePath: func(group string, v apiversion.Version) string {
+		if group == "disk" && v.String() == "v1" && looks.Add(1) == 3 { // not there when the client connects, nor when it looks again
+			late()
+		}
+		return filepath.Join(dir, group+"-"+v.String())
+	}})
+	t.Cleanup(func() { _ = c.Close() })
+	if _, err := c.Disk.ListDiskIDs(t.Context(), &diskv1.ListDiskIDsRequest{}); err != nil {
+		t.Fatalf("the call fails: %v", err)
+	}
+	if looks.Load() < 3 {
+		t.Errorf("the newest version was looked for %d times, so the old one was never used", looks.Load())
+	}
+}
+
+// newDisks serves the newest version.
+type newDisks struct{ diskv1.UnimplementedDiskServer }
+
+func (newDisks) ListDiskIDs(context.Context, *diskv1.ListDiskIDsRequest) (*diskv1.ListDiskIDsResponse, error) {
+	return &diskv1.ListDiskIDsResponse{}, nil
 }
 
 // inBandAgent reports failures in its responses, as agents before v1.0 did.
