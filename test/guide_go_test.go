@@ -90,11 +90,57 @@ var unused = regexp.MustCompile(`(?m)^.*declared and not used: .*\n`)
 // placeholder is how pages call the directory of the reader's clone.
 var placeholder = regexp.MustCompile(`<[^>]*repository>`)
 
+// imported are the packages by which a reader tries a module, by the directory that its replace line names.
+var imported = map[string]string{
+	"": "inprocess", "/client": "client/csiproxy", "/csisanity": "csisanity", "/mounter": "mounter", "/v2": "v2/pkg/disk",
+}
+
+// replaced matches what such a line names.
+var replaced = regexp.MustCompile(`(?m)^replace \S+ => <[^>]*repository>(\S*)$`)
+
+// resolve builds, for each block marked go.mod, a module that has this block and no other line, and imports each of the modules that
+// it names: a reader may follow one section of a page.
+func (g guide) resolve(t *testing.T, home, dir string) {
+	t.Helper()
+	for _, b := range g.blocks {
+		if b.language != "go.mod" || b.notRun != "" {
+			continue
+		}
+		t.Logf("%s:%d: go.mod", g.path, b.line)
+		var imports strings.Builder
+		for _, m := range replaced.FindAllStringSubmatch(b.text, -1) {
+			imports.WriteString("import _ \"github.com/kubernetes-csi/csi-proxy/" + imported[m[1]] + "\"\n")
+		}
+		if imports.Len() == 0 {
+			t.Errorf("%s:%d: a block that replaces nothing", g.path, b.line)
+		}
+		at := filepath.Join(dir, "only-line"+strconv.Itoa(b.line))
+		put(t, filepath.Join(at, "go.mod"), "module example.com/driver\n\ngo 1.26.0\n\n"+placeholder.ReplaceAllLiteralString(b.text, filepath.Join(home, "csi-proxy")))
+		put(t, filepath.Join(at, "main.go"), "package main\n\n"+imports.String()+"\nfunc main() {}\n")
+		build(t, at, b.text, []string{"mod", "tidy"}, []string{"build", "-o", os.DevNull, "."})
+	}
+}
+
+// build runs go commands in a module whose go.mod has certain lines.
+func build(t *testing.T, dir, lines string, steps ...[]string) {
+	t.Helper()
+	for _, args := range steps {
+		command := exec.CommandContext(t.Context(), "go", args...)
+		command.Dir = dir
+		command.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-trimpath")
+		out, err := command.CombinedOutput()
+		if rest := unused.ReplaceAllString(string(out), ""); err != nil && regexp.MustCompile(`(?m)^[^#]`).MatchString(rest) {
+			t.Fatalf("go %s in a module with\n%s\n%v\n%s", strings.Join(args, " "), lines, err, out)
+		}
+	}
+}
+
 // compile compiles the Go blocks of a page in a module of the reader's, outside of this repository. The module has the lines of
 // the page's blocks marked go.mod, and no others. A block is a whole file, or lines of one that compiles.
 func (g guide) compile(t *testing.T, home string) {
 	t.Helper()
 	dir := filepath.Join(home, "reader", strings.NewReplacer("/", "-", ".md", "").Replace(g.path))
+	g.resolve(t, home, dir+"-lines")
 	var module strings.Builder
 	module.WriteString("module example.com/driver\n\ngo 1.26.0\n")
 	var files, tests bool
@@ -119,15 +165,7 @@ func (g guide) compile(t *testing.T, home string) {
 	if tests {
 		steps = append(steps, []string{"test", "./..."})
 	}
-	for _, args := range steps {
-		command := exec.CommandContext(t.Context(), "go", args...)
-		command.Dir = dir
-		command.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-trimpath")
-		out, err := command.CombinedOutput()
-		if rest := unused.ReplaceAllString(string(out), ""); err != nil && regexp.MustCompile(`(?m)^[^#]`).MatchString(rest) {
-			t.Fatalf("go %s in a module with\n%s\n%v\n%s", strings.Join(args, " "), module.String(), err, out)
-		}
-	}
+	build(t, dir, module.String(), steps...)
 }
 
 // write puts a block into a package of its own, or the file that it quotes, and reports whether that is a test.

@@ -224,6 +224,7 @@ func TestWrongUse(t *testing.T) {
 		"archives":                               "not of the form",
 		"archives -version 1.2.3 -out x":         "not of the form",
 		"archives -version v1.2 -out x":          "not of the form",
+		"archives -version v2.0.3 -out x":        "of the module v2",
 		"archives -version v1.2.3 -out x":        "-out and -man are required",
 		"archives -version v1.2.3 -out x -man y": "SOURCE_DATE_EPOCH",
 	} {
