@@ -24,6 +24,9 @@ func smbGroup(a *connection) *cobra.Command {
 			return deed{
 				what: "remove the mapping of " + args[0], doing: "removing the mapping",
 				effect: "All volumes of this node on the share lose it, even those of other drivers and those with open files.",
+				look: func(ctx context.Context, _ *csiproxy.Client) ([]string, error) {
+					return a.describeMapping(ctx, args[0]), nil
+				},
 				do: func(ctx context.Context, client *csiproxy.Client) (answer, error) {
 					return done(client.SMB.RemoveSmbGlobalMapping(ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: args[0]}))
 				},
@@ -59,6 +62,25 @@ input with -, so that it is not in the list of processes. One line end after it 
 		})
 	}
 	return change(c)
+}
+
+// describeMapping describes the mapping through which a path on a share is reached. An agent without an admin endpoint knows
+// nothing of it.
+func (a *connection) describeMapping(ctx context.Context, path string) (lines []string) {
+	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
+		r, err := client.Inspect(ctx, &admin.InspectRequest{})
+		if err := partOf(r, "SMB mappings", err); err != nil {
+			return err
+		}
+		lines = []string{path + ": not mapped"}
+		for _, m := range r.GetSmbMappings() {
+			if share := m.GetRemotePath(); strings.HasPrefix(strings.ToLower(path)+`\`, strings.ToLower(share)+`\`) {
+				lines = []string{share + ": mapped, " + m.GetStatus()}
+			}
+		}
+		return nil
+	})
+	return lines
 }
 
 // mappingRow is a mapped share.
