@@ -178,10 +178,12 @@ func (a *connection) meant(ctx context.Context) string {
 		if i >= len(a.args) || want.name == "DISK" { // diskIn and advice speak of disks
 			continue
 		}
-		if names := a.offered(ctx, want.name, a.args[:i]); len(names) > 0 {
-			if text := didYouMean(strings.Trim(offeredAs(want.name, a.args[i]), `\?`), trimmed(names)); text != "" {
-				return text
-			}
+		names, typed := trimmed(a.offered(ctx, want.name, a.args[:i])), offeredAs(want.name, a.args[i])
+		if slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, typed) }) {
+			continue
+		}
+		if text := didYouMean(strings.Trim(typed, `\?`), names); text != "" {
+			return text
 		}
 	}
 	return ""

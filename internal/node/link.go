@@ -73,7 +73,7 @@ func failedLink(link directoryLink, err error) error {
 // withoutParent explains the failure to find the directory of a link.
 func withoutParent(link directoryLink, err error) error {
 	if missing(err) {
-		return &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: fmt.Sprintf("the parent directory of %s is not there", link.at)}
+		return &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: fmt.Sprintf("the parent directory of %s is not there; make it with Mkdir first", link.at)}
 	}
 	return err
 }
