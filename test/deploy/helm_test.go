@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -50,6 +51,15 @@ func helm(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home, "KUBECONFIG="+filepath.Join(home, "none"))
 	err = command.Run()
 	return out.String(), errs.String(), err
+}
+
+// The Helm that installs the chart on a real API server, in test/apiserver, is the one that renders it here.
+func TestHelmIsOneVersion(t *testing.T) {
+	pinned := regexp.MustCompile(`(?m)^\s*(?:require )?(helm\.sh/helm/v4 v\S+)`)
+	want, got := pinned.FindString(string(read(t, "tools/helm/go.mod"))), pinned.FindString(string(read(t, "test/apiserver/go.mod")))
+	if want == "" || strings.TrimSpace(got) != strings.TrimSpace(want) {
+		t.Errorf("test/apiserver has %q, tools/helm has %q", got, want)
+	}
 }
 
 // template renders the chart with the values of a file of the repository and further arguments.

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package apiserver
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+const (
+	// root is the repository's root directory, as seen from this package.
+	root = "../.."
+	// programsVariable names the folder of the programs, which make check-apiserver builds.
+	programsVariable = "CSI_PROXY_APISERVER_BIN"
+)
+
+// Each part begins and ends with a cluster that has three nodes and nothing of ours.
+func TestAPIServer(t *testing.T) {
+	programs := os.Getenv(programsVariable)
+	if programs == "" {
+		t.Skip("make check-apiserver builds the programs and sets " + programsVariable)
+	}
+	c := startCluster(t, programs)
+	for _, part := range []struct {
+		name string
+		run  func(*testing.T, *cluster)
+	}{
+		{"manifests", testManifests},
+		{"renderings", testRenderings},
+		{"helm", testHelm},
+		{"documents", testDocuments},
+		{"refusals", testRefusals},
+		{"pod-security", testPodSecurity},
+		{"events", testEvents},
+	} {
+		if !t.Run(part.name, func(t *testing.T) { part.run(t, c) }) {
+			return // what is left would be blamed on the next
+		}
+	}
+}
+
+// glob returns the files of the repository that match, as paths in the repository.
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s matches %d files, %v", pattern, len(files), err)
+	}
+	for i, file := range files {
+		if files[i], err = filepath.Rel(root, file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// read returns the content of a file of the repository.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// write returns the path of a new file with that content.
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/controller-manager/pkg/informerfactory"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+	"k8s.io/kubernetes/pkg/controller/daemon"
+	"k8s.io/kubernetes/pkg/controller/garbagecollector"
+	"k8s.io/kubernetes/pkg/controller/namespace"
+)
+
+// windowsNodes are those that agents and drivers must run on.
+var windowsNodes = []string{"windows-1", "windows-2"}
+
+// A cluster is an API server with etcd, the controllers that matter here, and nodes that are played.
+type cluster struct {
+	client kubernetes.Interface
+	env    []string // of kubectl and Helm
+	events events
+}
+
+func startCluster(t *testing.T, programs string) *cluster {
+	t.Helper()
+	programs, err := filepath.Abs(programs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	kubeconfig := startServers(t, programs, dir)
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1 // the server is nobody else's
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
+	c := &cluster{client: client, env: append(os.Environ(),
+		"KUBECONFIG="+kubeconfig,
+		// Neither sees settings of this machine's user.
+		"HOME="+dir, "HELM_CACHE_HOME="+dir, "HELM_CONFIG_HOME="+dir, "HELM_DATA_HOME="+dir)}
+
+	// Before the servers go, whatever talks to them ends.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	t.Cleanup(cancel)
+	logTo(t, filepath.Join(dir, "controllers.log"))
+	c.addNodes(t)
+	c.startControllers(ctx, t, config)
+	// What the operator of a cluster has already, as the documents say.
+	c.kubectl(t, "", "create", "priorityclass", "csi-node-critical", "--value=1000000")
+	for _, crd := range monitoringCRDs(t) {
+		c.kubectl(t, "", "create", "-f", crd)
+		c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout="+patience.String(), "-f", crd)
+	}
+	return c
+}
+
+// logTo sends what the controllers log to a file, whose end a failed test shows.
+func logTo(t *testing.T, path string) {
+	t.Helper()
+	log, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log))))
+	t.Cleanup(func() {
+		klog.ClearLogger()
+		showEnd(t, path)
+	})
+}
+
+// addNodes adds two nodes with Windows, tainted as providers do, and one with Linux.
+func (c *cluster) addNodes(t *testing.T) {
+	t.Helper()
+	kubelet := serveLogs(t)
+	for _, name := range append([]string{"linux-1"}, windowsNodes...) {
+		system, _, _ := strings.Cut(name, "-")
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name, corev1.LabelOSStable: system, corev1.LabelArchStable: "amd64"}}}
+		if system == "windows" {
+			node.Labels[corev1.LabelWindowsBuild] = "10.0.20348"
+		}
+		added, err := c.client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The server makes a new node not ready by a taint, which a controller removes when kubelet is.
+		added.Spec.Taints = nil
+		if system == "windows" {
+			added.Spec.Taints = []corev1.Taint{{Key: "node.kubernetes.io/os", Value: system, Effect: corev1.TaintEffectNoSchedule}}
+		}
+		if added, err = c.client.CoreV1().Nodes().Update(t.Context(), added, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		added.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: kubelet.IP.String()}}
+		added.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(kubelet.AddrPort().Port())
+		if _, err := c.client.CoreV1().Nodes().UpdateStatus(t.Context(), added, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// startControllers starts Kubernetes' own controllers of DaemonSets, of namespaces and of what has lost its owner.
+func (c *cluster) startControllers(ctx context.Context, t *testing.T, config *rest.Config) {
+	t.Helper()
+	client := c.client
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	factory := informers.NewSharedInformerFactory(client, 0)
+	daemons, err := daemon.NewDaemonSetsController(ctx, factory.Apps().V1().DaemonSets(), factory.Apps().V1().ControllerRevisions(), factory.Core().V1().Pods(), factory.Core().V1().Nodes(), client, flowcontrol.NewBackOff(time.Second, 10*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespaces := namespace.NewNamespaceController(ctx, client, objects, client.Discovery().ServerPreferredNamespacedResources, factory.Core().V1().Namespaces(), time.Minute, corev1.FinalizerKubernetes)
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery()))
+	started := make(chan struct{})
+	garbage, err := garbagecollector.NewGarbageCollector(ctx, client, objects, mapper, garbagecollector.DefaultIgnoredResources(),
+		informerfactory.NewInformerFactory(factory, metadatainformer.NewSharedInformerFactory(objects, 0)), started)
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := informers.NewSharedInformerFactory(client, time.Second)
+	if err := (&hollowNodes{client}).watch(ctx, played); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.events.watch(factory); err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(ctx.Done())
+	played.Start(ctx.Done())
+	close(started)
+	go daemons.Run(ctx, 2)
+	go namespaces.Run(ctx, 2)
+	go garbage.Run(ctx, 2, patience)
+	go garbage.Sync(ctx, client.Discovery(), 5*time.Second)
+}
+
+// run runs a program in the repository's root, where a reader of the documents is.
+func (c *cluster) run(t *testing.T, stdin, name string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs strings.Builder
+	command := exec.CommandContext(t.Context(), name, args...)
+	command.Dir, command.Env, command.Stdin, command.Stdout, command.Stderr = root, c.env, strings.NewReader(stdin), &out, &errs
+	err = command.Run()
+	return out.String(), errs.String(), err
+}
+
+// kubectl runs kubectl, which must succeed without a warning of the server, and returns what it says.
+func (c *cluster) kubectl(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	return c.must(t, stdin, "kubectl", args...)
+}
+
+// must runs a program that must succeed and have nothing to say on standard error, where kubectl and Helm print warnings.
+func (c *cluster) must(t *testing.T, stdin, name string, args ...string) string {
+	t.Helper()
+	stdout, stderr, err := c.run(t, stdin, name, args...)
+	if err != nil || stderr != "" {
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, stderr, stdout)
+	}
+	return stdout
+}
+
+// eventually waits until a state is what it should be.
+func eventually(t *testing.T, what string, state func(context.Context) (got, want string, err error)) {
+	t.Helper()
+	var got, want string
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (done bool, err error) {
+		got, want, err = state(ctx)
+		return err == nil && got == want, err
+	})
+	if err != nil {
+		t.Fatalf("%s: %s, want %s: %v", what, got, want, err)
+	}
+}
+
+// podsOn returns the pods of a namespace that run, as "DaemonSet on node", in order.
+func (c *cluster) podsOn(ctx context.Context, namespace string) (string, error) {
+	pods, err := c.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	var running []string
+	for _, pod := range pods.Items {
+		if owner := metav1.GetControllerOf(&pod); owner != nil && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
+			running = append(running, fmt.Sprintf("%s on %s", owner.Name, pod.Spec.NodeName))
+		}
+	}
+	slices.Sort(running)
+	return strings.Join(running, ", "), nil
+}
+
+// runsOn waits until exactly the pods of a DaemonSet run in a namespace, one on each of the nodes.
+func (c *cluster) runsOn(t *testing.T, namespace, daemonSet string, nodes ...string) {
+	t.Helper()
+	var want []string
+	for _, node := range nodes {
+		want = append(want, fmt.Sprintf("%s on %s", daemonSet, node))
+	}
+	eventually(t, "pods in "+namespace, func(ctx context.Context) (string, string, error) {
+		got, err := c.podsOn(ctx, namespace)
+		return got, strings.Join(want, ", "), err
+	})
+}
+
+// monitoringCRDs returns the definitions of the Prometheus operator's kinds that the chart uses, from the operator's module.
+func monitoringCRDs(t *testing.T) []string {
+	t.Helper()
+	dir := moduleDir(t, "github.com/prometheus-operator/prometheus-operator", "v0.94.1", "h1:QEIb2wenPH+SdMN1xMf8l4Pmj00YYXXI6HlbLlQWkww=")
+	folder := filepath.Join(dir, "example", "prometheus-operator-crd")
+	return []string{filepath.Join(folder, "monitoring.coreos.com_podmonitors.yaml"), filepath.Join(folder, "monitoring.coreos.com_prometheusrules.yaml")}
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package apiserver
+
+import (
+	"context"
+	"path"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+const (
+	agentManifest = "deploy/kubernetes/agent-hostprocess.yaml"
+	// agents is the namespace of the documents, the agent's manifest and the renderings of test/deploy.
+	agents = "csi-proxy"
+)
+
+// Every manifest is created, strictly, and its pods run on the Windows nodes and only there; applied again it changes
+// nothing; and where two have the same name, one becomes the other. The agent's brings its own namespace, with the label.
+func testManifests(t *testing.T, c *cluster) {
+	last := map[string]string{} // the manifest before, by the name of its DaemonSet
+	for _, manifest := range append(glob(t, "deploy/kubernetes/*.yaml"), "examples/csi-driver/driver.yaml") {
+		ok := t.Run(path.Base(manifest), func(t *testing.T) {
+			t.Log(c.kubectl(t, "", "create", "--validate=strict", "-f", manifest))
+			namespace, name := c.daemonSet(t)
+			c.runsOn(t, namespace, name, windowsNodes...)
+			c.kubectl(t, "", "diff", "--server-side", "--force-conflicts", "-f", manifest) // fails if anything would change
+			c.kubectl(t, "", "apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", manifest)
+			c.remove(t, namespace, manifest)
+			if before := last[name]; before != "" {
+				c.kubectl(t, "", "apply", "--server-side", "-f", before)
+				t.Log("upgrade from ", path.Base(before), ":\n", c.kubectl(t, "", "apply", "--server-side", "--dry-run=server", "-f", manifest))
+				c.kubectl(t, "", "apply", "--server-side", "-f", manifest)
+				c.kubectl(t, "", "-n", namespace, "rollout", "status", "daemonset/"+name, "--timeout="+patience.String())
+				c.remove(t, namespace, manifest)
+			}
+			last[name] = manifest
+		})
+		if !ok {
+			return // what is left would be blamed on the next
+		}
+	}
+}
+
+// Every rendering of the chart that test/deploy compares can be created, strictly; applied again it changes nothing; and from
+// each to each other an upgrade is tried. Helm upgrades as this does, by server-side apply under its own name.
+func testRenderings(t *testing.T, c *cluster) {
+	c.agentsNamespace(t)
+	all := renderings(t)
+	apply := func(t *testing.T, command, file string, args ...string) string {
+		t.Helper()
+		return c.kubectl(t, "", append([]string{command, "--server-side", "--force-conflicts", "--field-manager=helm", "-f", file}, args...)...)
+	}
+	for _, rendering := range all {
+		ok := t.Run(rendering.name, func(t *testing.T) {
+			c.kubectl(t, "", "create", "--validate=strict", "--dry-run=server", "-f", rendering.objects)
+			t.Log(apply(t, "apply", rendering.objects, "--validate=strict"))
+			_, name := c.daemonSet(t)
+			c.runsOn(t, agents, name, windowsNodes...)
+			apply(t, "diff", rendering.objects)
+			if rendering.hooks != "" {
+				t.Log(c.kubectl(t, "", "create", "--validate=strict", "-f", rendering.hooks))
+				c.kubectl(t, "", "wait", "--for=jsonpath={.status.phase}=Succeeded", "--timeout="+patience.String(), "-f", rendering.hooks)
+				c.kubectl(t, "", "delete", "-f", rendering.hooks)
+			}
+			for _, next := range all {
+				apply(t, "apply", next.objects, "--validate=strict", "--dry-run=server")
+			}
+			c.remove(t, agents, rendering.objects)
+		})
+		if !ok {
+			return
+		}
+	}
+	c.deleteNamespace(t, agents)
+}
+
+// A rendering is a rendering of the chart as Helm sends it to the server, in two files.
+type rendering struct {
+	name    string
+	objects string // all at once
+	hooks   string // when somebody types helm test; empty: the values turn the test off
+}
+
+func renderings(t *testing.T) (found []rendering) {
+	t.Helper()
+	for _, file := range glob(t, "test/deploy/testdata/chart/*.golden.yaml") {
+		r := rendering{name: strings.TrimSuffix(path.Base(file), ".golden.yaml")}
+		var objects, hooks []string
+		for document := range strings.SplitSeq(read(t, file), "\n---\n") {
+			if strings.Contains(document, "\n    helm.sh/hook: test\n") {
+				hooks = append(hooks, document)
+			} else {
+				objects = append(objects, document)
+			}
+		}
+		r.objects = write(t, r.name+".yaml", strings.Join(objects, "\n---\n"))
+		if hooks != nil {
+			r.hooks = write(t, r.name+"-hooks.yaml", strings.Join(hooks, "\n---\n"))
+		}
+		found = append(found, r)
+	}
+	return found
+}
+
+// remove deletes what a manifest has created, and waits until its pods are gone, too. What goes with its namespace may be gone
+// before its turn.
+func (c *cluster) remove(t *testing.T, namespace, manifest string) {
+	t.Helper()
+	c.kubectl(t, "", "delete", "--ignore-not-found", "-f", manifest)
+	c.isGone(t, namespace)
+}
+
+// agentsNamespace makes the agents' namespace as docs/install.md does.
+func (c *cluster) agentsNamespace(t *testing.T) {
+	t.Helper()
+	c.kubectl(t, "", "create", "namespace", agents)
+	c.kubectl(t, "", "label", "namespace", agents, "pod-security.kubernetes.io/enforce=privileged")
+}
+
+// deleteNamespace deletes a namespace and waits until it is gone.
+func (c *cluster) deleteNamespace(t *testing.T, name string) {
+	t.Helper()
+	c.kubectl(t, "", "delete", "namespace", name, "--timeout="+patience.String())
+}
+
+// daemonSet returns the namespace and the name of the one DaemonSet of the cluster.
+func (c *cluster) daemonSet(t *testing.T) (namespace, name string) {
+	t.Helper()
+	sets, err := c.client.AppsV1().DaemonSets("").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(sets.Items) != 1 {
+		t.Fatalf("%d DaemonSets, %v", len(sets.Items), err)
+	}
+	return sets.Items[0].Namespace, sets.Items[0].Name
+}
+
+// isGone waits until a namespace has neither DaemonSets nor pods.
+func (c *cluster) isGone(t *testing.T, namespace string) {
+	t.Helper()
+	eventually(t, "what is left in "+namespace, func(ctx context.Context) (string, string, error) {
+		var left []string
+		pods, err := c.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return "", "", err
+		}
+		for _, pod := range pods.Items {
+			left = append(left, "pod "+pod.Name+" "+labels.Set(pod.Labels).String())
+		}
+		sets, err := c.client.AppsV1().DaemonSets(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return "", "", err
+		}
+		for _, set := range sets.Items {
+			left = append(left, "DaemonSet "+set.Name)
+		}
+		return strings.Join(left, ", "), "", nil
+	})
+}
