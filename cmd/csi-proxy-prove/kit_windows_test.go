@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -126,30 +125,54 @@ func TestKilledKits(t *testing.T) {
 	if kills == 0 {
 		t.Skip("require " + killsVariable)
 	}
-	left, at := 0, map[string]int{}
-	for i := range kills {
+	begun := time.Now()
+	if said, err := serviceKit(t, kit).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	span, left, missed, at := time.Since(begun), 0, 0, map[string]int{}
+	for killed := 0; killed < kills; {
 		var said bytes.Buffer
-		c := exec.Command(kit, "-yes", "-only=service", fmt.Sprintf("-report=%s", filepath.Join(t.TempDir(), fmt.Sprintf("%d.json.gz", i))))
+		c := serviceKit(t, kit)
 		c.Stdout, c.Stderr = &said, &said
 		c.WaitDelay = time.Second
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// The moment is the thing that is tried; any other would do as well.
-		late := time.AfterFunc(time.Duration(rand.Int64N(int64(20*time.Second))), func() { _ = c.Process.Kill() })
-		_ = c.Wait()
-		late.Stop()
-		at[lastPart(said.String())]++
-		out, err := exec.CommandContext(t.Context(), kit, "-clean", "-yes", "-report="+filepath.Join(t.TempDir(), fmt.Sprintf("clean-%d.json.gz", i))).CombinedOutput()
+		// The moment is the thing that is tried: any within the time of a run that nobody kills.
+		late, met := time.NewTimer(rand.N(span)), false
+		ended := make(chan struct{})
+		go func() {
+			_ = c.Wait()
+			close(ended)
+		}()
+		select {
+		case <-late.C:
+			met = c.Process.Kill() == nil
+		case <-ended:
+		}
+		<-ended
+		if met {
+			killed++
+			at[lastPart(said.String())]++
+		} else if missed++; missed > kills {
+			t.Fatalf("%d of %d kits ended before their kill", missed, missed+killed)
+		}
+		out, err := exec.CommandContext(t.Context(), kit, "-clean", "-yes", "-report="+filepath.Join(t.TempDir(), "clean.json.gz")).CombinedOutput()
 		if err != nil {
-			t.Fatalf("kill %d: %v\nkilled after:\n%s\nand then:\n%s", i, err, said.String(), out)
+			t.Fatalf("kill %d: %v\nkilled after:\n%s\nand then:\n%s", killed, err, said.String(), out)
 		}
 		if bytes.Contains(out, []byte("An earlier run left these")) {
 			left++
 		}
 		nothingIsLeft(t)
 	}
-	t.Logf("%d kills, %d of which left things in the ledger; by the part that ran: %v", kills, left, at)
+	t.Logf("%d kills of a running kit, %d of which left things in the ledger; by the part that ran: %v; %d further kits ended before their kill", kills, left, at, missed)
+}
+
+// serviceKit is a kit that tries the agent as a service, and asks nothing.
+func serviceKit(t *testing.T, kit string) *exec.Cmd {
+	t.Helper()
+	return exec.Command(kit, "-yes", "-only=service", "-report="+filepath.Join(t.TempDir(), "report.json.gz"))
 }
 
 // lastPart returns the part that a kit began last.

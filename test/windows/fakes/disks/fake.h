@@ -21,6 +21,7 @@
 
 #define FOLDER L"C:\\disks-fake\\"
 #define NT_FOLDER L"\\??\\C:\\disks-fake\\"
+#define LINKS FOLDER L"links.dll" // test/windows/fakes/links
 
 enum { MAX_DISKS = 64, MAX_VOLUMES = 128, MAX_PARTITIONS = 128, MAX_WORDS = 64, MAX_IDS = 12, MAX_OPENERS = 16, NAME_MOST = 1024 };
 
@@ -225,6 +226,13 @@ NTSTATUS query_property(REQUEST *r);
 NTSTATUS mount_manager_code(CALL *call, HANDLE handle, ULONG code, void *in, ULONG in_size, void *out, ULONG out_size, ULONG *information);
 NTSTATUS put(REQUEST *r, const void *data, ULONG size);
 const char *code_name(ULONG code, char other[16]);
+
+// mounts.c: the functions of kernel32.dll that know mounted folders, which a program has with links. The last has no name.
+typedef struct {
+	const char *name;
+	void *with;
+} MOUNT_FUNCTION;
+extern const MOUNT_FUNCTION mount_functions[];
 
 // hooks.c: busy reports whether this thread is in a call of the fake, whose own calls are the system's.
 BOOL busy(void);

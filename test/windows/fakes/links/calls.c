@@ -68,6 +68,18 @@ static NTSTATUS get_reparse_point(HANDLE event, IO_STATUS_BLOCK *status, const s
 	return status->Status;
 }
 
+// ended tells the caller how a control code without output ended.
+static NTSTATUS ended(HANDLE event, IO_STATUS_BLOCK *status, NTSTATUS answer)
+{
+	if (answer < 0)
+		return answer;
+	status->Information = 0;
+	status->Status = answer;
+	if (event)
+		SetEvent(event);
+	return answer;
+}
+
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntfscontrolfile
 NTSTATUS WINAPI links_control(HANDLE h, HANDLE event, void *apc, void *context, IO_STATUS_BLOCK *status, ULONG code, void *in, ULONG in_size, void *out, ULONG out_size)
 {
@@ -75,6 +87,10 @@ NTSTATUS WINAPI links_control(HANDLE h, HANDLE event, void *apc, void *context, 
 	NTSTATUS answer;
 	if (l && read_link(h, NULL, 0, l))
 		answer = get_reparse_point(event, status, l, out, out_size);
+	else if (code == FSCTL_SET_REPARSE_POINT && !*node_files)
+		answer = ended(event, status, set_reparse_point(h, in, in_size));
+	else if (code == FSCTL_DELETE_REPARSE_POINT && !*node_files)
+		answer = ended(event, status, delete_reparse_point(h, in, in_size));
 	else
 		answer = old_control(h, event, apc, context, status, code, in, in_size, out, out_size);
 	HeapFree(GetProcessHeap(), 0, l);

@@ -6,9 +6,6 @@
 #include <windows.h>
 #include <winternl.h>
 
-// RtlGenRandom; https://learn.microsoft.com/windows/win32/api/ntsecapi/nf-ntsecapi-rtlgenrandom
-BOOLEAN WINAPI SystemFunction036(void *data, ULONG size);
-
 #define LINK_FILE L".csi-proxy-reparse" // holds the REPARSE_DATA_BUFFER of the directory that it is in
 
 #ifndef STATUS_SUCCESS
@@ -18,10 +15,16 @@ BOOLEAN WINAPI SystemFunction036(void *data, ULONG size);
 #define LINKS_BUFFER_OVERFLOW ((NTSTATUS)0x80000005)
 #define LINKS_BUFFER_TOO_SMALL ((NTSTATUS)0xC0000023)
 #define LINKS_NOT_RESOLVED ((NTSTATUS)0xC0000280) // STATUS_REPARSE_POINT_NOT_RESOLVED
+#define LINKS_ENCOUNTERED ((NTSTATUS)0xC000050B)  // STATUS_REPARSE_POINT_ENCOUNTERED
+#define LINKS_ACCESS_DENIED ((NTSTATUS)0xC0000022)
+#define LINKS_NOT_A_DIRECTORY ((NTSTATUS)0xC0000103)
+
+// OBJ_DONT_REPARSE, which mingw-w64 lacks: https://learn.microsoft.com/windows/win32/api/ntdef/nf-ntdef-initializeobjectattributes
+enum { LINKS_DONT_REPARSE = 0x1000 };
 
 enum { LINK_MOST = 16 * 1024, LINKS_ON_THE_WAY = 63, PATH_MOST = 4096 };
 
-// node_files is the NT path of the node's state directory.
+// node_files is the NT path of the emulated node's state directory, and empty if the links are the machine's own.
 extern WCHAR node_files[MAX_PATH];
 
 // A link is what the file of a link holds.
@@ -38,6 +41,10 @@ ULONG is_link(HANDLE root, const WCHAR *name, size_t length);
 
 // unlink_here turns the link that is open into an empty directory.
 NTSTATUS unlink_here(HANDLE dir);
+
+// What the control codes FSCTL_SET_REPARSE_POINT and FSCTL_DELETE_REPARSE_POINT do to an open directory.
+NTSTATUS set_reparse_point(HANDLE h, const void *in, ULONG size);
+NTSTATUS delete_reparse_point(HANDLE h, const void *in, ULONG size);
 
 // A way is where a path leads.
 struct way {

@@ -50,7 +50,7 @@ static BOOL enter(struct walk *w)
 	static const WCHAR unc[] = L"\\??\\UNC\\", volume[] = L"\\??\\Volume{", shares[] = L"\\shares\\", volumes[] = L"\\volumes\\";
 	enum { GUID_LENGTH = 36 };
 	WCHAR base[MAX_PATH + 16];
-	if (w->root)
+	if (w->root || !*node_files) // the names of a machine's own volumes are other hands'
 		return TRUE;
 	wcscpy(base, node_files);
 	if (starts_with(w->text, w->length, unc)) {
@@ -72,17 +72,23 @@ static BOOL enter(struct walk *w)
 // first returns where the first name of the path begins that can be a link.
 static size_t first(const struct walk *w)
 {
+	static const WCHAR volume[] = L"\\??\\Volume{";
+	enum { REST = 38 }; // of the GUID: 36, a brace and a separator
 	if (w->root)
 		return 0;
-	if (starts_with(w->text, w->length, node_files)) // the state directory and volumes\GUID are no links
+	if (!*node_files && starts_with(w->text, w->length, volume))
+		return ARRAYSIZE(volume) - 1 + REST;
+	if (*node_files && starts_with(w->text, w->length, node_files)) // the state directory and volumes\GUID are no links
 		return wcslen(node_files) + 1;
 	return wcslen(L"\\??\\C:\\");
 }
 
-// is_ours reports whether the node's files can be on the path. Windows' own directory is Wine's.
+// is_ours reports whether the node's files can be on the path. Windows' own directory is Wine's, and the fakes' folders are their own.
 static BOOL is_ours(const struct walk *w)
 {
-	return w->root || starts_with(w->text, w->length, node_files) || starts_with(w->text, w->length, L"\\??\\UNC\\") || starts_with(w->text, w->length, L"\\??\\Volume{") ||
+	if (!*node_files && (starts_with(w->text, w->length, L"\\??\\UNC\\") || starts_with(w->text, w->length, L"\\??\\C:\\disks-fake")))
+		return FALSE;
+	return w->root || (*node_files && starts_with(w->text, w->length, node_files)) || starts_with(w->text, w->length, L"\\??\\UNC\\") || starts_with(w->text, w->length, L"\\??\\Volume{") ||
 	       (starts_with(w->text, w->length, L"\\??\\C:\\") && !starts_with(w->text, w->length, L"\\??\\C:\\windows"));
 }
 
@@ -140,7 +146,7 @@ static NTSTATUS step(struct walk *w, BOOL follow, struct link *l, BOOL *moved)
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS walk(struct walk *w, BOOL follow, struct link *l)
+static NTSTATUS walk(struct walk *w, BOOL follow, BOOL refuse, struct link *l)
 {
 	BOOL moved = TRUE;
 	for (int followed = 0; moved; followed++) {
@@ -149,6 +155,8 @@ static NTSTATUS walk(struct walk *w, BOOL follow, struct link *l)
 		NTSTATUS status = step(w, follow, l, &moved);
 		if (status < 0)
 			return status;
+		if (moved && refuse)
+			return LINKS_ENCOUNTERED;
 	}
 	return STATUS_SUCCESS;
 }
@@ -173,7 +181,7 @@ struct way *resolve(const OBJECT_ATTRIBUTES *path, BOOL follow, NTSTATUS *status
 		if (name && s->walk.length > 0 && s->walk.length < PATH_MOST) { // else the path is left as it is
 			memcpy(s->walk.text, name->Buffer, name->Length);
 			if (is_ours(&s->walk)) {
-				*status = walk(&s->walk, follow, &s->link);
+				*status = walk(&s->walk, follow, (path->Attributes & LINKS_DONT_REPARSE) != 0, &s->link);
 				memcpy(w->text, s->walk.text, s->walk.length * sizeof(WCHAR));
 				w->name = (UNICODE_STRING){(USHORT)(s->walk.length * sizeof(WCHAR)), sizeof w->text, w->text};
 				w->attributes.ObjectName = &w->name;

@@ -21,6 +21,8 @@ static const GUID volumes = {0x53f5630d, 0xb6bf, 0x11d0, {0x94, 0xf2, 0x00, 0xa0
 static const GUID basic = {0xebd0a0a2, 0xb9e5, 0x4433, {0x87, 0xc0, 0x68, 0xb6, 0xb7, 0x26, 0x99, 0xc7}};
 static const GUID reserved = {0xe3c9e316, 0x0b5c, 0x4db8, {0x81, 0x7d, 0xf9, 0x2d, 0xf0, 0x02, 0x15, 0xae}};
 
+static const WCHAR root[] = L"\\\\?\\Volume{0000da7a-0000-0000-0000-000000000000}\\";
+
 typedef ULONG(WINAPI *list_size_function)(ULONG *, const GUID *, const WCHAR *, ULONG);
 typedef ULONG(WINAPI *list_function)(const GUID *, const WCHAR *, WCHAR *, ULONG, ULONG);
 typedef ULONG(WINAPI *locate_function)(ULONG *, const WCHAR *, ULONG);
@@ -182,7 +184,7 @@ static BOOL found_volume(const WCHAR *wanted)
 
 static void check_volume(void)
 {
-	static const WCHAR root[] = L"\\\\?\\Volume{0000da7a-0000-0000-0000-000000000000}\\", device[] = L"\\\\?\\Volume{0000da7a-0000-0000-0000-000000000000}";
+	static const WCHAR device[] = L"\\\\?\\Volume{0000da7a-0000-0000-0000-000000000000}";
 	WCHAR name[512], system[32];
 	BYTE small[sizeof(VOLUME_DISK_EXTENTS)], sector[512] = "a sector";
 	VOLUME_DISK_EXTENTS *extents = (VOLUME_DISK_EXTENTS *)small;
@@ -215,6 +217,107 @@ static void check_volume(void)
 	CloseHandle(h);
 }
 
+static void append(const char *line)
+{
+	DWORD written;
+	HANDLE h = CreateFileW(L"C:\\disks-fake\\control.txt", FILE_APPEND_DATA, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL);
+	EXPECT(WriteFile(h, line, (DWORD)strlen(line), &written, NULL));
+	CloseHandle(h);
+}
+
+static HANDLE open_link(const WCHAR *name, DWORD access)
+{
+	return CreateFileW(name, access, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+}
+
+static void put_file(const WCHAR *name, const char *text)
+{
+	DWORD written;
+	HANDLE h = CreateFileW(name, GENERIC_WRITE, 0, NULL, CREATE_NEW, 0, NULL);
+	EXPECT(h != INVALID_HANDLE_VALUE && WriteFile(h, text, (DWORD)strlen(text), &written, NULL));
+	CloseHandle(h);
+}
+
+static BOOL has_file(const WCHAR *name, const char *want)
+{
+	char text[64] = "";
+	DWORD got = 0;
+	HANDLE h = open(name, GENERIC_READ);
+	ReadFile(h, text, sizeof text - 1, &got, NULL);
+	CloseHandle(h);
+	return !strcmp(text, want);
+}
+
+// symlink_data makes a symbolic link's data: https://learn.microsoft.com/openspecs/windows_protocols/ms-fscc/b41f1cbf-10df-4a47-98d4-1c52a833d913
+static DWORD symlink_data(const WCHAR *target, BYTE data[512])
+{
+	const USHORT length = (USHORT)(wcslen(target) * sizeof *target);
+	const USHORT head[10] = {IO_REPARSE_TAG_SYMLINK & 0xffff, IO_REPARSE_TAG_SYMLINK >> 16, 12 + 2 * length - 8, 0, 0, length, length, length - 8, 0, 0};
+	memcpy(data, head, sizeof head);
+	memcpy(data + 20, target, length);
+	memcpy(data + 20 + length, target + 4, length - 8); // to be shown, without the prefix
+	return 20 + 2 * length - 8;
+}
+
+static void check_mounts(void)
+{
+	static const WCHAR folder[] = L"C:\\mnt\\folder\\";
+	WCHAR name[512];
+	DWORD size = 0;
+	append("filesystem 1 2 NTFS\n");
+	EXPECT(CreateDirectoryW(L"C:\\mnt", NULL) && CreateDirectoryW(folder, NULL) && CreateDirectoryW(L"C:\\mnt\\full", NULL));
+	put_file(L"C:\\mnt\\full\\file", "in the way");
+	FAILS(GetVolumeNameForVolumeMountPointW(folder, name, ARRAYSIZE(name)), ERROR_NOT_A_REPARSE_POINT);
+	FAILS(SetVolumeMountPointW(L"C:\\mnt\\full\\", root), ERROR_DIR_NOT_EMPTY);
+	FAILS(SetVolumeMountPointW(L"C:\\mnt\\missing\\", root), ERROR_FILE_NOT_FOUND);
+	FAILS(SetVolumeMountPointW(folder, L"\\\\?\\Volume{11111111-0000-0000-0000-000000000000}\\"), ERROR_FILE_NOT_FOUND);
+	EXPECT(GetVolumePathNamesForVolumeNameW(root, name, ARRAYSIZE(name), &size) && size == 1 && !*name);
+	EXPECT(SetVolumeMountPointW(folder, root));
+	FAILS(SetVolumeMountPointW(folder, root), ERROR_DIR_NOT_EMPTY);
+	EXPECT(GetFileAttributesW(L"C:\\mnt\\folder") == (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT));
+	EXPECT(GetVolumeNameForVolumeMountPointW(folder, name, ARRAYSIZE(name)) && !_wcsicmp(name, root));
+	FAILS(GetVolumeNameForVolumeMountPointW(folder, name, 49), ERROR_FILENAME_EXCED_RANGE);
+	FAILS(GetVolumePathNamesForVolumeNameW(root, name, 4, &size), ERROR_MORE_DATA);
+	EXPECT(size == ARRAYSIZE(folder) + 1);
+	EXPECT(GetVolumePathNamesForVolumeNameW(root, name, size, &size) && !wcscmp(name, folder) && !name[ARRAYSIZE(folder)]);
+	put_file(L"C:\\mnt\\folder\\file", "on the volume");
+	EXPECT(has_file(L"\\\\?\\Volume{0000da7a-0000-0000-0000-000000000000}\\file", "on the volume"));
+	EXPECT(GetVolumePathNameW(L"C:\\mnt\\folder\\file", name, ARRAYSIZE(name)) && !wcscmp(name, folder));
+}
+
+static void check_links(void)
+{
+	BYTE data[512], back[512], tag[8] = {0};
+	DWORD got, length = symlink_data(L"\\??\\C:\\mnt\\folder", data);
+	EXPECT(CreateDirectoryW(L"C:\\mnt\\link", NULL));
+	HANDLE h = open_link(L"C:\\mnt\\link", GENERIC_READ);
+	FAILS(control(h, FSCTL_GET_REPARSE_POINT, NULL, 0, back, sizeof back, &got), ERROR_NOT_A_REPARSE_POINT);
+	FAILS(control(h, FSCTL_SET_REPARSE_POINT, data, length, NULL, 0, NULL), ERROR_ACCESS_DENIED);
+	CloseHandle(h);
+	h = open_link(L"C:\\mnt\\link", GENERIC_READ | GENERIC_WRITE);
+	FAILS(control(h, FSCTL_SET_REPARSE_POINT, data, length - 2, NULL, 0, NULL), ERROR_INVALID_REPARSE_DATA);
+	data[10]++; // the name has an odd length
+	FAILS(control(h, FSCTL_SET_REPARSE_POINT, data, length, NULL, 0, NULL), ERROR_INVALID_REPARSE_DATA);
+	data[10]--;
+	EXPECT(control(h, FSCTL_SET_REPARSE_POINT, data, length, NULL, 0, NULL));
+	EXPECT(control(h, FSCTL_GET_REPARSE_POINT, NULL, 0, back, sizeof back, &got) && got == length && !memcmp(back, data, length));
+	*(DWORD *)tag = IO_REPARSE_TAG_MOUNT_POINT;
+	FAILS(control(h, FSCTL_DELETE_REPARSE_POINT, tag, sizeof tag, NULL, 0, NULL), ERROR_REPARSE_TAG_MISMATCH);
+	CloseHandle(h);
+	EXPECT(has_file(L"C:\\mnt\\link\\file", "on the volume"));
+	EXPECT(RemoveDirectoryW(L"C:\\mnt\\link") && GetFileAttributesW(L"C:\\mnt\\link") == INVALID_FILE_ATTRIBUTES);
+	h = open_link(L"C:\\mnt\\full", GENERIC_WRITE);
+	FAILS(control(h, FSCTL_SET_REPARSE_POINT, data, length, NULL, 0, NULL), ERROR_DIR_NOT_EMPTY);
+	CloseHandle(h);
+	// The file stays, where the mounted folder is deleted.
+	WCHAR name[512];
+	EXPECT(DeleteVolumeMountPointW(L"C:\\mnt\\folder\\"));
+	EXPECT(GetFileAttributesW(L"C:\\mnt\\folder") == FILE_ATTRIBUTE_DIRECTORY && GetFileAttributesW(L"C:\\mnt\\folder\\file") == INVALID_FILE_ATTRIBUTES);
+	EXPECT(GetVolumePathNamesForVolumeNameW(root, name, ARRAYSIZE(name), &got) && got == 1);
+	EXPECT(has_file(L"\\\\?\\Volume{0000da7a-0000-0000-0000-000000000000}\\file", "on the volume"));
+	FAILS(DeleteVolumeMountPointW(L"C:\\mnt\\folder\\"), ERROR_NOT_A_REPARSE_POINT);
+}
+
 int main(void)
 {
 	HMODULE hooks = LoadLibraryW(L"bcryptprimitives.dll"), manager = LoadLibraryW(L"cfgmgr32.dll");
@@ -232,6 +335,8 @@ int main(void)
 	CloseHandle(h);
 	check_access();
 	check_volume();
+	check_mounts();
+	check_links();
 	printf("%d failures\n", failures);
 	return failures != 0;
 }

@@ -8,6 +8,7 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 mkdir "$out/binaries" "$out/work"
 ../build.sh "$out/binaries"
+../../links/build.sh "$out/binaries"
 x86_64-w64-mingw32-gcc -std=gnu11 -O1 -Wall -Wextra -Werror -D_WIN32_WINNT=0x0602 -s -o "$out/binaries/check.exe" check.c
 code=0
 ../../../../../hack/wine.sh session -C "$out/work" -b "$out/binaries" ./session.sh || code=$?

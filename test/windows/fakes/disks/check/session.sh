@@ -8,6 +8,7 @@ cp /binaries/fake-disks.dll "$c/windows/system32/bcryptprimitives.dll"
 cp /binaries/fake-disks.dll "$c/windows/system32/cfgmgr32.dll"
 export WINEDLLOVERRIDES='bcryptprimitives,cfgmgr32=n'
 mkdir "$c/disks-fake"
+cp /binaries/fake-links.dll "$c/disks-fake/links.dll"
 cat >"$c/disks-fake/control.txt" <<CONTROL
 images Z:\work
 disk 0 64G system
