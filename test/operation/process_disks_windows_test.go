@@ -21,27 +21,31 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestDisksOnThisMachine lives the life of disks with the Windows kernel on the fake disks, once for each pair of versions of the groups
-// disk and volume, each with another reading of what Microsoft's pages leave open. The disks that it partitions are judged by sgdisk
+// TestDisksOnThisMachine lives the life of disks with the Windows kernel on the fake disks, with versions of the groups disk, volume and
+// filesystem and each time another reading of what Microsoft's pages leave open. The disks that it partitions are judged by sgdisk
 // afterwards.
 func TestDisksOnThisMachine(t *testing.T) {
 	disks := installDisks(t)
+	disks.installLinks()
 	fakeWMI(t)
 	disks.world("disk 0 64G system", "raw unrecognized")
 	testnode.Launch(t, "-host=windows", "-v=2")
-	for i, run := range []struct{ disk, volume, reading string }{
-		{"v1", "v2alpha1", ""}, {"v1beta3", "v1", "msr none"}, {"v1beta2", "v1beta2", "attributes-version 16"},
-		{"v1beta1", "v1beta1", "volumes-late 2"}, {"v1alpha1", "v1alpha1", "volume-guid own"}, {"v1", "v1beta3", "layout-small mismatch"},
+	for i, run := range []struct{ disk, volume, files, reading string }{
+		{"v1", "v2alpha1", "v2alpha1", ""}, {"v1beta3", "v1", "v1", "msr none"}, {"v1beta2", "v1beta2", "v1beta2", "attributes-version 16"},
+		{"v1beta1", "v1beta1", "v1beta1", "volumes-late 2"}, {"v1alpha1", "v1alpha1", "v1alpha1", "volume-guid own"}, {"v1", "v1beta3", "v1", "layout-small mismatch"},
 	} {
 		t.Run("disk "+run.disk+" volume "+run.volume, func(t *testing.T) {
 			l := &diskLife{t: t, disks: &fakeDisks{t}, wmi: &wmiFake{t}, number: uint32(i + 1), reading: run.reading, used: map[string]bool{}}
-			l.disk, l.volume = l.dial("disk", run.disk), l.dial("volume", run.volume)
+			l.disk, l.volume, l.files = l.dial("disk", run.disk), l.dial("volume", run.volume), l.dial("filesystem", run.files)
 			l.arrive()
 			l.identify()
 			l.state()
 			l.partition()
 			l.volumes()
 			l.fileSystem()
+			l.mount()
+			l.link()
+			l.unmount()
 			l.grow()
 			if t.Failed() {
 				return
@@ -55,14 +59,14 @@ func TestDisksOnThisMachine(t *testing.T) {
 
 // A diskLife is the life of one disk, by one version of each group. The versions' messages differ, so requests are JSON.
 type diskLife struct {
-	t            *testing.T
-	disks        *fakeDisks
-	wmi          *wmiFake
-	disk, volume diskAPI
-	number       uint32
-	reading      string
-	id           string // of the volume
-	used         map[string]bool
+	t                   *testing.T
+	disks               *fakeDisks
+	wmi                 *wmiFake
+	disk, volume, files diskAPI
+	number              uint32
+	reading             string
+	id                  string // of the volume
+	used                map[string]bool
 }
 
 // A diskAPI is one version of a group.
@@ -105,17 +109,26 @@ func (l *diskLife) call(want codes.Code, api diskAPI, method, request string) st
 		l.t.Fatalf("%s %s(%s): got %v (%v), want %v", api.version, method, request, got, err, want)
 	}
 	if err == nil {
-		how := "OK, fake disks"
-		if method == "FormatVolume" {
-			how += " and WMI"
-		}
-		l.used[fmt.Sprintf("%s %s %s: %s", api.group, api.version, method, how)] = true
+		l.used[fmt.Sprintf("%s %s %s: OK, fake %s", api.group, api.version, method, fakesOf(api.group, method))] = true
 	}
 	text, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(out)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	return strings.ReplaceAll(string(text), " ", "")
+}
+
+// fakesOf names the fakes that a method needs.
+func fakesOf(group, method string) string {
+	switch {
+	case group == "filesystem":
+		return "links"
+	case method == "FormatVolume":
+		return "disks and WMI"
+	case strings.Contains(method, "MountVolume"), strings.HasPrefix(method, "GetVolumeIDFrom"):
+		return "disks and links"
+	}
+	return "disks"
 }
 
 // answers makes a call that goes well, if the version has the method, and compares the answer.

@@ -61,6 +61,18 @@ func installDisks(t *testing.T) *fakeDisks {
 	return d
 }
 
+// installLinks gives the agents that start after it links and mounted folders: test/windows/fakes/links.
+func (d *fakeDisks) installLinks() {
+	d.t.Helper()
+	dll, err := os.ReadFile(filepath.Join(os.Getenv("CSI_PROXY_BIN"), "fake-links.dll"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(disksFolder, "links.dll"), dll, 0o600)
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 // override makes Wine take a DLL of the system's folder for csi-proxy.exe instead of its own.
 func override(t *testing.T, name string) (undo func()) {
 	t.Helper()

@@ -227,12 +227,18 @@ NTSTATUS mount_manager_code(CALL *call, HANDLE handle, ULONG code, void *in, ULO
 NTSTATUS put(REQUEST *r, const void *data, ULONG size);
 const char *code_name(ULONG code, char other[16]);
 
-// mounts.c: the functions of kernel32.dll that know mounted folders, which a program has with links. The last has no name.
+// mounts.c, final.c: the functions of kernel32.dll that know mounted folders, which a program has with links. The last has no name.
 typedef struct {
 	const char *name;
 	void *with;
 } MOUNT_FUNCTION;
 extern const MOUNT_FUNCTION mount_functions[];
+DWORD WINAPI final_path_name(HANDLE h, WCHAR *path, DWORD size, DWORD flags);
+
+// records.c: the mount manager's records of mounted folders
+enum { RECORDS_MOST = 1 << 16 }; // characters
+WCHAR *mount_records(void);
+void mount_record(const WCHAR *volume, const WCHAR *path, BOOL is_mounted);
 
 // hooks.c: busy reports whether this thread is in a call of the fake, whose own calls are the system's.
 BOOL busy(void);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mounted folders: the functions of kernel32.dll by which volumes get them, and what the mount manager keeps of them, which is mounts.txt. A
-// mounted folder is a directory junction to a volume's name, of which the mount manager is told:
+// Mounted folders: the functions of kernel32.dll by which volumes get them. A mounted folder is a directory junction to a volume's name, of
+// which the mount manager is told:
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ni-mountmgr-ioctl_mountmgr_volume_mount_point_created
 #include "fake.h"
 
-#define MOUNTS FOLDER L"mounts.txt" // lines of a volume's name, a blank and a folder
-
-enum { VOLUME_NAME = 50, POINT_HEADER = 16, FILE_LIMIT = 1 << 16 }; // characters with the NUL; bytes
+enum { VOLUME_NAME = 50, POINT_HEADER = 16 }; // characters with the NUL; bytes
 
 
 typedef BOOL(WINAPI *name_function)(const WCHAR *, WCHAR *, DWORD);
@@ -114,46 +112,6 @@ static NTSTATUS mounted(HANDLE folder, WCHAR name[VOLUME_NAME])
 	return status;
 }
 
-// records returns the mount manager's records, to be freed.
-static WCHAR *records(void)
-{
-	DWORD got = 0;
-	char *text = calloc(1, FILE_LIMIT);
-	WCHAR *wide = calloc(FILE_LIMIT, sizeof *wide);
-	HANDLE file = CreateFileW(MOUNTS, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
-	if (file != INVALID_HANDLE_VALUE) {
-		ReadFile(file, text, FILE_LIMIT - 1, &got, NULL);
-		CloseHandle(file);
-	}
-	MultiByteToWideChar(CP_UTF8, 0, text, -1, wide, FILE_LIMIT);
-	free(text);
-	return wide;
-}
-
-// record adds a record, or removes it.
-static void record(const WCHAR *volume, const WCHAR *path, BOOL is_mounted)
-{
-	WCHAR full[NAME_MOST], *line = calloc(FILE_LIMIT, sizeof *line), *text = records(), *at;
-	char *out = calloc(4, FILE_LIMIT);
-	DWORD written;
-	GetFullPathNameW(path, ARRAYSIZE(full), full, NULL);
-	_snwprintf(line, FILE_LIMIT, L"%ls %ls\r\n", volume, wcsncmp(full, L"\\\\?\\", 4) ? full : full + 4);
-	const size_t length = wcslen(line);
-	for (at = text; *at && _wcsnicmp(at, line, length);)
-		at = (at = wcschr(at, '\n')) ? at + 1 : text + wcslen(text);
-	if (*at)
-		memmove(at, at + length, (wcslen(at + length) + 1) * sizeof *at);
-	if (is_mounted && wcslen(text) + length < FILE_LIMIT)
-		wcscat(text, line);
-	HANDLE file = CreateFileW(MOUNTS, GENERIC_WRITE, FILE_SHARE_READ, NULL, CREATE_ALWAYS, 0, NULL);
-	const int size = WideCharToMultiByte(CP_UTF8, 0, text, -1, out, 4 * FILE_LIMIT, NULL, NULL);
-	WriteFile(file, out, size - 1, &written, NULL);
-	CloseHandle(file);
-	free(line);
-	free(text);
-	free(out);
-}
-
 static NTSTATUS mount(const WCHAR *path, const WCHAR *volume)
 {
 	BYTE data[256];
@@ -169,7 +127,7 @@ static NTSTATUS mount(const WCHAR *path, const WCHAR *volume)
 		status = NtFsControlFile(h, NULL, NULL, NULL, &io, FSCTL_SET_REPARSE_POINT, data, junction(volume, data), NULL, 0);
 	NtClose(h);
 	if (status >= 0)
-		record(volume, path, TRUE);
+		mount_record(volume, path, TRUE);
 	return status;
 }
 
@@ -208,7 +166,7 @@ static NTSTATUS unmount(const WCHAR *path)
 	}
 	NtClose(h);
 	if (status >= 0)
-		record(name, path, FALSE);
+		mount_record(name, path, FALSE);
 	return status;
 }
 
@@ -263,7 +221,7 @@ static BOOL WINAPI volume_name_for_mount_point(const WCHAR *path, WCHAR *name, D
 // paths_of makes the list of a volume's drive letters and folders and returns how many characters it has.
 static DWORD paths_of(const WCHAR *name, WCHAR *list)
 {
-	WCHAR *text = records(), *at = list;
+	WCHAR *text = mount_records(), *at = list;
 	DWORD letters = 0;
 	if (((paths_function)wines("GetVolumePathNamesForVolumeNameW"))(name, list, NAME_MOST, &letters) && letters > 1)
 		at += letters - 1;
@@ -284,7 +242,7 @@ static BOOL WINAPI volume_path_names(const WCHAR *name, WCHAR *paths, DWORD size
 {
 	CALL call;
 	VOLUME *volume;
-	WCHAR *list = calloc(FILE_LIMIT + NAME_MOST, sizeof *list);
+	WCHAR *list = calloc(RECORDS_MOST + NAME_MOST, sizeof *list);
 	begin(&call, "GetVolumePathNamesForVolumeNameW");
 	NTSTATUS status = named(&call, name, &volume);
 	if (status >= 0 && !injected(&call, &status)) {
@@ -304,5 +262,6 @@ const MOUNT_FUNCTION mount_functions[] = {
 	{"DeleteVolumeMountPointW", (void *)delete_volume_mount_point},
 	{"GetVolumeNameForVolumeMountPointW", (void *)volume_name_for_mount_point},
 	{"GetVolumePathNamesForVolumeNameW", (void *)volume_path_names},
+	{"GetFinalPathNameByHandleW", (void *)final_path_name},
 	{NULL, NULL},
 };

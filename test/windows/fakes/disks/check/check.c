@@ -259,6 +259,15 @@ static DWORD symlink_data(const WCHAR *target, BYTE data[512])
 	return 20 + 2 * length - 8;
 }
 
+static void check_final_path(const WCHAR *file, DWORD flags, const WCHAR *want)
+{
+	WCHAR got[512] = L"";
+	HANDLE h = open(file, GENERIC_READ);
+	EXPECT(GetFinalPathNameByHandleW(h, got, ARRAYSIZE(got), flags) == wcslen(want) && !_wcsicmp(got, want));
+	EXPECT(GetFinalPathNameByHandleW(h, got, 3, flags) == wcslen(want) + 1);
+	CloseHandle(h);
+}
+
 static void check_mounts(void)
 {
 	static const WCHAR folder[] = L"C:\\mnt\\folder\\";
@@ -282,6 +291,10 @@ static void check_mounts(void)
 	EXPECT(GetVolumePathNamesForVolumeNameW(root, name, size, &size) && !wcscmp(name, folder) && !name[ARRAYSIZE(folder)]);
 	put_file(L"C:\\mnt\\folder\\file", "on the volume");
 	EXPECT(has_file(L"\\\\?\\Volume{0000da7a-0000-0000-0000-000000000000}\\file", "on the volume"));
+	check_final_path(L"C:\\mnt\\folder\\file", VOLUME_NAME_DOS, L"\\\\?\\C:\\mnt\\folder\\file");
+	check_final_path(L"C:\\mnt\\folder\\file", VOLUME_NAME_GUID, L"\\\\?\\Volume{0000da7a-0000-0000-0000-000000000000}\\file");
+	check_final_path(L"C:\\mnt\\folder\\file", VOLUME_NAME_NONE, L"\\file");
+	check_final_path(L"C:\\mnt\\full\\file", VOLUME_NAME_DOS, L"\\\\?\\C:\\mnt\\full\\file");
 	EXPECT(GetVolumePathNameW(L"C:\\mnt\\folder\\file", name, ARRAYSIZE(name)) && !wcscmp(name, folder));
 }
 
@@ -315,6 +328,9 @@ static void check_links(void)
 	EXPECT(GetFileAttributesW(L"C:\\mnt\\folder") == FILE_ATTRIBUTE_DIRECTORY && GetFileAttributesW(L"C:\\mnt\\folder\\file") == INVALID_FILE_ATTRIBUTES);
 	EXPECT(GetVolumePathNamesForVolumeNameW(root, name, ARRAYSIZE(name), &got) && got == 1);
 	EXPECT(has_file(L"\\\\?\\Volume{0000da7a-0000-0000-0000-000000000000}\\file", "on the volume"));
+	h = open(L"\\\\?\\Volume{0000da7a-0000-0000-0000-000000000000}\\file", GENERIC_READ);
+	FAILS(GetFinalPathNameByHandleW(h, name, ARRAYSIZE(name), VOLUME_NAME_DOS), ERROR_PATH_NOT_FOUND);
+	CloseHandle(h);
 	FAILS(DeleteVolumeMountPointW(L"C:\\mnt\\folder\\"), ERROR_NOT_A_REPARSE_POINT);
 }
 
