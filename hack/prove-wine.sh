@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # hack/prove-wine.sh [DIR] builds csi-proxy-prove.exe with the suite whose parts Wine has, and runs it under Wine from start to report, reads the report with csi-proxyctl, and
-# then kills kits at random moments and starts them again: KILLS times (2). The report and its page stay in DIR. It makes the Wine
+# then kills running kits at random moments and starts them again: KILLS times (2). The report and its page stay in DIR. It makes the Wine
 # tree when there is none, and needs root. V=1 shows what the kit prints.
 set -euo pipefail
 

@@ -123,6 +123,10 @@ func fakesOf(group, method string) string {
 	switch {
 	case group == "filesystem":
 		return "links"
+	case method == "StageShare":
+		return "links and WMI"
+	case group == "nodesteps":
+		return "disks and links"
 	case method == "FormatVolume":
 		return "disks and WMI"
 	case strings.Contains(method, "MountVolume"), strings.HasPrefix(method, "GetVolumeIDFrom"):

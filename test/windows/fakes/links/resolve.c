@@ -76,6 +76,8 @@ static size_t first(const struct walk *w)
 	enum { REST = 38 }; // of the GUID: 36, a brace and a separator
 	if (w->root)
 		return 0;
+	if (!*node_files && starts_with(w->text, w->length, L"\\??\\UNC\\"))
+		return w->length; // a share's links are its server's
 	if (!*node_files && starts_with(w->text, w->length, volume))
 		return ARRAYSIZE(volume) - 1 + REST;
 	if (*node_files && starts_with(w->text, w->length, node_files)) // the state directory and volumes\GUID are no links
