@@ -34,7 +34,13 @@ func (im *image) differing(offset int64, blocks []ntfs.Block) ([]gpt.Block, erro
 	var out []gpt.Block
 	for _, b := range blocks {
 		for done := int64(0); done < b.Size; done += pages {
+			if done >= int64(len(b.Data)) { // zeros from here on, as in a hole
+				done += im.hole(offset+b.Offset+done) / page * page
+			}
 			at, size := offset+b.Offset+done, min(pages, b.Size-done)
+			if size <= 0 {
+				break
+			}
 			if _, err := im.file.ReadAt(there[:size], at); err != nil {
 				return nil, err
 			}
@@ -54,6 +60,15 @@ func (im *image) differing(offset int64, blocks []ntfs.Block) ([]gpt.Block, erro
 		}
 	}
 	return out, nil
+}
+
+// hole returns how many bytes from an offset on were never written, as far as the host knows.
+func (im *image) hole(offset int64) int64 {
+	data, _, err := nextData(im.file, offset, im.size)
+	if err != nil {
+		return 0
+	}
+	return max(data-offset, 0)
 }
 
 // growBlocks returns the blocks by which the NTFS on the volume gets a number of sectors.
