@@ -5,6 +5,7 @@ package hostile
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
@@ -200,7 +201,10 @@ func hash(path string) (string, error) {
 		for at := 0; at < len(data); at += len(zeros) { // where a hole ends within zeros is up to the host
 			block := data[at:min(at+len(zeros), len(data))]
 			if !bytes.Equal(block, zeros[:len(block)]) {
-				_, _ = fmt.Fprintf(sum, "%d:%x", offset+int64(at), block)
+				var place [8]byte
+				binary.BigEndian.PutUint64(place[:], uint64(offset+int64(at)))
+				sum.Write(place[:])
+				sum.Write(block)
 			}
 		}
 	})
