@@ -24,11 +24,16 @@ run: setup-run ## start the agent on the emulated node and show a volume's life 
 build: ## build the commands into bin/, for GOOS and GOARCH (VERSION=vX.Y.Z: the version that they print)
 	hack/build.sh bin $(VERSION)
 
+# The packages that take longest begin first, so that none of them is alone at the end.
+LONGEST = ./test/hostile ./test/contract ./v2 ./test/sequences ./internal/kernel/emulated ./test/reliability ./test/conformance ./internal/node ./test/published ./test/operation
 # With the race detector a program sleeps for a second before it exits, so that goroutines may still race: 60 seconds in all.
+# Many tests wait, so twice as many packages as processors run at a time. Go's own files stay on the disk.
 .PHONY: test
 test: export GORACE ?= atexit_sleep_ms=50
+test: export GOTMPDIR ?= $(or $(TMPDIR),/tmp)
 test: setup-test build ## all tests with the race detector; the long ones are sampled (make lint vets)
-	CSI_PROXY_BIN=$(CURDIR)/bin go test -race -trimpath -vet=off -timeout 20m $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver,$(MODULES)))
+	TMPDIR=$$(hack/memory-dir.sh) CSI_PROXY_BIN=$(CURDIR)/bin go test -race -trimpath -vet=off -timeout 20m -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) \
+		$(LONGEST) $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver,$(MODULES)))
 
 .PHONY: test-sanity
 test-sanity: setup-test build ## csi-sanity on the example driver, with its counts, and kubelet's calls for pods; without the race detector, whose build takes longer than the tests
