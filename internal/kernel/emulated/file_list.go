@@ -112,7 +112,7 @@ func (h *fileHandle) beginListing() error {
 		return err
 	}
 	h.listing = listing{begun: true}
-	if err := h.isLink(); err != nil { // a reparse point opened as itself cannot be listed
+	if err := isLink(h.self); err != nil { // a reparse point opened as itself cannot be listed
 		return nil //nolint:nilerr // it has no entries
 	}
 	var err error

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // host makes every change to the state directory, one primitive per method, so that a test can make the process "die"
@@ -16,6 +17,8 @@ type host struct {
 	before func(change, path string) error
 
 	noSync bool // let the host decide when data reaches its disk
+
+	meanwhile sync.Locker // free while something becomes durable; nil: there is none, or it stays locked
 
 	failed   bool       // something failed that may have left a change half done; Node.settle looks after it
 	unsynced []*os.File // directories and files that are not durable, because the host failed to make them so
@@ -47,14 +50,30 @@ func (h *host) writeAt(f *os.File, b []byte, offset int64) error {
 	return h.noted(err)
 }
 
-func (h *host) sync(f *os.File) error {
-	if err := h.step("sync", f.Name()); err != nil {
-		return err
+func (h *host) sync(f *os.File) error { return h.durable("sync", f, f.Sync) }
+
+// durable makes something durable.
+func (h *host) durable(change string, f *os.File, sync func() error) error {
+	return h.noted(h.waiting(func() error {
+		if h.before != nil {
+			if err := h.before(change, f.Name()); err != nil {
+				return err
+			}
+		}
+		if h.noSync {
+			return nil
+		}
+		return sync()
+	}))
+}
+
+// waiting waits for the host's disk.
+func (h *host) waiting(wait func() error) error {
+	if h.meanwhile != nil {
+		h.meanwhile.Unlock()
+		defer h.meanwhile.Lock()
 	}
-	if h.noSync {
-		return nil
-	}
-	return h.noted(f.Sync())
+	return wait()
 }
 
 func (h *host) truncate(f *os.File, size int64) error {

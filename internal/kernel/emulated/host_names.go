@@ -39,13 +39,7 @@ func (h *host) change(change string, dir *os.Root, name, path string, do func() 
 
 // syncNames makes the names in a directory durable, or of a file what is not its content.
 func (h *host) syncNames(names *os.File) error {
-	if err := h.step("syncdir", names.Name()); err != nil {
-		return err
-	}
-	if h.noSync {
-		return nil
-	}
-	return h.noted(syncDir(names))
+	return h.durable("syncdir", names, func() error { return syncDir(names) })
 }
 
 // syncAgain makes durable what could not be made durable before.
@@ -71,11 +65,5 @@ func (h *host) forget() {
 
 // syncAll makes everything in the state directory durable, whoever wrote it.
 func (h *host) syncAll(inDir *os.File) error {
-	if err := h.step("syncall", inDir.Name()); err != nil {
-		return err
-	}
-	if h.noSync {
-		return nil
-	}
-	return h.noted(syncFileSystem(inDir))
+	return h.durable("syncall", inDir, func() error { return syncFileSystem(inDir) })
 }

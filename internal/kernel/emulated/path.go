@@ -22,6 +22,9 @@ type ntPath struct {
 	slash  bool // a separator ends the path: it must be a directory
 
 	noReparse bool // links and mount points are an error, not followed
+	noLink    bool // even as the last name
+
+	opening
 }
 
 const (

@@ -25,6 +25,7 @@ type place struct {
 	above   []string // host names from the root to dir
 	name    string   // as on Windows; "" for the root directory
 	entry   *entry   // nil while the name is missing
+	opening
 }
 
 func (p *place) close() {
@@ -47,6 +48,15 @@ func (p *place) names() []string {
 // hostPath returns the path of the place on the host.
 func (p *place) hostPath() string {
 	return filepath.Join(append([]string{p.content.path}, p.names()...)...)
+}
+
+// asking asks the host about names.
+func (p *place) asking(ask func()) {
+	if p.aside {
+		p.content.node.aside(ask)
+	} else {
+		ask()
+	}
 }
 
 // resolve walks a path. Links and mount points on the way are followed; if follow is set, even the last name. A missing
@@ -72,48 +82,56 @@ func (n *Node) walk(p ntPath, follow bool) (at *place, next *ntPath, err error) 
 		return nil, nil, err
 	}
 	if len(p.names) == 0 {
-		return &place{content: c}, nil, nil
+		return &place{content: c, opening: p.opening}, nil, nil
 	}
+	p.noLink = p.noReparse && n.state.Switches.LinksRefused == LinksRefusedEverywhere
 	dir, err := c.root.OpenRoot(".")
 	if err != nil {
 		return nil, nil, err
 	}
-	at = &place{content: c, dir: dir}
-	for i, name := range p.names {
-		last := i == len(p.names)-1
-		e, err := lookup(at.dir, name)
+	at = &place{content: c, dir: dir, opening: p.opening}
+	at.asking(func() { next, err = at.descend(p, follow) })
+	if err != nil || next != nil {
+		at.close()
+		return nil, next, err
+	}
+	return at, nil, nil
+}
+
+// descend goes along a path from the root of its volume. If next is not nil, it is where a link on the way leads.
+func (p *place) descend(path ntPath, follow bool) (next *ntPath, err error) {
+	for i, name := range path.names {
+		last := i == len(path.names)-1
+		e, err := lookup(p.dir, name)
 		if errors.Is(err, fs.ErrNotExist) && last {
-			at.name = name
-			return at, nil, nil
+			p.name = name
+			return nil, nil
 		}
-		if err == nil && e.tag != 0 && last && p.noReparse && n.state.Switches.LinksRefused == LinksRefusedEverywhere {
+		if err == nil && e.tag != 0 && last && path.noLink {
 			err = win32.ERROR_REPARSE_POINT_ENCOUNTERED
 		}
 		if err == nil && e.tag != 0 && (!last || follow) {
-			next, err = c.follow(at, e, p, i)
-			at.close()
-			return nil, next, err
+			return p.content.follow(p, e, path, i)
 		}
 		if err == nil && last {
-			at.name, at.entry = windowsName(e.name), &e
-			return at, nil, nil
+			p.name, p.entry = windowsName(e.name), &e
+			return nil, nil
 		}
 		if err == nil && !e.isDir() || errors.Is(err, fs.ErrNotExist) {
 			err = win32.ERROR_PATH_NOT_FOUND
 		}
 		if err == nil {
 			var child *os.Root
-			if child, err = openDir(at.dir, e); err == nil {
-				at.close()
-				at.dir, at.above = child, append(at.above, e.name)
+			if child, err = openDir(p.dir, e); err == nil {
+				p.close()
+				p.dir, p.above = child, append(p.above, e.name)
 			}
 		}
 		if err != nil {
-			at.close()
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return at, nil, nil
+	return nil, nil
 }
 
 // follow returns the path to which a reparse point, the i-th name of p, leads.
@@ -140,7 +158,7 @@ func (c *content) follow(at *place, e entry, p ntPath, i int) (*ntPath, error) {
 		return nil, err
 	}
 	target.names = append(target.names, p.names[i+1:]...)
-	target.slash = p.slash
+	target.slash, target.opening = p.slash, p.opening
 	return &target, nil
 }
 
