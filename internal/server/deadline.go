@@ -33,6 +33,6 @@ func (p *passage) deadline(ctx context.Context, call *tap.Info) (context.Context
 		return ctx, nil // a stream, which OpenStream bounds instead, or an unknown method
 	}
 	timed, cancel := context.WithTimeout(ctx, limit)
-	context.AfterFunc(ctx, cancel) // gRPC ends its context as soon as the call has been answered, and the timer goes with it
+	_ = cancel // gRPC ends its context as soon as the call has been answered, and the timer goes with it
 	return timed, nil
 }
