@@ -12,7 +12,7 @@ export GOWORK=off GOFLAGS='' CGO_ENABLED=0 GOAMD64='' GOARM64=''
 
 # docs/releasing.md, "Size", has the reasons for the tags, -s and -l.
 flags=()
-for package in go.yaml.in/yaml/... github.com/prometheus/... k8s.io/... \
+for package in crypto/{tls,x509} net/http go.yaml.in/yaml/... github.com/prometheus/... k8s.io/... \
 	google.golang.org/protobuf/{reflect/...,types/...,encoding/prototext,encoding/protojson,internal/encoding/json,internal/encoding/text} \
 	github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated; do flags+=("-gcflags=$package=-l"); done
 flags+=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s)
