@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,14 +36,20 @@ import (
 	"k8s.io/kubernetes/pkg/controller/namespace"
 )
 
+// privileged is the server's flag without which no HostProcess pod is valid. kubeadm gives it.
+const privileged = "--allow-privileged=true"
+
 // windowsNodes are those that agents and drivers must run on.
 var windowsNodes = []string{"windows-1", "windows-2"}
 
 // A cluster is an API server with etcd, the controllers that matter here, and nodes that are played.
 type cluster struct {
-	client kubernetes.Interface
-	env    []string // of kubectl and Helm
-	events events
+	programs string // the folder
+	etcd     string // the address
+	client   kubernetes.Interface
+	env      []string // of kubectl and Helm
+	events   events
+	running  sync.WaitGroup // the controllers
 }
 
 func startCluster(t *testing.T, programs string) *cluster {
@@ -52,7 +59,8 @@ func startCluster(t *testing.T, programs string) *cluster {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	kubeconfig := startServers(t, programs, dir)
+	etcd := startEtcd(t, programs, dir)
+	kubeconfig := startAPIServer(t, programs, dir, etcd, privileged)
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		t.Fatal(err)
@@ -63,15 +71,18 @@ func startCluster(t *testing.T, programs string) *cluster {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
-	c := &cluster{client: client, env: append(os.Environ(),
+	c := &cluster{programs: programs, etcd: etcd, client: client, env: append(os.Environ(),
 		"KUBECONFIG="+kubeconfig,
 		// Neither sees settings of this machine's user.
 		"HOME="+dir, "HELM_CACHE_HOME="+dir, "HELM_CONFIG_HOME="+dir, "HELM_DATA_HOME="+dir)}
 
+	logTo(t, filepath.Join(dir, "controllers.log"))
 	// Before the servers go, whatever talks to them ends.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	t.Cleanup(cancel)
-	logTo(t, filepath.Join(dir, "controllers.log"))
+	t.Cleanup(func() {
+		cancel()
+		c.running.Wait()
+	})
 	c.addNodes(t)
 	c.startControllers(ctx, t, config)
 	// What the operator of a cluster has already, as the documents say.
@@ -158,10 +169,10 @@ func (c *cluster) startControllers(ctx context.Context, t *testing.T, config *re
 	factory.Start(ctx.Done())
 	played.Start(ctx.Done())
 	close(started)
-	go daemons.Run(ctx, 2)
-	go namespaces.Run(ctx, 2)
-	go garbage.Run(ctx, 2, patience)
-	go garbage.Sync(ctx, client.Discovery(), 5*time.Second)
+	c.running.Go(func() { daemons.Run(ctx, 2) })
+	c.running.Go(func() { namespaces.Run(ctx, 2) })
+	c.running.Go(func() { garbage.Run(ctx, 2, patience) })
+	c.running.Go(func() { garbage.Sync(ctx, client.Discovery(), 5*time.Second) })
 }
 
 // run runs a program in the repository's root, where a reader of the documents is.

@@ -5,6 +5,7 @@
 package apiserver
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,6 +40,11 @@ func testRefusals(t *testing.T, c *cluster) {
 		c.refuses(t, replaced(t, content, "app.kubernetes.io/name: csi-proxy", "app.kubernetes.io/name: proxy"), "field is immutable", "apply", "--server-side", "--force-conflicts")
 	})
 	c.remove(t, agents, manifest)
+	t.Run("a server without the flag", func(t *testing.T) {
+		kubeconfig := startAPIServer(t, c.programs, t.TempDir(), c.etcd)
+		other := &cluster{env: append(slices.Clone(c.env), "KUBECONFIG="+kubeconfig)}
+		other.refuses(t, content, "hostProcess containers are disallowed by cluster policy", "create")
+	})
 	c.deleteNamespace(t, agents)
 }
 

@@ -29,35 +29,40 @@ import (
 // patience is for machines that do other things at the same time. Nothing here takes a tenth of it on a quiet one.
 const patience = 3 * time.Minute
 
-// startServers starts etcd and kube-apiserver and returns the path of an administrator's kubeconfig. Both listen on the loopback
-// address alone.
-func startServers(t *testing.T, programs, dir string) string {
+// startEtcd returns the address of a new etcd, on the loopback.
+func startEtcd(t *testing.T, programs, dir string) string {
 	t.Helper()
-	etcd, peer, api := freePort(t), freePort(t), freePort(t)
+	client, peer := freePort(t), freePort(t)
 	serve(t, dir, "etcd", exec.Command(filepath.Join(programs, "server"), // the name of its package
 		"--data-dir="+filepath.Join(dir, "etcd"), "--log-level=error", "--unsafe-no-fsync",
-		"--listen-client-urls=http://"+etcd, "--advertise-client-urls=http://"+etcd,
+		"--listen-client-urls=http://"+client, "--advertise-client-urls=http://"+client,
 		"--listen-peer-urls=http://"+peer, "--initial-advertise-peer-urls=http://"+peer, "--initial-cluster=default=http://"+peer))
+	return client
+}
 
+// startAPIServer starts kube-apiserver with further flags, on the loopback alone, and returns the path of an administrator's
+// kubeconfig.
+func startAPIServer(t *testing.T, programs, dir, etcd string, flags ...string) string {
+	t.Helper()
 	token := rand.Text()
 	tokens := filepath.Join(dir, "tokens.csv")
 	if err := os.WriteFile(tokens, []byte(token+`,admin,admin,"system:masters"`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	api := freePort(t)
 	host, port, err := net.SplitHostPort(api)
 	if err != nil {
 		t.Fatal(err)
 	}
 	key := signingKey(t, dir)
-	ended := serve(t, dir, "kube-apiserver", exec.Command(filepath.Join(programs, "kube-apiserver"),
+	ended := serve(t, dir, "kube-apiserver", exec.Command(filepath.Join(programs, "kube-apiserver"), append(flags,
 		"--etcd-servers=http://"+etcd,
 		"--cert-dir="+dir, "--bind-address="+host, "--advertise-address="+host, "--secure-port="+port,
 		"--token-auth-file="+tokens, "--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+key, "--service-account-signing-key-file="+key,
 		"--service-cluster-ip-range=10.0.0.0/24",
-		"--endpoint-reconciler-type=none", // no pod looks for the server, and the loopback address is none that it may publish
-		// As kubeadm has it; without it no HostProcess pod is valid.
-		"--allow-privileged=true"))
+		// No pod looks for the server, and it may not publish an address of the loopback.
+		"--endpoint-reconciler-type=none")...))
 
 	// The server makes its own certificate, which is its own authority.
 	kubeconfig := filepath.Join(dir, "kubeconfig")
