@@ -54,7 +54,7 @@ spec:
         - {name: csi-proxy, image: ghcr.io/kubernetes-sigs/sig-windows/csi-proxy:v1.1.3}
 `
 
-// fromTheOriginal types the steps one by one, and looks after each who has the nodes: at no time both agents have one.
+// fromTheOriginal types the steps one by one, and looks after each which agent has which node.
 func (c *cluster) fromTheOriginal(t *testing.T, steps string) {
 	const taint = "node.kubernetes.io/os"
 	c.kubectl(t, "", "taint", "nodes", "--selector=kubernetes.io/os=windows", taint+"-") // the original tolerates none
