@@ -132,7 +132,8 @@ check-apiserver: export CGO_ENABLED = 0
 check-apiserver: ## build kube-apiserver, etcd, kubectl and Helm, and let them create and upgrade what is deployed (long: the first time 2,700 packages are compiled)
 	mkdir -p bin/apiserver
 	cd test/apiserver && go build -ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o $(CURDIR)/bin/apiserver/ tool && \
-		go vet . && CSI_PROXY_APISERVER_BIN=$(CURDIR)/bin/apiserver go test -vet=off -count=1 -v -timeout 40m .
+		$$(env -u GOFLAGS -u CGO_ENABLED go tool -modfile=$(CURDIR)/tools/golangci-lint/go.mod -n golangci-lint) run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && \
+		CSI_PROXY_APISERVER_BIN=$(CURDIR)/bin/apiserver go test -vet=off -count=1 -v -timeout 40m .
 
 .PHONY: chart-files
 chart-files: ## copy the alert rules and the dashboard into the chart, and the values' texts into its README

@@ -23,7 +23,7 @@ func testDocuments(t *testing.T, c *cluster) {
 	if len(blocks) != 3 {
 		t.Fatalf("docs/install.md has %d blocks for a cluster, want the chart's, the look at it, and the move from the original", len(blocks))
 	}
-	if match := typed.FindStringSubmatch(read(t, "charts/csi-proxy/README.md")); match == nil || match[1] != blocks[0] {
+	if match := typed.FindStringSubmatch(read(t, "charts/csi-proxy/README.md")); len(match) != 2 || match[1] != blocks[0] {
 		t.Errorf("the chart's README installs otherwise than docs/install.md: %q", match)
 	}
 	c.command(t, blocks[0])
