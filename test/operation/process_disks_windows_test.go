@@ -35,7 +35,7 @@ func TestDisksOnThisMachine(t *testing.T) {
 		{"v1beta1", "v1beta1", "v1beta1", "volumes-late 2"}, {"v1alpha1", "v1alpha1", "v1alpha1", "volume-guid own"}, {"v1", "v1beta3", "v1", "layout-small mismatch"},
 	} {
 		t.Run("disk "+run.disk+" volume "+run.volume, func(t *testing.T) {
-			l := &diskLife{t: t, disks: &fakeDisks{t}, wmi: &wmiFake{t}, number: uint32(i + 1), reading: run.reading, used: map[string]bool{}}
+			l := &diskLife{t: t, disks: disksOf(t), wmi: wmiOf(t), number: uint32(i + 1), reading: run.reading, used: map[string]bool{}}
 			l.disk, l.volume, l.files = l.dial("disk", run.disk), l.dial("volume", run.volume), l.dial("filesystem", run.files)
 			l.arrive()
 			l.identify()

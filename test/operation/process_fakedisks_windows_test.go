@@ -6,17 +6,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/windows/registry"
-
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // A fakeDisks is the fake of test/windows/fakes/disks, in the place of the two DLLs of Windows' through which a program meets it. Its README
 // describes the files and the lines of control.txt.
-type fakeDisks struct{ t *testing.T }
+type fakeDisks struct{ fakeFolder }
 
 const (
 	disksFolder = `C:\disks-fake`
@@ -25,24 +22,21 @@ const (
 	judgedFolder = `Z:\binaries\judged`
 )
 
+func disksOf(t *testing.T) *fakeDisks { return &fakeDisks{fakeFolder{t, disksFolder}} }
+
 // installDisks installs the fake until the end of the test, for agents that start after it. The test fails if a call broke a rule
 // of its page.
 func installDisks(t *testing.T) *fakeDisks {
 	t.Helper()
-	if !testnode.OnWine() {
-		t.Skip("require Wine: Windows has disks of its own")
-	}
-	dll, err := os.ReadFile(filepath.Join(os.Getenv("CSI_PROXY_BIN"), "fake-disks.dll"))
-	if err == nil {
-		err = os.Mkdir(disksFolder, 0o700)
-	}
+	requireWine(t, "disks of its own")
+	dll, d := fakeDLL(t, "fake-disks.dll"), disksOf(t)
+	err := os.Mkdir(disksFolder, 0o700)
 	if err == nil {
 		err = os.MkdirAll(judgedFolder, 0o700)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &fakeDisks{t}
 	t.Cleanup(func() {
 		if text := d.read("violations.txt"); text != "" {
 			t.Errorf("calls broke the rules of their pages:\n%s", text)
@@ -64,11 +58,7 @@ func installDisks(t *testing.T) *fakeDisks {
 // installLinks gives the agents that start after it links and mounted folders: test/windows/fakes/links.
 func (d *fakeDisks) installLinks() {
 	d.t.Helper()
-	dll, err := os.ReadFile(filepath.Join(os.Getenv("CSI_PROXY_BIN"), "fake-links.dll"))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(disksFolder, "links.dll"), dll, 0o600)
-	}
-	if err != nil {
+	if err := os.WriteFile(filepath.Join(disksFolder, "links.dll"), fakeDLL(d.t, "fake-links.dll"), 0o600); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -108,31 +98,16 @@ func replace(t *testing.T, path string, content []byte) (undo func()) {
 	}
 }
 
-func (d *fakeDisks) read(file string) string {
-	text, err := os.ReadFile(filepath.Join(disksFolder, file))
-	if err != nil && !os.IsNotExist(err) {
-		d.t.Error(err)
-	}
-	return string(text)
-}
-
 // world sets the lines of control.txt. No call may be running.
 func (d *fakeDisks) world(lines ...string) {
 	d.t.Helper()
-	if err := os.WriteFile(filepath.Join(disksFolder, "control.txt"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		d.t.Fatal(err)
-	}
+	d.write("control.txt", lines...)
 }
 
 // calls returns how many calls were logged whose line begins with a text.
-func (d *fakeDisks) calls(text string) (n int) {
+func (d *fakeDisks) calls(text string) int {
 	d.t.Helper()
-	for _, line := range strings.Split(d.read("calls.txt"), "\r\n") {
-		if strings.HasPrefix(line, text) {
-			n++
-		}
-	}
-	return n
+	return len(d.lines("calls.txt", text))
 }
 
 // image returns the bytes of a disk from an offset.

@@ -4,16 +4,12 @@ package operation
 
 import (
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // An initiator is the fake iscsidsc.dll of test/windows/fakes/iscsidsc, in the place where Windows has its own. Its README
 // describes the files and the lines of control.txt.
-type initiator struct{ t *testing.T }
+type initiator struct{ fakeFolder }
 
 const (
 	initiatorFolder = `C:\iscsidsc-fake`
@@ -24,20 +20,16 @@ const (
 // of its function's page.
 func fakeInitiator(t *testing.T) *initiator {
 	t.Helper()
-	if !testnode.OnWine() {
-		t.Skip("require Wine: Windows has an initiator of its own")
-	}
-	dll, err := os.ReadFile(filepath.Join(os.Getenv("CSI_PROXY_BIN"), "fake-iscsidsc.dll"))
-	if err == nil {
-		err = os.Mkdir(initiatorFolder, 0o700)
-	}
+	requireWine(t, "an initiator of its own")
+	dll := fakeDLL(t, "fake-iscsidsc.dll")
+	err := os.Mkdir(initiatorFolder, 0o700)
 	if err == nil {
 		err = os.WriteFile(initiatorDLL, dll, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := &initiator{t: t}
+	i := &initiator{fakeFolder{t, initiatorFolder}}
 	t.Cleanup(func() {
 		if text := i.read("violations.txt"); text != "" {
 			t.Errorf("calls broke the rules of their pages:\n%s", text)
@@ -54,36 +46,19 @@ func fakeInitiator(t *testing.T) *initiator {
 	return i
 }
 
-func (i *initiator) read(file string) string {
-	text, err := os.ReadFile(filepath.Join(initiatorFolder, file))
-	if err != nil && !os.IsNotExist(err) {
-		i.t.Error(err)
-	}
-	return string(text)
-}
-
 // world sets the lines of control.txt. No call may be running.
 func (i *initiator) world(lines ...string) {
 	i.t.Helper()
-	if err := os.WriteFile(filepath.Join(initiatorFolder, "control.txt"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		i.t.Fatal(err)
-	}
+	i.write("control.txt", lines...)
 }
 
 func (i *initiator) forgetCalls() {
 	i.t.Helper()
-	if err := os.Remove(filepath.Join(initiatorFolder, "calls.txt")); err != nil && !os.IsNotExist(err) {
-		i.t.Fatal(err)
-	}
+	i.remove("calls.txt")
 }
 
 // calls returns the lines that were logged and begin with a text: a function, and what of its arguments matters.
-func (i *initiator) calls(function string) (lines []string) {
+func (i *initiator) calls(function string) []string {
 	i.t.Helper()
-	for _, line := range strings.Split(i.read("calls.txt"), "\r\n") {
-		if strings.HasPrefix(line, function+" ") {
-			lines = append(lines, line)
-		}
-	}
-	return lines
+	return i.lines("calls.txt", function+" ")
 }

@@ -50,7 +50,7 @@ func (l *diskLife) done(more string) string {
 
 // mountedAt reports whether the mount manager has recorded that the volume is mounted at a folder.
 func (l *diskLife) mountedAt(path string) bool {
-	return slices.ContainsFunc(strings.Split(l.disks.read("mounts.txt"), "\r\n"), func(line string) bool { return strings.EqualFold(line, l.id+" "+path+`\`) })
+	return slices.ContainsFunc(l.disks.lines("mounts.txt", ""), func(line string) bool { return strings.EqualFold(line, l.id+" "+path+`\`) })
 }
 
 // wantVolumeAt checks which volume is mounted at a folder, as the agent and the mount manager say: the life's, or with a code none.

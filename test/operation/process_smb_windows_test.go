@@ -48,7 +48,7 @@ func TestSMBOnThisMachine(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = conn.Close() }()
-			l := &smbLife{t: t, conn: conn, version: version, wmi: &wmiFake{t}}
+			l := &smbLife{t: t, conn: conn, version: version, wmi: wmiOf(t)}
 			l.mappings()
 			l.failures()
 			if version == "v1" { // below the versions it is the same code

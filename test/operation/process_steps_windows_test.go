@@ -28,7 +28,8 @@ func TestNodeStepsOnThisMachine(t *testing.T) {
 	prepareMachine(t)
 	disks.world("disk 0 64G system", "raw unrecognized")
 	testnode.Launch(t, "-host=windows", "-v=2")
-	l := &diskLife{t: t, disks: disks, wmi: wmi, number: 1, used: map[string]bool{}}
+	// The disk is none of TestDisksOnThisMachine, whose images are kept.
+	l := &diskLife{t: t, disks: disks, wmi: wmi, number: 7, used: map[string]bool{}}
 	s := stepsLife{l, l.dial("nodesteps", "v1alpha1")}
 	l.disk = l.dial("disk", "v1")
 	l.volume = l.dial("volume", "v2alpha1")
@@ -74,16 +75,16 @@ func (s stepsLife) step(want codes.Code, method, format string, args ...any) (an
 // stageDisk stages a disk that arrives meanwhile, by its serial number, and again.
 func (s stepsLife) stageDisk() {
 	s.world(s.formatted()) // as soon as the volume is there; TestDisksOnThisMachine formats one
-	const request = `{"target_path":%q,"serial_number":"ser-1"}`
-	got := s.step(codes.OK, "StageDisk", request, s.staging())
-	if got.DiskNumber != 1 || got.DiskBytes != 10<<30 || got.TotalBytes < 9<<30 || got.TotalBytes > 10<<30 {
+	const request = `{"target_path":%q,"serial_number":"ser-%d"}`
+	got := s.step(codes.OK, "StageDisk", request, s.staging(), s.number)
+	if got.DiskNumber != s.number || got.DiskBytes != 10<<30 || got.TotalBytes < 9<<30 || got.TotalBytes > 10<<30 {
 		s.t.Errorf("StageDisk: got %+v", got)
 	}
 	s.id = got.VolumeID
 	s.wantVolumeAt(s.staging(), codes.OK)
 	s.wantReparse(s.staging(), mountPoint, `\??\`+s.id[4:])
 	calls := s.disks.calls("SetVolumeMountPointW")
-	if again := s.step(codes.OK, "StageDisk", request, s.staging()); again != got {
+	if again := s.step(codes.OK, "StageDisk", request, s.staging(), s.number); again != got {
 		s.t.Errorf("a second StageDisk: got %+v, want %+v", again, got)
 	}
 	if s.disks.calls("SetVolumeMountPointW") != calls {
@@ -107,7 +108,7 @@ func (s stepsLife) publish() {
 func (s stepsLife) expand() {
 	const request = `{"target_path":%q,"size_bytes":%d}`
 	s.step(codes.OutOfRange, "Expand", request, s.published(), int64(12<<30))
-	s.world(s.formatted(), "grown 1 12G")
+	s.world(s.formatted(), fmt.Sprintf("grown %d 12G", s.number))
 	if got := s.step(codes.OK, "Expand", request, s.published(), int64(12<<30)); got.DiskBytes != 12<<30 || got.TotalBytes < 11<<30 {
 		s.t.Errorf("Expand: got %+v", got)
 	}

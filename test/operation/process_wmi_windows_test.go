@@ -10,13 +10,11 @@ import (
 	"testing"
 
 	"golang.org/x/sys/windows/registry"
-
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // A wmiFake is the fake WMI of test/windows/fakes/wmi, in the place of Wine's. Its README describes the files and the lines
 // of wmi.control.
-type wmiFake struct{ t *testing.T }
+type wmiFake struct{ fakeFolder }
 
 const wmiFolder = `C:\wmi-fake`
 
@@ -26,24 +24,22 @@ var wmiClasses = map[string]string{
 	"{76A64158-CB41-11D1-8B02-00600806D9B6}": "Apartment", // WbemScripting.SWbemLocator
 }
 
+func wmiOf(t *testing.T) *wmiFake { return &wmiFake{fakeFolder{t, wmiFolder}} }
+
 // fakeWMI installs the fake until the end of the test, for agents that start after it. The test fails if a caller did what the
 // documentation forbids, unless the test expected it.
 func fakeWMI(t *testing.T) *wmiFake {
 	t.Helper()
-	if !testnode.OnWine() {
-		t.Skip("require Wine: Windows has its own WMI")
-	}
+	requireWine(t, "its own WMI")
 	installWMI(t)
-	w := &wmiFake{t: t}
+	w := wmiOf(t)
 	t.Cleanup(func() {
 		w.wantViolations()
 		if t.Failed() {
 			t.Logf("the calls of WMI:\n%s", w.read("wmi.calls"))
 		}
 		for _, file := range []string{"wmi.control", "wmi.state", "wmi.calls", "wmi.cache"} {
-			if err := os.RemoveAll(filepath.Join(wmiFolder, file)); err != nil {
-				t.Error(err)
-			}
+			w.remove(file)
 		}
 	})
 	for class, model := range wmiClasses {
@@ -59,12 +55,9 @@ func installWMI(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		return
 	}
-	dll, err := os.ReadFile(filepath.Join(os.Getenv("CSI_PROXY_BIN"), "fake-wmi.dll"))
+	err := os.MkdirAll(wmiFolder, 0o700)
 	if err == nil {
-		err = os.MkdirAll(wmiFolder, 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(path, dll, 0o600)
+		err = os.WriteFile(path, fakeDLL(t, "fake-wmi.dll"), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -97,28 +90,11 @@ func register(t *testing.T, key, model string) (undo func()) {
 	}
 }
 
-func (w *wmiFake) read(file string) string {
-	text, err := os.ReadFile(filepath.Join(wmiFolder, file))
-	if err != nil && !os.IsNotExist(err) {
-		w.t.Error(err)
-	}
-	return string(text)
-}
-
-func (w *wmiFake) write(file string, lines ...string) {
-	w.t.Helper()
-	if err := os.WriteFile(filepath.Join(wmiFolder, file), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 // take returns the lines of a log since the last time.
 func (w *wmiFake) take(file string) []string {
 	w.t.Helper()
 	text := strings.TrimSpace(w.read(file))
-	if err := os.RemoveAll(filepath.Join(wmiFolder, file)); err != nil {
-		w.t.Error(err)
-	}
+	w.remove(file)
 	if text == "" {
 		return nil
 	}
