@@ -94,6 +94,7 @@ func TestAutomountOff(t *testing.T) {
 
 // TestGrowingThatWindowsRefuses: when neither the control code nor WMI grows the partition, the error has both.
 func TestGrowingThatWindowsRefuses(t *testing.T) {
+	t.Parallel()
 	n := switched(t, func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthNever })
 	id := formatted(t, n, 1)
 	noError(t, n.Emulated.GrowDisk(1, 11<<30))

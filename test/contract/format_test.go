@@ -106,6 +106,7 @@ func TestFormatOfFiles(t *testing.T) {
 
 // TestWhatIsNeverErased: Windows' own volumes, and those that something uses.
 func TestWhatIsNeverErased(t *testing.T) {
+	t.Parallel()
 	n := testnode.Start(t, testnode.Options{EraseOnFormat: true})
 	system, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 0})
 	noError(t, err)
@@ -133,6 +134,7 @@ func TestWhatIsNeverErased(t *testing.T) {
 
 // TestBusyFormat: a volume that is busy is formatted at one of two more attempts, each after another look.
 func TestBusyFormat(t *testing.T) {
+	t.Parallel()
 	busy := func(times int, after bool) testnode.Fault {
 		return testnode.Fault{Function: "FormatVolume", Times: times, Error: win32.ERROR_BUSY, After: after}
 	}
@@ -147,6 +149,7 @@ func TestBusyFormat(t *testing.T) {
 		"another error":              {testnode.Fault{Function: "FormatVolume", Times: 1, Error: win32.ERROR_IO_DEVICE}, codes.Unavailable, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			n := testnode.Start(t, testnode.Options{})
 			noError(t, partition(t, n, 1))
 			volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 1})

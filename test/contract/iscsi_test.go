@@ -143,6 +143,7 @@ func TestISCSIUnreachablePortal(t *testing.T) {
 }
 
 func TestISCSIAuthentication(t *testing.T) {
+	t.Parallel()
 	const none, chap, mutual = iscsi.AuthenticationType_NONE, iscsi.AuthenticationType_ONE_WAY_CHAP, iscsi.AuthenticationType_MUTUAL_CHAP
 	for _, test := range []struct {
 		name   string
@@ -176,6 +177,7 @@ func TestISCSIAuthentication(t *testing.T) {
 		{"negative type", "", openTarget, -1, chapUser, chapSecret, codes.InvalidArgument},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			n := testnode.Start(t, testnode.Options{})
 			discovered(t, n)
 			if test.set != "" {
@@ -288,8 +290,10 @@ func TestISCSIDisk(t *testing.T) {
 
 // TestISCSILogoutInOutage: while the initiator shows no disks of a session, the node stays logged in for a volume that is mounted.
 func TestISCSILogoutInOutage(t *testing.T) {
+	t.Parallel()
 	for _, listed := range []string{"disconnected", "connected", "unlisted"} {
 		t.Run(listed, func(t *testing.T) {
+			t.Parallel()
 			n := testnode.Start(t, testnode.Options{})
 			noError(t, n.Emulated.SetSwitch("lostSessions", listed))
 			connected(t, n)
