@@ -27,12 +27,13 @@ build: ## build the commands into bin/, for GOOS and GOARCH (VERSION=vX.Y.Z: the
 # The packages that take longest begin first, so that none of them is alone at the end.
 LONGEST = ./test/hostile ./test/contract ./v2 ./test/sequences ./internal/kernel/emulated ./test/reliability ./test/conformance ./internal/node ./test/published ./test/operation
 # With the race detector a program sleeps for a second before it exits, so that goroutines may still race: 60 seconds in all.
-# Many tests wait, so twice as many packages as processors run at a time. Go's own files stay on the disk.
+# Many tests wait, so twice as many packages as processors run at a time. With a GOTMPDIR half of the tests' temporary files would be
+# elsewhere, and tests rename disks; with -exec Go would keep no results.
 .PHONY: test
 test: export GORACE ?= atexit_sleep_ms=50
-test: export GOTMPDIR ?= $(or $(TMPDIR),/tmp)
+test: export CSI_PROXY_BIN = $(CURDIR)/bin
 test: setup-test build ## all tests with the race detector; the long ones are sampled (make lint vets)
-	TMPDIR=$$(hack/memory-dir.sh) CSI_PROXY_BIN=$(CURDIR)/bin go test -race -trimpath -vet=off -timeout 20m -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) \
+	env -u GOTMPDIR TMPDIR=$$(hack/memory-dir.sh) go test -race -trimpath -vet=off -timeout 20m -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) \
 		$(LONGEST) $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver,$(MODULES)))
 
 .PHONY: test-sanity

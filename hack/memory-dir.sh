@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # hack/memory-dir.sh prints the directory for the temporary files of tests, which make thousands of small files that nobody
-# keeps: TMPDIR if that is set, else /dev/shm if it is memory, has room and runs programs, else /tmp.
+# keeps: TMPDIR if that is set, else /dev/shm if it is memory, has room for Go's own as well, and runs programs, else /tmp.
 set -euo pipefail
 memory=/dev/shm
 gib=$((1 << 30))
@@ -22,7 +22,7 @@ runs_programs() { # containers often mount it with noexec
 if [[ -n ${TMPDIR:-} ]]; then
 	echo "$TMPDIR"
 elif [[ $(stat -f -c %T "$memory" 2>/dev/null) == tmpfs ]] &&
-	(($(free_bytes) >= 4 * gib && $(available_bytes) >= 6 * gib)) && runs_programs; then
+	(($(free_bytes) >= 8 * gib && $(available_bytes) >= 12 * gib)) && runs_programs; then
 	echo "$memory"
 else
 	echo /tmp
