@@ -3,6 +3,7 @@
 package admission
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/metrics"
 	"slices"
@@ -14,7 +15,8 @@ import (
 // What a client sends is work for the agent: goroutines that decode it, call, answer. Clients can send more than the agent
 // gets done, and everything that has begun then waits for a processor behind everything else: with hundreds of goroutines in
 // front of each step of a call, a read that takes half a millisecond took a tenth of a second. So little is begun at a time:
-// while many goroutines wait for a processor, what arrived waits in a line for each client, and the clients take turns.
+// while many goroutines wait for a processor, what arrived waits in a line for each client, and the clients take turns. Next is
+// the one whose last turn is longest ago, so one who sends little waits for no round of those who send all the time.
 //
 // A call also costs a goroutine until its handler has returned, when its connection is gone, too. A client that sends
 // calls, loses the connection because they hold too much, and comes back, leaves more of them behind than the machine ends
@@ -45,8 +47,10 @@ type brake struct {
 	looked  atomic.Int64           // when crowded last counted, likewise
 	full    atomic.Bool            // whether there were many
 
+	turns atomic.Uint64 // so far
+
 	mu    sync.Mutex
-	lines []*Client // with something that waits, the next one first
+	lines []*Client // with something that waits, the one first whose last turn is longest ago
 }
 
 // Await waits until the agent gets to a new connection, or to what one has sent. Most of the time it does at once.
@@ -59,12 +63,18 @@ func (c *Conn) Await() {
 	b.mu.Lock()
 	c.turn = turn
 	if client.arrived = append(client.arrived, c); len(client.arrived) == 1 {
-		if b.lines = append(b.lines, client); len(b.lines) == 1 {
+		if b.join(client); len(b.lines) == 1 {
 			time.AfterFunc(beat, client.all.round)
 		}
 	}
 	b.mu.Unlock()
 	<-turn
+}
+
+// join adds a client to the lines.
+func (b *brake) join(client *Client) {
+	at, _ := slices.BinarySearchFunc(b.lines, client.turned+1, func(c *Client, turn uint64) int { return cmp.Compare(c.turned, turn) })
+	b.lines = slices.Insert(b.lines, at, client) // behind those whose last turn was as long ago
 }
 
 // hurry ends the wait of a connection that was closed.
@@ -92,6 +102,7 @@ func (cs *Clients) round() {
 	for skipped := 0; room > 0 && skipped < len(b.lines); {
 		client := b.lines[0]
 		b.lines = slices.Delete(b.lines, 0, 1)
+		client.turned = b.turns.Add(1)
 		next := client.arrived[0]
 		if next.mustWait() {
 			b.lines = append(b.lines, client)

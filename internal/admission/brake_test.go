@@ -127,3 +127,34 @@ func TestClientsTakeTurnsToBeRead(t *testing.T) {
 		}
 	})
 }
+
+// Clients that send all the time have turns all the time. One that sends again after a while is before them, and a new process,
+// of which an attacker can start many, is not.
+func TestWhoseTurnIsLongestAgo(t *testing.T) {
+	const flood, each = 8, 6
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, Limits{Runnable: busy})
+		driver := user(flood + 1)
+		c.connect(driver, 1, true)
+		for i := range uint32(flood) {
+			c.connect(user(i+1), each, true)
+			for _, conn := range c.of[user(i+1).String()] {
+				_ = arrives(conn)
+			}
+		}
+		time.Sleep(flood / leastTurns * beat) // each of them has had a turn
+		c.connect(user(flood+2), 1, true)
+		newcomer := arrives(c.of[user(flood+2).String()][0])
+		came := arrives(c.of[driver.String()][0])
+		if time.Sleep(beat); !came() {
+			t.Error("the driver waits behind clients that have had turns since its last one")
+		}
+		if newcomer() {
+			t.Error("a new process is before clients that were waiting")
+		}
+		if time.Sleep(flood * beat); !newcomer() {
+			t.Error("a new process has no turn although all others have had one")
+		}
+		c.cs.DropAll()
+	})
+}

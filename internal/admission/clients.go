@@ -56,6 +56,7 @@ type Client struct {
 	log       allowance
 	resting   bool    // see forget
 	arrived   []*Conn // that wait for its turn, the first one first; guarded by brake.mu
+	turned    uint64  // its last turn, at first the last of all: a new process is not before others; likewise
 }
 
 // containerOf returns the container of a process, "" if it is in none or that is not known. The root of the control groups is
@@ -147,6 +148,7 @@ func (cs *Clients) of(peer transport.Peer, process transport.Process) *Client {
 	cs.seen++
 	c := &Client{
 		peer: peer, container: cs.containerOf(peer), process: process, all: cs, log: allowance{burst: clientBurst, every: clientEvery},
+		turned: cs.brake.turns.Load(),
 	}
 	c.account = &account{container: c.container, number: cs.seen}
 	if process != nil && process.Ended() { // another one may have its number
