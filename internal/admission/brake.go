@@ -3,7 +3,6 @@
 package admission
 
 import (
-	"cmp"
 	"runtime"
 	"runtime/metrics"
 	"slices"
@@ -71,10 +70,12 @@ func (c *Conn) Await() {
 	<-turn
 }
 
-// join adds a client to the lines.
+// join adds a client to the lines, behind those whose last turn was as long ago.
 func (b *brake) join(client *Client) {
-	at, _ := slices.BinarySearchFunc(b.lines, client.turned+1, func(c *Client, turn uint64) int { return cmp.Compare(c.turned, turn) })
-	b.lines = slices.Insert(b.lines, at, client) // behind those whose last turn was as long ago
+	b.lines = append(b.lines, client)
+	for i := len(b.lines) - 1; i > 0 && b.lines[i-1].turned > client.turned; i-- {
+		b.lines[i-1], b.lines[i] = b.lines[i], b.lines[i-1]
+	}
 }
 
 // hurry ends the wait of a connection that was closed.

@@ -18,7 +18,7 @@ type host struct {
 
 	noSync bool // let the host decide when data reaches its disk
 
-	meanwhile sync.Locker // free while something becomes durable; nil: there is none, or it stays locked
+	meanwhile *sync.Mutex // free while something becomes durable; nil: there is none, or it stays locked
 
 	failed   bool       // something failed that may have left a change half done; Node.settle looks after it
 	unsynced []*os.File // directories and files that are not durable, because the host failed to make them so
