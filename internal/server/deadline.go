@@ -32,7 +32,7 @@ func (p *passage) deadline(ctx context.Context, call *tap.Info) (context.Context
 	if !ok {
 		return ctx, nil // a stream, which OpenStream bounds instead, or an unknown method
 	}
-	timed, cancel := context.WithTimeout(ctx, limit)
-	_ = cancel // gRPC ends its context as soon as the call has been answered, and the timer goes with it
+	timed, cancel := context.WithTimeout(ctx, limit) //nolint:gosec // see below
+	_ = cancel                                       // gRPC ends its context as soon as the call has been answered, and the timer goes with it
 	return timed, nil
 }

@@ -31,8 +31,8 @@ func (b *bench) measureDirect(ctx context.Context) error {
 		}{
 			{"GetBIOSSerialNumber", biosRequest(), 1},
 			{"GetService", serviceRequest(windowsService), 1},
-			{"PathExists", pathRequest(plugins), 1},
-			{fmt.Sprintf("PathExists, %d callers, one connection of the echo", callers), pathRequest(plugins), callers},
+			{"PathExists", pathRequest(), 1},
+			{fmt.Sprintf("PathExists, %d callers, one connection of the echo", callers), pathRequest(), callers},
 		} {
 			r := row.request
 			if err := local.Invoke(ctx, r.method, r.message, r.reply); err != nil { // the echo's messages are of the same size

@@ -96,7 +96,7 @@ func serving(ctx context.Context, p program) (names []string) {
 
 // sideLoad lets many callers, each with a connection of its own, call a new agent, and looks at it then and later.
 func (b *bench) sideLoad(ctx context.Context, p program, s *side, pid int) error {
-	path := pathRequest(plugins)
+	path := pathRequest()
 	conns, err := path.open(ctx, p, callers)
 	if err != nil {
 		return err

@@ -57,8 +57,8 @@ func serviceRequest(name string) sideRequest {
 	return sideRequest{"system-v1alpha1", "/v1alpha1.System/GetService", &systemapi.GetServiceRequest{Name: name}, &systemapi.GetServiceResponse{}}
 }
 
-func pathRequest(path string) sideRequest {
-	return sideRequest{"filesystem-v1", "/v1.Filesystem/PathExists", &filesystem.PathExistsRequest{Path: path}, &filesystem.PathExistsResponse{}}
+func pathRequest() sideRequest {
+	return sideRequest{"filesystem-v1", "/v1.Filesystem/PathExists", &filesystem.PathExistsRequest{Path: plugins}, &filesystem.PathExistsResponse{}}
 }
 
 func (r sideRequest) call(conn *grpc.ClientConn) call {
@@ -73,7 +73,7 @@ func (r sideRequest) open(ctx context.Context, p program, count int) (connection
 
 // sideCalls measures calls beside the echo.
 func (b *bench) sideCalls(ctx context.Context, p program) (all []sideCall, err error) {
-	path := pathRequest(plugins) // no link is on the way
+	path := pathRequest() // no link is on the way
 	err = b.withEcho(ctx, func(echo string) error {
 		return with(ctx, p, func(int, float64) error {
 			for _, c := range []struct {
