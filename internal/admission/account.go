@@ -104,7 +104,8 @@ func (c *Client) bury() bool {
 // for each, and everybody waits meanwhile.
 const recently = 50 * time.Millisecond
 
-// buryAll buries every process that has ended, but for those that ended just now.
+// buryAll buries every process that has ended, but for those that ended just now. Who asks for something buries itself besides, or
+// what a process has handed over would have a process's share of it for that moment.
 func (cs *Clients) buryAll() {
 	if time.Since(cs.asked) < recently {
 		return

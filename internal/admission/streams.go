@@ -18,6 +18,7 @@ func (c *Client) OpenStream() error {
 	places := quota{cs.limits.Streams, cs.limits.ClientStreams}
 	if places.crowded(cs.streams) {
 		cs.buryAll()
+		c.bury()
 	}
 	process, container := places.share(cs.streams)
 	switch a := c.account; {

@@ -36,6 +36,7 @@ func (c *Client) Enter(ctx context.Context) (*Slot, error) {
 	cs.mu.Lock()
 	if cs.calls().crowded(cs.running) {
 		cs.buryAll()
+		c.bury()
 	}
 	a := c.account
 	if len(a.waiting) == 0 && cs.mayRun(a) {
