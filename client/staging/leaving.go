@@ -71,7 +71,7 @@ func (m *Mounter) mountedAt(ctx context.Context, target string) (string, error) 
 	return "", err
 }
 
-// leaving returns the volume that a file records as being unstaged, "" if there is no such file.
+// leaving returns the volume that a file records as being unstaged, or "" if there is no such file.
 func (r records) leaving(ctx context.Context, file string) (string, error) {
 	var l leaving
 	err := r.alone(ctx, func() error {

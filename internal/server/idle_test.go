@@ -32,9 +32,9 @@ func idleMost() int64 {
 	return 22 << 10
 }
 
-// TestIdleConnections has drivers that keep a connection open after each call. What a connection keeps does not depend on how
-// fast the machine is.
-func TestIdleConnections(t *testing.T) {
+// startReads starts a server whose one method answers at once, and returns its socket.
+func startReads(t *testing.T) (socket string) {
+	t.Helper()
 	dir := openDir(t, t.TempDir())
 	s, err := server.Start(dir, []server.Endpoint{{Name: endpointName, Services: []server.Service{{Name: "v1.Filesystem", Methods: []server.Method{
 		server.Unary("PathExists", server.LimitRead, func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error) {
@@ -45,6 +45,13 @@ func TestIdleConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Stop(context.Background()) })
+	return dir.Path(endpointName)
+}
+
+// TestIdleConnections has drivers that keep a connection open after each call. What a connection keeps does not depend on how
+// fast the machine is.
+func TestIdleConnections(t *testing.T) {
+	socket := startReads(t)
 	all := 200
 	if os.Getenv("CSI_PROXY_LONG") != "" {
 		all = 1000
@@ -55,10 +62,10 @@ func TestIdleConnections(t *testing.T) {
 			_ = syscall.Close(fd)
 		}
 	})
-	ends = append(ends, callOnce(t, dir.Path(endpointName)))
+	ends = append(ends, callOnce(t, socket))
 	before := inUse()
 	for range all {
-		ends = append(ends, callOnce(t, dir.Path(endpointName)))
+		ends = append(ends, callOnce(t, socket))
 	}
 	each := (inUse() - before) / int64(all)
 	t.Logf("%d bytes each", each)
