@@ -19,6 +19,7 @@ type verdict string
 // The verdicts.
 const (
 	killed    verdict = "killed"
+	hung      verdict = "hung" // a test did not end, which a user would notice, too, but a slow machine looks the same
 	survived  verdict = "SURVIVED"
 	broken    verdict = "BROKEN" // the change cannot be made, does not compile, or its tests fail without it
 	explained verdict = "equivalent"
@@ -77,6 +78,8 @@ func (l *laboratory) try(m mutant) (verdict, error) {
 			result = survived
 		case notBuilt(out):
 			return broken, fmt.Errorf("it does not compile: %s", out)
+		case strings.Contains(out, "panic: test timed out"):
+			return hung, nil
 		default:
 			return killed, nil
 		}

@@ -66,7 +66,7 @@ func run(args []string, out io.Writer) error {
 		}
 	}
 	_, _ = fmt.Fprintf(out, "%d mutants:", len(all))
-	for _, v := range []verdict{killed, explained, unseen, skipped, survived, broken} {
+	for _, v := range []verdict{killed, hung, explained, unseen, skipped, survived, broken} {
 		if count[v] > 0 {
 			_, _ = fmt.Fprintf(out, " %d %s", count[v], v)
 		}

@@ -96,6 +96,18 @@ func (p *peer) drain() <-chan http2.ErrCode {
 	return end
 }
 
+// refused returns the first stream that the agent resets, and with what.
+func (p *peer) refused() (stream uint32, code http2.ErrCode) {
+	p.t.Helper()
+	for {
+		frame, err := p.ReadFrame()
+		noError(p.t, err)
+		if r, ok := frame.(*http2.RSTStreamFrame); ok {
+			return r.StreamID, r.ErrCode
+		}
+	}
+}
+
 // status returns the gRPC status with which a stream ends.
 func (p *peer) status(stream uint32) string {
 	p.t.Helper()
@@ -170,6 +182,35 @@ func TestFloodsOfFrames(t *testing.T) {
 			t.Logf("%d frames were sent", sent)
 		})
 	}
+}
+
+// A connection has at most 256 calls, whatever the client makes of what the agent announced. The next one is refused.
+func TestCallsOfOneConnection(t *testing.T) {
+	t.Parallel()
+	g := attack(t, testnode.Options{CallTimeout: 5 * time.Second})
+	p := g.peer()
+	for i := range uint32(257) {
+		noError(t, p.begin(2*i+1, false))
+	}
+	if stream, code := p.refused(); stream != 2*256+1 || code != http2.ErrCodeRefusedStream {
+		t.Errorf("the first stream that is reset is %d, with %v; want %d, refused", stream, code, 2*256+1)
+	}
+	g.alive()
+}
+
+// A call whose headers are larger than 8 KiB is refused before anything is made of it.
+func TestHeadersOfOneCall(t *testing.T) {
+	t.Parallel()
+	g := attack(t, testnode.Options{CallTimeout: 5 * time.Second})
+	p := g.peer()
+	for i, fields := range []int{4, 12} {
+		block := append(headers(), bytes.Repeat(headerField("x", strings.Repeat("y", 1<<10)), fields)...)
+		noError(t, p.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*i + 1), BlockFragment: block, EndHeaders: true}))
+	}
+	if stream, code := p.refused(); stream != 3 || code != http2.ErrCodeFrameSize {
+		t.Errorf("the first stream that is reset is %d, with %v; want 3, which has 12 KiB of headers, for its size", stream, code)
+	}
+	g.alive()
 }
 
 // A client that sends half of a request and waits holds its place for at most as long as a call may take.
