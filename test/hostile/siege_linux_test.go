@@ -45,11 +45,11 @@ func TestHonestDriverUnderSiege(t *testing.T) {
 	a := startCaged(t)
 	a.neverAnswer()
 	d := a.startHonest()
-	quiet := d.reportAfter(2 * time.Second)
+	total := siegeDuration(t)
+	quiet := d.reportAfter(max(2*time.Second, total/20))
 	names := besiegers()
 	end := unleash(t, battlefield{sockets: a.sockets(), metrics: a.metrics, files: a.hostPath(pods)}, names...)
 	d.report() // of the time in which they came
-	total := siegeDuration(t)
 	r := d.reportAfter(total)
 	a.lives("under siege")
 	t.Logf("%d attackers for %v: %d quick reads, median %v, p99 %v, longest %v (on the quiet machine %v, %v, %v); %d sequences, the longest took %v (%v); %d connections",
