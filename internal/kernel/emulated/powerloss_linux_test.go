@@ -159,7 +159,7 @@ func TestWhatWasSeenSurvivesAPowerLoss(t *testing.T) {
 				// The last step is telling: often the change is there by then, and not durable.
 				sampled := target == steps-1 && dies == (i%2 != 0) || target == 1 && steps < 8 && !dies
 				if stride() == 1 {
-					sampled = target == steps-1 || target%11 == i%11
+					sampled = sampled || target == steps-1 || target%11 == i%11
 				}
 				if os.Getenv("CSI_PROXY_LONG") != "all" && !sampled {
 					continue
