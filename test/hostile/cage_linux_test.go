@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,13 +51,13 @@ func newCage(t *testing.T) *cage {
 	return &cage{}
 }
 
-// within returns the command that starts a program in a cgroup. It enters it first: memory is charged where it was asked for.
-func within(group, program string, args ...string) *exec.Cmd {
-	if group == "" {
+// within returns the command that starts a program in cgroups. It enters them first: memory is charged where it was asked for.
+func within(groups []string, program string, args ...string) *exec.Cmd {
+	if len(groups) == 0 {
 		return exec.Command(program, args...)
 	}
-	enter := `echo $$ > "$0" && exec "$@"`
-	return exec.Command("/bin/sh", append([]string{"-c", enter, filepath.Join(group, "cgroup.procs"), program}, args...)...)
+	enter := `n=$1; shift; while [ $n -gt 0 ]; do echo $$ >"$1/cgroup.procs" || exit; shift; n=$((n-1)); done; exec "$@"`
+	return exec.Command("/bin/sh", slices.Concat([]string{"-c", enter, "sh", strconv.Itoa(len(groups))}, groups, []string{program}, args)...)
 }
 
 // removeGroup removes a cgroup, which the kernel allows when its last process is gone for good.
@@ -80,7 +81,7 @@ func startCaged(t *testing.T) *caged {
 	program, args := testnode.Command(t, "csi-proxy"), []string{
 		"-host=emulated", "-state-dir=" + a.stateDir, "-metrics-bind-address=127.0.0.1:0",
 	}
-	a.Process = testnode.BeginCommand(t, within(a.group, program, args...))
+	a.Process = testnode.BeginCommand(t, within(a.groups(), program, args...))
 	a.Ready()
 	for line := range strings.Lines(a.Logged()) {
 		if _, address, ok := strings.Cut(line, `serving metrics and health" address="`); ok {
@@ -94,6 +95,14 @@ func startCaged(t *testing.T) *caged {
 		t.Fatalf("the agent does not log the address of its metrics:\n%s", a.Logged())
 	}
 	return a
+}
+
+// groups returns the cage's cgroup, if there is one.
+func (c *cage) groups() []string {
+	if c.group == "" {
+		return nil
+	}
+	return []string{c.group}
 }
 
 func (a *caged) sockets() string { return filepath.Join(a.stateDir, "run") }
@@ -142,23 +151,16 @@ func (a *caged) lives(during string) {
 	}
 }
 
-// unleash starts raiders against an agent and returns when all have sent their first wave. They end with the test, or when
-// the returned function is called. Where cgroups can be made they are in one of their own, as those of another container, and
-// they yield the processor to the agent and its driver, as containers with fewer shares do.
-func unleash(t *testing.T, b battlefield, names ...string) (end func()) {
+// unleash starts raiders against an agent, in cgroups of their own, and returns when all have sent their first wave. They end with
+// the test, or when the returned function is called. They yield the processor to the agent and its driver.
+func unleash(t *testing.T, b battlefield, groups []string, names ...string) (end func()) {
 	t.Helper()
 	program, err := os.Executable()
 	noError(t, err)
-	group := fmt.Sprintf("/sys/fs/cgroup/memory/csi-proxy-test-raiders-%d-%d", os.Getpid(), time.Now().UnixNano())
-	if os.Mkdir(group, 0o755) == nil {
-		t.Cleanup(func() { removeGroup(t, group) })
-	} else {
-		group = ""
-	}
 	var ends []func()
 	var firsts []*bufio.Reader
 	for _, name := range names {
-		c := within(group, program)
+		c := within(groups, program)
 		c.Env = append(os.Environ(), raidVariable+"="+name, raidSockets+"="+b.sockets, raidMetrics+"="+b.metrics, raidFiles+"="+b.files)
 		c.Stderr = os.Stderr
 		input, err := c.StdinPipe()
@@ -182,4 +184,40 @@ func unleash(t *testing.T, b battlefield, names ...string) (end func()) {
 		}
 	}
 	return end
+}
+
+// hierarchy is where cgroups are made, and the least share of the processors that one of them can have, if it has any.
+type hierarchy struct{ root, share, least string }
+
+// strangers makes the cgroup of processes whose container the agent does not know: their memory is not charged to the test's.
+func strangers(t *testing.T) []string {
+	return groupsIn(t, hierarchy{root: "/sys/fs/cgroup/memory"})
+}
+
+// leastPod makes the cgroups that kubelet gives to a pod which asks for no processor. That of version 2 is what the agent knows
+// a container by.
+func leastPod(t *testing.T) []string {
+	return groupsIn(t, hierarchy{root: "/sys/fs/cgroup/memory"}, hierarchy{"/sys/fs/cgroup/cpu", "cpu.shares", "2"},
+		hierarchy{root: "/sys/fs/cgroup/unified"}, hierarchy{"/sys/fs/cgroup", "cpu.weight", "1"})
+}
+
+// groupsIn makes a cgroup in each hierarchy that is there, as far as the test may.
+func groupsIn(t *testing.T, hierarchies ...hierarchy) (groups []string) {
+	name := fmt.Sprintf("csi-proxy-test-pod-%d-%d", os.Getpid(), time.Now().UnixNano())
+	for _, h := range hierarchies {
+		group := filepath.Join(h.root, name)
+		if os.Mkdir(group, 0o755) != nil {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(group, "cgroup.procs")); err != nil { // a directory of a tmpfs
+			_ = os.Remove(group)
+			continue
+		}
+		t.Cleanup(func() { removeGroup(t, group) })
+		if h.share != "" {
+			_ = os.WriteFile(filepath.Join(group, h.share), []byte(h.least), 0o600) // where the controller is enabled
+		}
+		groups = append(groups, group)
+	}
+	return groups
 }

@@ -45,7 +45,7 @@ func TestMemoryOfCrowds(t *testing.T) {
 			honest, err := client.NewClientWithPipePath(battlefield{sockets: a.sockets()}.socket("filesystem", "v2alpha1"))
 			noError(t, err)
 			defer honest.Close() //nolint:errcheck // over
-			end := unleash(t, battlefield{sockets: a.sockets(), metrics: a.metrics}, c.raids...)
+			end := unleash(t, battlefield{sockets: a.sockets(), metrics: a.metrics}, strangers(t), c.raids...)
 			for deadline := time.Now().Add(attackDuration); time.Now().Before(deadline); {
 				a.answers(honest)
 			}
