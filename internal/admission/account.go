@@ -36,6 +36,12 @@ type account struct {
 	waiting   []*turn
 }
 
+// A container is what the processes of one have together, and the line in which they wait to be read.
+type container struct {
+	tally
+	line line
+}
+
 // ofEnded returns the account of a container's processes that have ended.
 func (cs *Clients) ofEnded(container string) *account {
 	a := cs.ended[container]
@@ -52,12 +58,12 @@ func (c *Client) count(change func(*tally)) {
 	change(&cs.tally)
 	change(&a.tally)
 	if a.container != "" {
-		t := cs.containers[a.container]
-		if t == nil {
-			t = &tally{}
-			cs.containers[a.container] = t
+		all := cs.containers[a.container]
+		if all == nil {
+			all = &container{line: cs.brake.newLine()}
+			cs.containers[a.container] = all
 		}
-		if change(t); *t == (tally{}) {
+		if change(&all.tally); all.tally == (tally{}) {
 			delete(cs.containers, a.container)
 		}
 	}
@@ -146,8 +152,8 @@ func (cs *Clients) heaviest(newcomer *account, of func(*tally) int) *account {
 
 // together returns what an account's container has, the account itself if none is known.
 func (cs *Clients) together(a *account) *tally {
-	if t := cs.containers[a.container]; t != nil {
-		return t
+	if all := cs.containers[a.container]; all != nil {
+		return &all.tally
 	}
 	return &a.tally
 }

@@ -14,8 +14,10 @@ import (
 // What a client sends is work for the agent: goroutines that decode it, call, answer. Clients can send more than the agent
 // gets done, and everything that has begun then waits for a processor behind everything else: with hundreds of goroutines in
 // front of each step of a call, a read that takes half a millisecond took a tenth of a second. So little is begun at a time:
-// while many goroutines wait for a processor, what arrived waits in a line for each client, and the clients take turns. Next is
-// the one whose last turn is longest ago, so one who sends little waits for no round of those who send all the time.
+// while many goroutines wait for a processor, what arrived waits in a line for each client, or container of clients, and the lines
+// take turns. Next is the one whose last turn is longest ago, so one who sends little waits for no round of those who send all
+// the time; and within it likewise. What others sent before still waits for processors then, which may take long. So who has had
+// no turn for a while has one without regard to that.
 //
 // A call also costs a goroutine until its handler has returned, when its connection is gone, too. A client that sends
 // calls, loses the connection because they hold too much, and comes back, leaves more of them behind than the machine ends
@@ -29,10 +31,10 @@ const connGoroutines = 3
 const lightBytes = 32 * streamBytes
 
 const (
-	beat       = time.Millisecond       // between two rounds of turns
-	glance     = 200 * time.Microsecond // for which the number of waiting goroutines is believed
-	perTurn    = 4                      // goroutines that a turn makes: 512 bytes, see server, are a few calls
-	leastTurns = 2                      // of a round, however many goroutines wait
+	beat      = time.Millisecond       // between two rounds of turns
+	glance    = 200 * time.Microsecond // for which the number of waiting goroutines is believed
+	perTurn   = 4                      // goroutines that a turn makes: 512 bytes, see server, are a few calls
+	forgotten = 2 * time.Millisecond   // after which a line has a turn however many goroutines wait, one line in each beat
 )
 
 // company is how long a client counts as there after the last time that it sent something. One that is alone has all
@@ -49,7 +51,29 @@ type brake struct {
 	turns atomic.Uint64 // so far
 
 	mu    sync.Mutex
-	lines []*Client // with something that waits, the one first whose last turn is longest ago
+	spare time.Time // when a line last had a turn however many goroutines waited
+	lines []*line   // with something that waits, the one first whose last turn is longest ago
+}
+
+// line is the clients of a container, or one that is in none.
+type line struct {
+	turned  uint64    // its last turn, at first the last of all: a newcomer is not before others
+	served  time.Time // when that was
+	clients []*Client // with something that waits, ordered as lines are
+}
+
+func (b *brake) newLine() line { return line{turned: b.turns.Load(), served: time.Now()} }
+
+func (l *line) lastTurn() uint64   { return l.turned }
+func (c *Client) lastTurn() uint64 { return c.turned }
+
+// queued returns the queue with one more, behind those whose last turn was as long ago.
+func queued[T interface{ lastTurn() uint64 }](queue []T, one T) []T {
+	i := len(queue)
+	for i > 0 && queue[i-1].lastTurn() > one.lastTurn() {
+		i--
+	}
+	return slices.Insert(queue, i, one)
 }
 
 // Await waits until the agent gets to a new connection, or to what one has sent. Most of the time it does at once.
@@ -60,21 +84,39 @@ func (c *Conn) Await() {
 	}
 	turn := make(chan struct{})
 	b.mu.Lock()
+	if len(c.line.clients) == 0 && b.owes(c.line) && !c.mustWait() {
+		b.spare = time.Now()
+		b.serve(client, c.line)
+		b.mu.Unlock()
+		return
+	}
 	c.turn = turn
 	if client.arrived = append(client.arrived, c); len(client.arrived) == 1 {
-		if b.join(client); len(b.lines) == 1 {
+		if len(b.lines) == 0 {
 			time.AfterFunc(beat, client.all.round)
 		}
+		client.in = c.line
+		b.join(client)
 	}
 	b.mu.Unlock()
 	<-turn
 }
 
-// join adds a client to the lines, behind those whose last turn was as long ago.
+// join adds a client to the line that it is in.
 func (b *brake) join(client *Client) {
-	b.lines = append(b.lines, client)
-	for i := len(b.lines) - 1; i > 0 && b.lines[i-1].turned > client.turned; i-- {
-		b.lines[i-1], b.lines[i] = b.lines[i], b.lines[i-1]
+	l := client.in
+	if len(l.clients) == 0 {
+		b.lines = queued(b.lines, l)
+	}
+	l.clients = queued(l.clients, client)
+}
+
+// leave takes a client out of its line.
+func (b *brake) leave(client *Client) {
+	l := client.in
+	l.clients = slices.DeleteFunc(l.clients, func(one *Client) bool { return one == client })
+	if len(l.clients) == 0 {
+		b.lines = slices.DeleteFunc(b.lines, func(one *line) bool { return one == l })
 	}
 }
 
@@ -90,8 +132,19 @@ func (c *Conn) hurry() {
 	c.turn = nil
 	client.arrived = slices.DeleteFunc(client.arrived, func(one *Conn) bool { return one == c })
 	if len(client.arrived) == 0 {
-		b.lines = slices.DeleteFunc(b.lines, func(line *Client) bool { return line == client })
+		b.leave(client)
 	}
+}
+
+// owes reports whether a line has had no turn for so long that it has one now, however many goroutines wait.
+func (b *brake) owes(l *line) bool {
+	return time.Since(l.served) >= forgotten && time.Since(b.spare) >= beat
+}
+
+// serve notes that a client has a turn.
+func (b *brake) serve(client *Client, l *line) {
+	client.turned = b.turns.Add(1)
+	l.turned, l.served = client.turned, time.Now()
 }
 
 // round gives clients turns until enough goroutines have work.
@@ -99,27 +152,41 @@ func (cs *Clients) round() {
 	b := &cs.brake
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	room := max(leastTurns, (cs.limits.Runnable*runtime.GOMAXPROCS(0)-runnable())/perTurn)
-	for skipped := 0; room > 0 && skipped < len(b.lines); {
-		client := b.lines[0]
-		b.lines = slices.Delete(b.lines, 0, 1)
-		client.turned = b.turns.Add(1)
+	room := (cs.limits.Runnable*runtime.GOMAXPROCS(0) - runnable()) / perTurn
+	var skipped []*Client
+	for len(b.lines) > 0 && (room > 0 || b.owes(b.lines[0])) {
+		client := b.lines[0].clients[0]
+		b.leave(client)
 		next := client.arrived[0]
 		if next.mustWait() {
-			b.lines = append(b.lines, client)
-			skipped++
+			skipped = append(skipped, client)
 			continue
 		}
 		close(next.turn)
 		next.turn = nil
-		if client.arrived = slices.Delete(client.arrived, 0, 1); len(client.arrived) > 0 {
-			b.lines = append(b.lines, client) // behind the others
+		client.arrived = slices.Delete(client.arrived, 0, 1)
+		if room--; room < 0 {
+			b.spare = time.Now()
 		}
-		room--
-		skipped = 0
+		b.turned(client)
+	}
+	for _, client := range skipped {
+		b.join(client)
 	}
 	if len(b.lines) > 0 {
 		time.AfterFunc(beat, cs.round)
+	}
+}
+
+// turned notes that a client had its turn, and puts it and its line behind the others.
+func (b *brake) turned(client *Client) {
+	l := client.in
+	b.serve(client, l)
+	if len(l.clients) > 0 {
+		b.lines = queued(slices.DeleteFunc(b.lines, func(one *line) bool { return one == l }), l)
+	}
+	if len(client.arrived) > 0 {
+		b.join(client)
 	}
 }
 

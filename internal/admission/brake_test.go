@@ -103,16 +103,18 @@ func TestClientsTakeTurnsToBeRead(t *testing.T) {
 		if served() != 0 || driver() {
 			t.Error("something was read at once")
 		}
-		time.Sleep(beat)
-		if got := served(); got != leastTurns-1 || !driver() {
-			t.Errorf("in the first round %d of the flood's connections had a turn, and the driver: %v; want %d, and true", got, driver(), leastTurns-1)
+		if time.Sleep(forgotten - beat); served() != 0 || driver() {
+			t.Error("something was read before the processors were free or a while had passed")
+		}
+		if time.Sleep(2 * beat); served() != 1 || !driver() {
+			t.Errorf("after a while, %d of the flood's connections had a turn, and the driver: %v; want 1, and true", served(), driver())
 		}
 		last := c.of["pid 1 uid 0"][5]
 		if _ = last.Close(); !flood[5]() {
 			t.Error("a closed connection waits")
 		}
-		if time.Sleep(beat); served() != 2*leastTurns {
-			t.Errorf("after the second round, %d of the flood's connections do not wait, want %d", served(), 2*leastTurns)
+		if time.Sleep(forgotten - beat); served() != 3 {
+			t.Errorf("after another while, %d of the flood's connections do not wait, want 3", served())
 		}
 		find(-busy)
 		if time.Sleep(beat); slices.ContainsFunc(flood, func(came func() bool) bool { return !came() }) {
@@ -122,7 +124,7 @@ func TestClientsTakeTurnsToBeRead(t *testing.T) {
 		time.Sleep(company)
 		_ = arrives(last)
 		time.Sleep(company + beat)
-		if !arrives(last)() {
+		if first, second := arrives(last), arrives(c.of["pid 1 uid 0"][4]); !first() || !second() {
 			t.Error("a client that is alone takes turns with itself")
 		}
 	})
@@ -142,7 +144,7 @@ func TestWhoseTurnIsLongestAgo(t *testing.T) {
 				_ = arrives(conn)
 			}
 		}
-		time.Sleep(flood / leastTurns * beat) // each of them has had a turn
+		time.Sleep(forgotten + (flood-1)*beat) // each of them has had a turn
 		c.connect(user(flood+2), 1, true)
 		newcomer := arrives(c.of[user(flood+2).String()][0])
 		came := arrives(c.of[driver.String()][0])
@@ -152,8 +154,42 @@ func TestWhoseTurnIsLongestAgo(t *testing.T) {
 		if newcomer() {
 			t.Error("a new process is before clients that were waiting")
 		}
-		if time.Sleep(flood * beat); !newcomer() {
+		if time.Sleep((flood + 1) * beat); !newcomer() {
 			t.Error("a new process has no turn although all others have had one")
+		}
+		c.cs.DropAll()
+	})
+}
+
+// The processes of a container have the turns of one. Who sends so little that it has had no turn for a while does not wait.
+func TestTurnsOfAContainer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, Limits{Runnable: busy})
+		driver := user(1)
+		c.connect(driver, 1, true)
+		var flood []func() bool
+		for i := range uint32(20) {
+			process := user(i + 2)
+			process.Container = "/pod"
+			c.connect(process, 1, true)
+			flood = append(flood, arrives(c.of[process.String()][0]))
+		}
+		begin := time.Now()
+		time.Sleep(forgotten + beat)
+		for range 4 {
+			if !arrives(c.of[driver.String()][0])() {
+				t.Errorf("after %v, the driver waits", time.Since(begin))
+			}
+			time.Sleep(2 * forgotten)
+		}
+		turns := 0
+		for _, came := range flood {
+			if came() {
+				turns++
+			}
+		}
+		if want := int(time.Since(begin) / forgotten); turns != want {
+			t.Errorf("the processes of the container had %d turns, want %d", turns, want)
 		}
 		c.cs.DropAll()
 	})

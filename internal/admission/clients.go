@@ -25,7 +25,7 @@ type Clients struct {
 	known      map[uint32]*Client // that have not ended, as far as is known, by process number
 	seen       uint64             // connections so far
 	ended      map[string]*account
-	containers map[string]*tally
+	containers map[string]*container
 	conns      map[*Conn]struct{}
 	tally                 // of all
 	lines      []*account // with waiting calls, the next one first
@@ -42,7 +42,7 @@ func New(l Limits, logger klog.Logger, m *Metrics) *Clients {
 	}
 	return &Clients{
 		limits: l.complete(), own: transport.OwnContainer(), log: allowance{burst: allBurst, every: allEvery}, logger: logger, metrics: m,
-		known: map[uint32]*Client{}, ended: map[string]*account{}, containers: map[string]*tally{}, conns: map[*Conn]struct{}{},
+		known: map[uint32]*Client{}, ended: map[string]*account{}, containers: map[string]*container{}, conns: map[*Conn]struct{}{},
 	}
 }
 
@@ -56,7 +56,9 @@ type Client struct {
 	log       allowance
 	resting   bool    // see forget
 	arrived   []*Conn // that wait for its turn, the first one first; guarded by brake.mu
-	turned    uint64  // its last turn, at first the last of all: a new process is not before others; likewise
+	turned    uint64  // its last turn, at first the last of all; likewise
+	in        *line   // in which it waits; likewise
+	alone     line    // of a client that is in no container; likewise
 }
 
 // containerOf returns the container of a process, "" if it is in none or that is not known. The root of the control groups is
@@ -99,6 +101,10 @@ func (cs *Clients) admit(accepted net.Conn) *Conn {
 	client.account.open = append(client.account.open, c)
 	client.count(func(t *tally) { t.conns++ })
 	cs.conns[c] = struct{}{}
+	c.line = &client.alone
+	if all := cs.containers[client.container]; all != nil {
+		c.line = &all.line
+	}
 	cs.metrics.connections.Inc()
 	victim := cs.surplus(client)
 	cs.mu.Unlock()
@@ -148,7 +154,7 @@ func (cs *Clients) of(peer transport.Peer, process transport.Process) *Client {
 	cs.seen++
 	c := &Client{
 		peer: peer, container: cs.containerOf(peer), process: process, all: cs, log: allowance{burst: clientBurst, every: clientEvery},
-		turned: cs.brake.turns.Load(),
+		turned: cs.brake.turns.Load(), alone: cs.brake.newLine(),
 	}
 	c.account = &account{container: c.container, number: cs.seen}
 	if process != nil && process.Ended() { // another one may have its number

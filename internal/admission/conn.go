@@ -15,6 +15,7 @@ type Conn struct {
 	spoke  atomic.Bool // the client has sent a byte
 	heard  time.Time   // when it last sent some, at first when it was accepted; guarded by Clients.mu, as is wire
 	wire   wire
+	line   *line         // in which its client waits to be read
 	turn   chan struct{} // closed when that for which it waits comes, nil if it does not wait; guarded by brake.mu
 }
 

@@ -59,7 +59,7 @@ func (l Limits) complete() Limits {
 		ClientStreams:     cmp.Or(l.ClientStreams, 32),
 		Bytes:             cmp.Or(l.Bytes, 64<<20),
 		ClientBytes:       cmp.Or(l.ClientBytes, 32<<20),
-		Runnable:          cmp.Or(l.Runnable, 32),
+		Runnable:          cmp.Or(l.Runnable, 8),
 		Handlers:          cmp.Or(l.Handlers, 2048),
 		Unread:            cmp.Or(l.Unread, 30*time.Second),
 		Wait:              cmp.Or(l.Wait, 10*time.Second),
