@@ -22,6 +22,8 @@ func TestDefaultsAreThoseOfThePage(t *testing.T) {
 		fmt.Sprintf("| connections | %d, of one process %d |", l.Connections, l.ClientConnections),
 		fmt.Sprintf("reflection streams | %d, of one process %d,", l.Streams, l.ClientStreams),
 		fmt.Sprintf("| %d MiB, of one process %d MiB |", l.Bytes>>20, l.ClientBytes>>20),
+		fmt.Sprintf("| goroutines that wait for a processor | %d for each processor |", l.Runnable),
+		fmt.Sprintf("connections are gone | %d |", l.Handlers),
 		fmt.Sprintf("| %.0f s without any progress |", l.Unread.Seconds()),
 	} {
 		if !strings.Contains(string(page), row) {

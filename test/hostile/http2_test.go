@@ -195,6 +195,7 @@ func TestCallsOfOneConnection(t *testing.T) {
 	if stream, code := p.refused(); stream != 2*256+1 || code != http2.ErrCodeRefusedStream {
 		t.Errorf("the first stream that is reset is %d, with %v; want %d, refused", stream, code, 2*256+1)
 	}
+	_ = p.conn.Close() // or its calls, of the same process, keep all places until they have waited for their requests for 5 s
 	g.alive()
 }
 
