@@ -85,7 +85,7 @@ func (p *pipes) Listen(name string, private bool) (net.Listener, error) {
 	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("cannot open the pipe %s: %w", l.path, err)
 	}
-	if !p.do(l.begin) {
+	if !p.post(l.begin) { // a client need not wait for it, and nor does the caller
 		l.abandon()
 		return nil, fmt.Errorf("cannot open the pipe %s: %w", l.path, net.ErrClosed)
 	}
@@ -110,19 +110,27 @@ func (p *pipes) Close() error {
 	return errors.Join(windows.CloseHandle(p.came), windows.CloseHandle(p.tasks))
 }
 
-// do runs a task in the goroutine and waits until it is done. It returns false, and runs nothing, when the place is closed.
-func (p *pipes) do(task func()) bool {
+// post lets the goroutine run a task soon. It returns false, and runs nothing, when the place is closed.
+func (p *pipes) post(task func()) bool {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.over {
-		p.mu.Unlock()
 		return false
 	}
-	done := make(chan struct{})
-	p.todo = append(p.todo, func() { defer close(done); task() })
-	_ = windows.SetEvent(p.tasks) // under the lock, as Close closes the event
-	p.mu.Unlock()
-	<-done
+	if p.todo = append(p.todo, task); len(p.todo) == 1 {
+		_ = windows.SetEvent(p.tasks) // under the lock, as Close closes the event
+	}
 	return true
+}
+
+// do runs a task in the goroutine and waits until it is done. Like post, it returns false when the place is closed.
+func (p *pipes) do(task func()) bool {
+	done := make(chan struct{})
+	posted := p.post(func() { defer close(done); task() })
+	if posted {
+		<-done
+	}
+	return posted
 }
 
 func (p *pipes) serve() {
