@@ -22,6 +22,25 @@ binaries=$work/programs
 export GOOS=windows GOARCH=amd64 CGO_ENABLED=0 GOWORK=off
 hack/build.sh "$binaries"
 go build -trimpath -ldflags=-s -o "$binaries/" ./test/bench ./test/bench/empty
+# The empty program with as many bytes as the agent has more: what of the agent's figures is due to its size alone.
+head -c "$(($(stat -c %s "$binaries/csi-proxy.exe") - $(stat -c %s "$binaries/empty.exe")))" /dev/zero >"$work/ballast"
+cat >"$work/ballast.go" <<'END'
+package main
+
+import _ "embed"
+
+//go:embed ballast
+var ballast string
+
+func init() {
+	if ballast == "" {
+		panic("no ballast")
+	}
+}
+END
+printf '{"Replace": {"%s/ballast": "%s/ballast", "%s/ballast.go": "%s/ballast.go"}}' \
+	"$PWD/test/bench/empty" "$work" "$PWD/test/bench/empty" "$work" >"$work/overlay.json"
+go build -trimpath -ldflags=-s -overlay "$work/overlay.json" -o "$binaries/large.exe" ./test/bench/empty
 if [ -n "${UPSTREAM:-}" ]; then
 	cp "$UPSTREAM" "$binaries/upstream.exe"
 	set -- '-upstream=Z:\binaries\upstream.exe' "$@"

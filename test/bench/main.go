@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string) (err error) {
 		report:  begin(),
 	}
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
-	flags.StringVar(&b.programs, "programs", "", "the `directory` with the binaries csi-proxy and empty (default: build them)")
+	flags.StringVar(&b.programs, "programs", "", "the `directory` with the binaries csi-proxy and empty, and large if there is one (default: build the former)")
 	flags.StringVar(&b.upstream, "upstream", "", "on Windows another `csi-proxy.exe` to measure as well, which serves the same pipes")
 	flags.BoolVar(&b.sideOnly, "side", false, "measure only what sets agents side by side, and write that part of the page")
 	flags.StringVar(&b.Load, "load", b.Load, "the machine's `load` when the run began, for the page")
@@ -125,7 +125,12 @@ func (b *bench) measure(ctx context.Context) error {
 		return err
 	}
 	empty := program{name: "empty Go program", command: []string{b.binary("empty")}}
-	if b.Starts, err = measureStarts(ctx, b.options, append([]program{empty}, first...)); err != nil {
+	started := append([]program{empty}, first...)
+	large := b.binary("large")
+	if _, err := os.Stat(large); err == nil { // hack/bench-wine.sh makes it
+		started = append(started, program{name: "empty Go program as large as the agent", command: []string{large}})
+	}
+	if b.Starts, err = measureStarts(ctx, b.options, started); err != nil {
 		return err
 	}
 	for _, p := range first {
