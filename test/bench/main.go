@@ -120,7 +120,10 @@ func (b *bench) measure(ctx context.Context) error {
 	if b.sideOnly {
 		return b.sideBySide(ctx, agents)
 	}
-	first := agents[:len(agents)-1] // the last one is measured by its reads only
+	first := agents
+	if !b.Windows {
+		first = agents[:1] // of the one with many disks only the reads count
+	}
 	if err := b.sideBySide(ctx, first); err != nil {
 		return err
 	}
@@ -192,17 +195,15 @@ func (b *bench) call(ctx context.Context, p program, address string) (err error)
 	return err
 }
 
-// agents returns, on Windows, the agent on the machine itself, another one if given, and the agent on an emulated node;
-// elsewhere, the agent on emulated nodes with few and with many disks.
+// agents returns, on Windows, the agent on the machine itself, and another one if given; elsewhere, the agent on emulated
+// nodes with few and with many disks.
 func (b *bench) agents(ctx context.Context) (agents []program, err error) {
 	disks := b.Disks
-	if b.Windows || b.sideOnly {
+	if b.sideOnly {
 		disks = disks[:1]
 	}
 	if b.Windows {
-		if b.sideOnly {
-			disks = nil
-		}
+		disks = nil
 		at := place{link: plugins, inside: plugins, service: windowsService}
 		agents = append(agents, program{name: "agent, -host=windows", command: []string{b.binary("csi-proxy"), "-host=windows"}, at: at})
 		if b.upstream != "" {
