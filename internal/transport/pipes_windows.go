@@ -123,14 +123,12 @@ func (p *pipes) post(task func()) bool {
 	return true
 }
 
-// do runs a task in the goroutine and waits until it is done. Like post, it returns false when the place is closed.
-func (p *pipes) do(task func()) bool {
+// do runs a task in the goroutine, unless the place is closed, and waits until it is done.
+func (p *pipes) do(task func()) {
 	done := make(chan struct{})
-	posted := p.post(func() { defer close(done); task() })
-	if posted {
+	if p.post(func() { defer close(done); task() }) {
 		<-done
 	}
-	return posted
 }
 
 func (p *pipes) serve() {
