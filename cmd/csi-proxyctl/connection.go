@@ -82,7 +82,7 @@ func (a *connection) client() *csiproxy.Client {
 // explain adds what a person can do about an error, if its text does not say so.
 func explain(err error) error {
 	if errors.Is(err, csiproxy.ErrStillRunning) || status.Code(err) == codes.DeadlineExceeded {
-		return fmt.Errorf("%w; a change goes on in the agent: repeat the command, with a longer --timeout, to wait for it", err)
+		return fmt.Errorf("%w; csi-proxyctl doctor shows what hangs; a change that has begun goes on in the agent: repeat the command, with a longer --timeout, to wait for it", err)
 	}
 	return err
 }
