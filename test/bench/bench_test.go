@@ -46,7 +46,7 @@ func TestEverythingIsMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| empty Go program |", "| volume GetVolumeStats | 1 |", "| agent, emulated node with 3 disks |", "filesystem IsSymlink 9", "| 200 tests | ", "| 64 stages ÷ one | ", "| endpoints | | 24 |", "GetVolumeStats of 4 volumes"} {
+	for _, want := range []string{"| empty Go program |", "| volume GetVolumeStats | 1 |", "| agent, emulated node with 3 disks |", "filesystem IsSymlink 9", "| 200 tests | ", "| 64 stages ÷ one | ", "| endpoints | | 24 |", "\n| open files; then | | ", "GetVolumeStats of 4 volumes"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
