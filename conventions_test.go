@@ -250,3 +250,20 @@ func TestReadmeCommandsExist(t *testing.T) {
 		}
 	}
 }
+
+// The agent runs as SYSTEM: it links nothing of the emulated node, its scenarios, faults, journal and page.
+func TestAgentLinksNoEmulation(t *testing.T) {
+	const internal = "github.com/kubernetes-csi/csi-proxy/internal/"
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/csi-proxy")
+	list.Env = append(os.Environ(), "GOOS=windows", "GOWORK=off")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := strings.Fields(string(out))
+	for _, name := range []string{"adminclient", "emulation", "faults", "faulttext", "journal", "kernel/emulated", "ntfs", "page", "recording", "transcript"} {
+		if slices.Contains(linked, internal+name) {
+			t.Errorf("csi-proxy.exe links %s%s", internal, name)
+		}
+	}
+}

@@ -22,6 +22,7 @@ import (
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
 
@@ -70,7 +71,7 @@ type Node struct {
 	Volume     *volume.Client
 
 	t        testing.TB
-	agent    *agent.Agent
+	agent    *emulation.Agent
 	plain    bool      // Options.PlainPipes
 	log      *logLines // the agent's log; nil: somebody else has it
 	logger   klog.Logger
@@ -109,11 +110,13 @@ func start(t testing.TB, o Options, edit func(*emulated.Scenario)) *Node {
 			t.Fatalf("Options.APIs: %v", err)
 		}
 	}
-	a, err := agent.Start(context.Background(), agent.Config{
-		StateDir: o.StateDir, Emulated: emulated.Options{Scenario: &scenario, NoSync: true}, // no test cuts the host's power
-		PipePrefix:  pipePrefix(o),
-		WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
-		APIs: served, Logger: o.Logger,
+	a, err := emulation.Start(context.Background(), emulation.Config{
+		StateDir: o.StateDir, Node: emulated.Options{Scenario: &scenario, NoSync: true}, // no test cuts the host's power
+		Config: agent.Config{
+			PipePrefix:  pipePrefix(o),
+			WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
+			APIs: served, Logger: o.Logger,
+		},
 	})
 	if err != nil {
 		t.Fatalf("starting the node: %v", err)

@@ -11,13 +11,13 @@ import (
 	smb "github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1"
 	system "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 )
 
 // Over returns the node of an agent that a test started itself, with a configuration that Options do not offer, and stops
 // it when the test and its subtests end. Only this repository can import the agent's package: a driver's test calls
 // Start.
-func Over(t testing.TB, a *agent.Agent) *Node {
+func Over(t testing.TB, a *emulation.Agent) *Node {
 	t.Helper()
 	n := &Node{t: t, agent: a}
 	t.Cleanup(n.stop)

@@ -21,7 +21,7 @@ if [ -e settings ]; then
 	rm settings
 fi
 
-exec {log}< <(exec wine 'Z:\binaries\csi-proxy.exe' -host=emulated '-state-dir=Z:\work\node' -v=2 "${agent[@]}" 2>csi-proxy.log </dev/null)
+exec {log}< <(exec wine 'Z:\binaries\csi-proxy-emulated.exe' '-state-dir=Z:\work\node' -v=2 "${agent[@]}" 2>csi-proxy.log </dev/null)
 if ! read -r ready _ <&"$log" || [ "$ready" != ready ]; then
 	echo 'the agent did not start:' >&2
 	cat csi-proxy.log >&2

@@ -13,7 +13,7 @@
 #   -e NAME=VALUE  a variable for PROGRAM and CALLER; repeatable. Nothing else is inherited
 #   -a FLAG      a flag of csi-proxy.exe, such as -a=-working-dir=C:\csi; repeatable
 #   -t SECONDS   end all of it after that time and exit 124 (default: 300)
-#   -b DIR       csi-proxy.exe, csi-proxyctl.exe and fake-links.dll are there, already built
+#   -b DIR       csi-proxy-emulated.exe, csi-proxyctl.exe and fake-links.dll are there, already built
 #
 # In PROGRAM and CALLER, whose working directory is Z:\work, DIR is Z:\work. Needs root, as hack/wine.sh does.
 set -euo pipefail
@@ -53,7 +53,7 @@ if [ -z "$binaries" ]; then
 	(cd "$repository" && GOOS=windows GOARCH=amd64 CGO_ENABLED=0 hack/build.sh "$binaries")
 	"$repository/test/windows/fakes/links/build.sh" "$binaries"
 else
-	cp "$binaries"/csi-proxy.exe "$binaries"/csi-proxyctl.exe "$binaries"/fake-links.dll "$programs/"
+	cp "$binaries"/csi-proxy-emulated.exe "$binaries"/csi-proxyctl.exe "$binaries"/fake-links.dll "$programs/"
 fi
 
 # The words of the session: the program and the caller by their names in Z:\binaries.

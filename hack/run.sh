@@ -3,7 +3,6 @@
 # Builds the commands, starts an agent on an emulated Windows node, shows one volume's life on it, and then leaves the
 # agent running until Ctrl-C. With ONCE=1, or without a terminal, it stops the agent and exits instead.
 #   STATE_DIR   where the node lives; default: state in this repository. The next run finds the same node there.
-#   GCFLAGS     what the compiler is told; default: what compiles soonest. Empty: what make build has compiled serves again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,16 +12,15 @@ state=$(cd "$state" && pwd)
 log=$state/csi-proxy.log
 export CSI_PROXY_SOCKET_DIR=$state/run
 
-# Without inlining and debugging information the build takes 131 seconds of a processor instead of 170. Nothing here is in a hurry once it runs.
-# csi-proxyctl, which a look at the lifecycle does not need, comes later.
+# With the flags of hack/build.sh. csi-proxyctl, which a look at the lifecycle does not need, comes later.
 build() {
-	GOWORK=off GOFLAGS='' CGO_ENABLED=0 go build -trimpath -tags=grpcnotrace,nethttpomithttp2 -gcflags="${GCFLAGS-all=-l -dwarf=false}" -ldflags=-s -o bin/ "$@"
+	GOWORK=off GOFLAGS='' CGO_ENABLED=0 go build -trimpath -tags=grpcnotrace -ldflags=-s -o bin/ "$@"
 }
 
 cat <<TEXT
 Compiling; the first time takes about a minute, later a second. Then:
 
-  1. csi-proxy, the agent, starts on a Windows node that is made of files, in
+  1. csi-proxy-emulated, the agent, starts on a Windows node that is made of files, in
      $state.
   2. A program plays a CSI driver. It finds a new disk, partitions, formats and mounts it, links it into a pod's
      directory and writes a file; the cloud makes the disk larger, and the volume grows; then everything is undone. Each
@@ -32,14 +30,14 @@ Compiling; the first time takes about a minute, later a second. Then:
 TEXT
 if [ -t 2 ]; then
 	# One line that changes: the package that is being compiled.
-	build -v ./cmd/csi-proxy ./examples/volume-lifecycle 2> >(awk '{ printf "\r\033[K%4d packages  %s", NR, $0; fflush() } END { printf "\r\033[K" }' >&2)
+	build -v ./cmd/csi-proxy-emulated ./examples/volume-lifecycle 2> >(awk '{ printf "\r\033[K%4d packages  %s", NR, $0; fflush() } END { printf "\r\033[K" }' >&2)
 else
-	build ./cmd/csi-proxy ./examples/volume-lifecycle
+	build ./cmd/csi-proxy-emulated ./examples/volume-lifecycle
 fi
 
 # The agent gets a process group of its own, so that Ctrl-C reaches this script alone, which then stops the agent.
 set -m
-coproc agent { exec bin/csi-proxy -host=emulated -state-dir="$state" -v=2 -logtostderr=false -log_file="$log"; }
+coproc agent { exec bin/csi-proxy-emulated -state-dir="$state" -v=2 -logtostderr=false -log_file="$log"; }
 set +m
 pid=$agent_PID
 stop() { kill -TERM "$pid" 2>/dev/null || true; }
@@ -52,7 +50,7 @@ if ! read -r ready count <&"${agent[0]}" || [ "$ready" != ready ]; then
 	echo "run.sh: the agent did not start (exit code $code); its log is $log" >&2
 	exit 1
 fi
-echo "csi-proxy (process $pid) serves $count API endpoints of an emulated Windows node; its log is $log"
+echo "csi-proxy-emulated (process $pid) serves $count API endpoints of an emulated Windows node; its log is $log"
 
 bin/volume-lifecycle
 

@@ -14,11 +14,11 @@ stop() {
 }
 trap stop EXIT
 
-go build -trimpath -o "$dir/" ./cmd/csi-proxy ./cmd/csi-proxyctl
+go build -trimpath -o "$dir/" ./cmd/csi-proxy-emulated ./cmd/csi-proxyctl
 protoc -I . --python_out="$dir" client/api/{disk,volume,filesystem}/v1/api.proto
 export CSI_PROXY_SOCKET_DIR=$dir/s/run PYTHONPATH=$dir PYTHONDONTWRITEBYTECODE=1
 
-coproc agent { exec "$dir/csi-proxy" -host=emulated -state-dir="$dir/s" 2>"$dir/log"; }
+coproc agent { exec "$dir/csi-proxy-emulated" -state-dir="$dir/s" 2>"$dir/log"; }
 pid=$agent_PID
 if ! read -r ready count <&"${agent[0]}" || [ "$ready" != ready ]; then
 	cat "$dir/log" >&2

@@ -98,7 +98,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// agent NAME ARGS… starts csi-proxy on the emulated node in $STATE and returns when its standard output reports that it
+// agent NAME ARGS… starts csi-proxy-emulated on the emulated node in $STATE and returns when its standard output reports that it
 // is ready. That line goes to the file NAME.out, all of standard error to NAME.err.
 func startAgent(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
@@ -107,7 +107,7 @@ func startAgent(ts *testscript.TestScript, neg bool, args []string) {
 	name := args[0]
 	stderr, err := os.Create(ts.MkAbs(name + ".err"))
 	ts.Check(err)
-	command := exec.Command(filepath.Join(ts.Getenv("BIN"), "csi-proxy"), append([]string{"-host=emulated", "-state-dir=" + ts.Getenv("STATE")}, args[1:]...)...)
+	command := exec.Command(filepath.Join(ts.Getenv("BIN"), "csi-proxy-emulated"), append([]string{"-state-dir=" + ts.Getenv("STATE")}, args[1:]...)...)
 	command.Dir = ts.MkAbs(".")
 	command.Stderr = stderr
 	stdout, err := command.StdoutPipe()

@@ -193,5 +193,5 @@ const agentProgram = "csi-proxy"
 
 // serviceStep installs the service, or changes it in place, and starts it. Its log is in the kit's directory.
 func serviceStep(name string, verbosity string) step {
-	return step{name: name, program: agentProgram, args: []string{"service", "install", "-start", "--", "-host=windows", verbosity, "-logtostderr=false", `-log_file={dir}\agent\csi-proxy.log`}}
+	return step{name: name, program: agentProgram, args: []string{"service", "install", "-start", "--", verbosity, "-logtostderr=false", `-log_file={dir}\agent\csi-proxy.log`}}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
@@ -30,7 +31,6 @@ type installation struct {
 	start  bool
 	flags  []string // of the agent
 	logs   []string // the directories of its logs, which are made
-	ready  string   // the directory of its ready file; empty: none
 	policy string   // its policy file; empty: none
 }
 
@@ -57,43 +57,38 @@ func readInstallation(args []string) (installation, error) {
 	}
 	given := args[min(split+1, len(args)):]
 	i.flags = agentFlags(given)
-	o, err := parse(i.flags, io.Discard)
+	o := newOptions()
+	err := o.parse(i.flags)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return i, errors.New("install: -help is not a flag for a service")
 	case err != nil:
 		return i, fmt.Errorf("install: the agent would not start: %w", err)
-	case o.version || !o.service:
+	case o.Version || !o.service:
 		return i, fmt.Errorf("install: with %q the agent would not run as a service", strings.Join(given, " "))
 	}
-	if err := errors.Join(fullPath("-log_file", o.log.file), fullPath("-log_dir", o.log.dir), fullPath("-state-dir", o.stateDir), fullPath("-policy", o.policy)); err != nil {
+	if err := errors.Join(fullPath("-log_file", o.Log.File), fullPath("-log_dir", o.Log.Dir), fullPath("-policy", o.Policy)); err != nil {
 		return i, fmt.Errorf("install: %w", err)
 	}
-	i.logs, i.ready = o.directories()
-	i.policy = o.policy
+	i.logs, i.policy = o.logDirs(), o.Policy
 	return i, nil
 }
 
-// directories returns the directories in which a service writes its logs and its ready file.
-func (o *options) directories() (logs []string, ready string) {
+// logDirs returns the directories in which a service writes its logs.
+func (o *options) logDirs() (dirs []string) {
 	switch {
-	case o.log.toStderr:
-	case o.log.file != "":
-		logs = append(logs, filepath.Dir(o.log.file))
+	case o.Log.ToStderr:
+	case o.Log.File != "":
+		dirs = append(dirs, filepath.Dir(o.Log.File))
 	default:
-		logs = append(logs, o.log.dir)
+		dirs = append(dirs, o.Log.Dir)
 	}
-	if o.audit.file != "" {
-		if dir := filepath.Dir(o.audit.file); !slices.Contains(logs, dir) {
-			logs = append(logs, dir)
+	if o.Audit.File != "" {
+		if dir := filepath.Dir(o.Audit.File); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
 		}
 	}
-	if o.readyFile != "" {
-		if dir := filepath.Dir(string(o.readyFile)); !slices.Contains(logs, dir) {
-			ready = dir
-		}
-	}
-	return logs, ready
+	return dirs
 }
 
 // agentFlags adds what a service needs to the flags that were given.
@@ -155,9 +150,9 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	default:
 		c.print("%s was installed differently and is changed:\n  %s", serviceName, strings.Join(changes.Updated, "\n  "))
 	}
-	c.warn(append([]string{program, filepath.Dir(program), i.ready}, i.logs...)...)
+	c.warn(append([]string{program, filepath.Dir(program)}, i.logs...)...)
 	c.warnOfPolicy(i.policy)
-	c.warnOfLinks(append([]string{i.ready}, i.logs...)...)
+	c.warnOfLinks(i.logs...)
 	c.warnOfPrivileges(before.Privileges)
 	running := before.State == winservice.Running && len(changes.Updated) > 0
 	if running && !i.start {
@@ -177,9 +172,6 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 // warn names the users who could become SYSTEM by changing the program that the service runs or a directory that it writes to.
 func (c serviceCommand) warn(paths ...string) {
 	for _, path := range paths {
-		if path == "" {
-			continue
-		}
 		who, err := winservice.Writers(path)
 		switch {
 		case err != nil:
@@ -187,6 +179,16 @@ func (c serviceCommand) warn(paths ...string) {
 		case len(who) > 0:
 			c.print("warning: %s can be changed by %s, and the service runs as SYSTEM: let only administrators change it", path, strings.Join(who, ", "))
 		}
+	}
+}
+
+// warnOfPolicy says now why the service will not start.
+func (c serviceCommand) warnOfPolicy(path string) {
+	if path == "" {
+		return
+	}
+	if _, err := policy.Load(path); err != nil {
+		c.print("warning: the service will not start with -policy=%s: %v", path, err)
 	}
 }
 
@@ -209,9 +211,6 @@ func (c serviceCommand) warnOfPrivileges(limit []string) {
 // not. A directory that cannot be looked at has been named by warn.
 func (c serviceCommand) warnOfLinks(dirs ...string) {
 	for _, dir := range dirs {
-		if dir == "" {
-			continue
-		}
 		if link, err := logfile.IsLink(dir); err == nil && link {
 			c.print("warning: %s is a link or another reparse point: the service writes where it leads; give that path instead", dir)
 		}

@@ -14,11 +14,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// recordsDir returns where the agent records who uses a share, and makes it. Empty: an emulated node has a place of its own,
-// and without a safe place no share is staged in one call.
-func (o *options) recordsDir(logger klog.Logger) string {
+// recordsDir returns where the agent records who uses a share, and makes it. Empty: there is no safe place, and no share is
+// staged in one call.
+func recordsDir(logger klog.Logger) string {
 	data := os.Getenv("ProgramData")
-	if o.host == hostEmulated || data == "" {
+	if data == "" {
 		return ""
 	}
 	base := filepath.Join(data, "csi-proxy")

@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/app"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
@@ -29,12 +30,12 @@ const (
 
 const (
 	startPatience = 90 * time.Second
-	stopPatience  = stopLimit + 30*time.Second
+	stopPatience  = app.StopLimit + 30*time.Second
 )
 
-// asService reports whether the command line asks to run as a service, whatever is wrong with the rest of it.
-func asService(o *options, args []string) bool {
-	if o != nil {
+// asService reports whether the command line asks to run as a service, even where the rest of it is wrong.
+func (o *options) asService(args []string, parsed error) bool {
+	if parsed == nil {
 		return o.service
 	}
 	return slices.ContainsFunc(args, func(arg string) bool {
@@ -54,10 +55,10 @@ func fullPath(name, path string) error {
 // checkService refuses flags that are for the console only. Relative paths of the log are refused only at the installation,
 // because there are services that were made with them.
 func (o *options) checkService() error {
-	if err := errors.Join(fullPath("-audit-log", o.audit.file), fullPath("-ready-file", string(o.readyFile))); err != nil {
+	if err := fullPath("-audit-log", o.Audit.File); err != nil {
 		return err
 	}
-	if !o.log.toStderr && o.log.file+o.log.dir == "" {
+	if !o.Log.ToStderr && o.Log.File+o.Log.Dir == "" {
 		// Anybody may make files, and so links, in SYSTEM's directory for temporary files, and klog would follow the links.
 		return errors.New("-logtostderr=false alone logs to the directory for temporary files, which a service must not: give -log_file=FILE or -log_dir=DIR too")
 	}
@@ -69,19 +70,19 @@ func (o *options) checkService() error {
 // it does not print ready N.
 func runService(ctx context.Context, o *options, invalid error, stderr io.Writer) int {
 	if errors.Is(invalid, flag.ErrHelp) {
-		return exitOK
+		return app.ExitOK
 	}
 	err := winservice.Run(serviceName, func(told context.Context, ready func(details string)) error {
 		if invalid != nil {
 			return invalid
 		}
-		closeLog, err := o.log.open()
+		closeLog, err := o.Log.Open()
 		if err != nil {
 			return err
 		}
 		defer closeLog()
-		err = serve(ctx, told, o, func(endpoints int) error {
-			ready(fmt.Sprintf("%d API endpoints accept calls. %s Version: %s.", endpoints, o.log.describe(), version()))
+		err = o.Serve(ctx, told, startAgent, func(endpoints int) error {
+			ready(fmt.Sprintf("%d API endpoints accept calls. %s Version: %s.", endpoints, o.Log.Describe(), app.Version("csi-proxy")))
 			return nil
 		})
 		if err != nil {
@@ -91,15 +92,15 @@ func runService(ctx context.Context, o *options, invalid error, stderr io.Writer
 	})
 	switch {
 	case err == nil:
-		return exitOK
+		return app.ExitOK
 	case invalid != nil:
 		_, _ = fmt.Fprintf(stderr, "csi-proxy: %v\nRun csi-proxy -help for the flags.\n", invalid)
-		return exitUsage
+		return app.ExitUsage
 	case errors.Is(err, winservice.ErrNotService):
 		err = fmt.Errorf("-windows-service: %w: install it with csi-proxy service install, or leave the flag out to run it here", err)
 	}
 	_, _ = fmt.Fprintf(stderr, "csi-proxy: %v\n", err)
-	return exitFailed
+	return app.ExitFailed
 }
 
 // A serviceCommand is a subcommand of csi-proxy service with its surroundings.
@@ -112,46 +113,46 @@ type serviceCommand struct {
 func service(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fail := func(code int, err error) int {
 		_, _ = fmt.Fprintf(stderr, "csi-proxy service: %v\n", err)
-		if code == exitUsage {
+		if code == app.ExitUsage {
 			_, _ = fmt.Fprintln(stderr, "Run csi-proxy service -help for the commands.")
 		}
 		return code
 	}
 	if len(args) == 0 {
-		return fail(exitUsage, errors.New("a command is missing"))
+		return fail(app.ExitUsage, errors.New("a command is missing"))
 	}
 	command, args := args[0], args[1:]
 	switch command {
 	case "-h", "-help", "--help", "help":
 		serviceUsage(stdout)
-		return exitOK
+		return app.ExitOK
 	case "install", "uninstall", "status", "start", "stop":
 	default:
-		return fail(exitUsage, fmt.Errorf("unknown command %q", command))
+		return fail(app.ExitUsage, fmt.Errorf("unknown command %q", command))
 	}
 	if slices.ContainsFunc(args[:beforeDashes(args)], func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }) {
 		serviceUsage(stdout)
-		return exitOK
+		return app.ExitOK
 	}
 	if runtime.GOOS != "windows" {
-		return fail(exitUsage, fmt.Errorf("%s needs Windows, and this is %s: run csi-proxy in the foreground here", command, runtime.GOOS))
+		return fail(app.ExitUsage, fmt.Errorf("%s needs Windows, and this is %s; for an emulated node run %s -state-dir=DIR", command, runtime.GOOS, emulatedProgram))
 	}
 	var install installation
 	if command == "install" {
 		var err error
 		if install, err = readInstallation(args); err != nil {
-			return fail(exitUsage, err)
+			return fail(app.ExitUsage, err)
 		}
 	} else if len(args) > 0 {
-		return fail(exitUsage, fmt.Errorf("%s takes no arguments, not even %q", command, args[0]))
+		return fail(app.ExitUsage, fmt.Errorf("%s takes no arguments, not even %q", command, args[0]))
 	}
 	scm, err := winservice.Connect()
 	if err != nil {
-		return fail(exitFailed, err)
+		return fail(app.ExitFailed, err)
 	}
 	defer func() { _ = scm.Close() }()
 	c := serviceCommand{scm, stdout}
-	code := exitOK
+	code := app.ExitOK
 	switch command {
 	case "install":
 		err = c.install(ctx, install)
@@ -165,7 +166,7 @@ func service(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = c.stop(ctx)
 	}
 	if err != nil {
-		return fail(exitFailed, err)
+		return fail(app.ExitFailed, err)
 	}
 	return code
 }
@@ -217,7 +218,7 @@ func (c serviceCommand) status() (code int, err error) {
 		c.print("%s is not installed", serviceName)
 		return exitNotInstalled, nil
 	case err != nil:
-		return exitFailed, err
+		return app.ExitFailed, err
 	}
 	c.print("service   %s", serviceName)
 	c.print("state     %v", s.State)
@@ -240,7 +241,7 @@ func (c serviceCommand) status() (code int, err error) {
 	if s.State != winservice.Running {
 		return exitStopped, nil
 	}
-	return exitOK, nil
+	return app.ExitOK, nil
 }
 
 func serviceUsage(w io.Writer) {

@@ -4,12 +4,15 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/app"
 )
 
 func TestAsService(t *testing.T) {
@@ -24,12 +27,12 @@ func TestAsService(t *testing.T) {
 		{"-working-dir windows-service", false},
 		{"", false},
 	} {
-		// Without options, as when the rest of the command line is wrong.
-		if got := asService(nil, strings.Fields(test.args)); got != test.want {
+		// As when the rest of the command line is wrong.
+		if got := newOptions().asService(strings.Fields(test.args), errors.New("wrong")); got != test.want {
 			t.Errorf("%q: got %v, want %v", test.args, got, test.want)
 		}
 	}
-	if got := asService(&options{}, []string{"-windows-service"}); got {
+	if got := newOptions().asService([]string{"-windows-service"}, nil); got {
 		t.Error("parsed flags are ignored")
 	}
 }
@@ -66,19 +69,19 @@ func TestBeforeDashes(t *testing.T) {
 func TestWhatAServiceCannotHave(t *testing.T) {
 	full := filepath.Join(t.TempDir(), "file")
 	for _, test := range []struct {
-		name string
-		o    options
-		want string // in the error; empty: none
+		name  string
+		log   app.LogFlags
+		audit string
+		want  string // in the error; empty: none
 	}{
-		{"standard error", options{log: logFlags{toStderr: true}}, ""},
-		{"full paths", options{log: logFlags{file: full}, audit: auditFlags{file: full}, readyFile: readyFile(full)}, ""},
-		{"a log directory", options{log: logFlags{dir: full}}, ""},
-		{"a relative audit log", options{log: logFlags{file: full}, audit: auditFlags{file: "audit.log"}}, "-audit-log=audit.log is relative, and a service has no directory of its own"},
-		{"a relative ready file", options{log: logFlags{file: full}, readyFile: "logs/ready"}, "-ready-file=logs/ready is relative"},
-		{"a log for nowhere", options{}, "-logtostderr=false alone logs to the directory for temporary files"},
+		{"standard error", app.LogFlags{ToStderr: true}, "", ""},
+		{"full paths", app.LogFlags{File: full}, full, ""},
+		{"a log directory", app.LogFlags{Dir: full}, "", ""},
+		{"a relative audit log", app.LogFlags{File: full}, "audit.log", "-audit-log=audit.log is relative, and a service has no directory of its own"},
+		{"a log for nowhere", app.LogFlags{}, "", "-logtostderr=false alone logs to the directory for temporary files"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			switch err := test.o.checkService(); {
+			switch err := withLogs(test.log, test.audit).checkService(); {
 			case test.want == "" && err != nil:
 				t.Error(err)
 			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
@@ -88,23 +91,26 @@ func TestWhatAServiceCannotHave(t *testing.T) {
 	}
 }
 
-func TestDirectories(t *testing.T) {
-	a, b, c := filepath.Join("a", "file"), filepath.Join("b", "file"), filepath.Join("c", "file")
+func withLogs(log app.LogFlags, audit string) *options {
+	return &options{Options: &app.Options{Log: log, Audit: app.AuditFlags{File: audit}}}
+}
+
+func TestLogDirs(t *testing.T) {
+	a, b := filepath.Join("a", "file"), filepath.Join("b", "file")
 	for _, test := range []struct {
 		name  string
-		o     options
-		logs  []string
-		ready string
+		log   app.LogFlags
+		audit string
+		want  []string
 	}{
-		{"none", options{log: logFlags{toStderr: true, file: a}}, nil, ""},
-		{"one each", options{log: logFlags{file: a, dir: b}, audit: auditFlags{file: b}, readyFile: readyFile(c)}, []string{"a", "b"}, "c"},
-		{"the same for all", options{log: logFlags{dir: "a"}, audit: auditFlags{file: a}, readyFile: readyFile(a)}, []string{"a"}, ""},
-		{"no log file", options{log: logFlags{toStderr: true}, audit: auditFlags{file: b}}, []string{"b"}, ""},
+		{"none", app.LogFlags{ToStderr: true, File: a}, "", nil},
+		{"one each", app.LogFlags{File: a, Dir: b}, b, []string{"a", "b"}},
+		{"the same for both", app.LogFlags{Dir: "a"}, a, []string{"a"}},
+		{"no log file", app.LogFlags{ToStderr: true}, b, []string{"b"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			logs, ready := test.o.directories()
-			if diff := cmp.Diff(test.logs, logs); diff != "" || ready != test.ready {
-				t.Errorf("got a ready file in %q, want %q; logs: %s", ready, test.ready, diff)
+			if diff := cmp.Diff(test.want, withLogs(test.log, test.audit).logDirs()); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

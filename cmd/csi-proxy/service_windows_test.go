@@ -18,8 +18,10 @@ import (
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 
-	"github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
-	systemclient "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
+	filesystemclient "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/app"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
@@ -88,21 +90,19 @@ func requireServices(t *testing.T) winservice.Manager {
 	return scm
 }
 
-// serialNumber calls the service over its pipe, as a driver does.
-func serialNumber(t *testing.T) string {
+// callService calls the service over its pipe, as a driver does.
+func callService(t *testing.T) {
 	t.Helper()
-	client, err := systemclient.NewClient()
+	client, err := filesystemclient.NewClient()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = client.Close() }()
 	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	response, err := client.GetBIOSSerialNumber(patience, &v1alpha1.GetBIOSSerialNumberRequest{})
-	if err != nil {
+	if _, err := client.PathExists(patience, &v1.PathExistsRequest{Path: agent.KubeletDir}); err != nil {
 		t.Fatal(err)
 	}
-	return response.GetSerialNumber()
 }
 
 func hasEventSource() bool {
@@ -118,23 +118,21 @@ func TestTheServiceFromInstallToUninstall(t *testing.T) {
 	scm := requireServices(t)
 	dir := t.TempDir()
 	log := filepath.Join(dir, "logs of the agent", "csi-proxy.log")
-	install := []string{"service", "install", "-start", "--", "-host=emulated", "-state-dir=" + filepath.Join(dir, "node"), "-logtostderr=false", "-log_file=" + log}
+	install := []string{"service", "install", "-start", "--", "-logtostderr=false", "-log_file=" + log}
 
 	wantText(t, csiProxy(t, exitNotInstalled, "service", "status"), "csiproxy is not installed")
-	wantText(t, csiProxy(t, exitUsage, "service", "install", "--", "-no-such-flag"), "the agent would not start: flag provided but not defined: -no-such-flag")
-	wantText(t, csiProxy(t, exitUsage, "service", "install", "--", "-log_file=here.log", "-logtostderr=false"), "-log_file=here.log is relative")
-	wantText(t, csiProxy(t, exitUsage, "service", "install", "--", "-audit-log=audit.log"), "-audit-log=audit.log is relative")
-	wantText(t, csiProxy(t, exitUsage, "service", "install", "--", "-ready-file=C:ready"), "-ready-file=C:ready is relative")
-	wantText(t, csiProxy(t, exitUsage, "service", "install", "--", "-logtostderr=false"), "give -log_file=FILE or -log_dir=DIR too")
+	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-no-such-flag"), "the agent would not start: flag provided but not defined: -no-such-flag")
+	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-log_file=here.log", "-logtostderr=false"), "-log_file=here.log is relative")
+	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-audit-log=audit.log"), "-audit-log=audit.log is relative")
+	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-host=emulated"), "for an emulated node run csi-proxy-emulated")
+	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-logtostderr=false"), "give -log_file=FILE or -log_dir=DIR too")
 	if _, err := scm.Query(serviceName); !errors.Is(err, winservice.ErrNotInstalled) {
 		t.Fatalf("bad flags were installed: %v", err)
 	}
 
-	wantText(t, csiProxy(t, exitOK, install...), "(?s)csiproxy is installed: .*csiproxy is running")
-	if got := serialNumber(t); got != "EMU-0000-0001" {
-		t.Errorf("the service answers %q, want the emulated node's serial number", got)
-	}
-	status := csiProxy(t, exitOK, "service", "status")
+	wantText(t, csiProxy(t, app.ExitOK, install...), "(?s)csiproxy is installed: .*csiproxy is running")
+	callService(t)
+	status := csiProxy(t, app.ExitOK, "service", "status")
 	for _, pattern := range []string{
 		`state +running`, `pid +[1-9]`, `start +automatic`, `account +LocalSystem`, `program +\S.*\.exe`,
 		`argument +-windows-service\s`, `argument +` + regexp.QuoteMeta("-log_file="+log),
@@ -150,17 +148,15 @@ func TestTheServiceFromInstallToUninstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, csiProxy(t, exitOK, install...), "(?s)nothing changed.*csiproxy is running")
+	wantText(t, csiProxy(t, app.ExitOK, install...), "(?s)nothing changed.*csiproxy is running")
 	after, err := scm.Query(serviceName)
 	if err != nil || after.PID != before.PID {
 		t.Errorf("installing it again made process %d of %d (%v), want the same", after.PID, before.PID, err)
 	}
-	wantText(t, csiProxy(t, exitOK, append(install, "-v=4")...), "(?s)is changed:.*command: .* -v=4, was .*csiproxy is stopped.*csiproxy is running")
-	if got := serialNumber(t); got != "EMU-0000-0001" {
-		t.Errorf("after a restart the service answers %q", got)
-	}
+	wantText(t, csiProxy(t, app.ExitOK, append(install, "-v=4")...), "(?s)is changed:.*command: .* -v=4, was .*csiproxy is stopped.*csiproxy is running")
+	callService(t)
 
-	wantText(t, csiProxy(t, exitOK, "service", "stop"), "csiproxy is stopped")
+	wantText(t, csiProxy(t, app.ExitOK, "service", "stop"), "csiproxy is stopped")
 	status = csiProxy(t, exitStopped, "service", "status")
 	wantText(t, status, `state +stopped`)
 	wantText(t, status, `ended +Win32 exit code 0`)
@@ -172,8 +168,8 @@ func TestTheServiceFromInstallToUninstall(t *testing.T) {
 		wantText(t, string(content), pattern)
 	}
 
-	wantText(t, csiProxy(t, exitOK, "service", "uninstall"), "stopped and removed")
-	wantText(t, csiProxy(t, exitOK, "service", "uninstall"), "not installed; there is nothing to remove")
+	wantText(t, csiProxy(t, app.ExitOK, "service", "uninstall"), "stopped and removed")
+	wantText(t, csiProxy(t, app.ExitOK, "service", "uninstall"), "not installed; there is nothing to remove")
 	if hasEventSource() {
 		t.Error("the event source is still registered")
 	}
@@ -188,7 +184,7 @@ func TestTheServiceThatScMakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	const log = `\etc\kubernetes\logs\csi-proxy.log`
-	flags := fmt.Sprintf(`-windows-service -log_file=%s -logtostderr=false -host=emulated -state-dir=%s`, log, filepath.Join(t.TempDir(), "node"))
+	flags := fmt.Sprintf(`-windows-service -log_file=%s -logtostderr=false`, log)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(`C:\etc\kubernetes\logs`); err != nil {
 			t.Error(err)
@@ -201,14 +197,12 @@ func TestTheServiceThatScMakes(t *testing.T) {
 	if err := winservice.Start(t.Context(), scm, serviceName); err != nil { // waits for what sc.exe began
 		t.Fatal(err)
 	}
-	if got := serialNumber(t); got != "EMU-0000-0001" {
-		t.Errorf("the service answers %q, want the emulated node's serial number", got)
-	}
+	callService(t)
 	content, err := os.ReadFile("C:" + log)
 	if err != nil || !strings.Contains(string(content), `"serving"`) {
 		t.Errorf("the log of the drive-less path is not on C: %q, %v", content, err)
 	}
-	wantText(t, csiProxy(t, exitOK, "service", "status"), `argument +-windows-service`)
+	wantText(t, csiProxy(t, app.ExitOK, "service", "status"), `argument +-windows-service`)
 	command(t, 0, "sc.exe", "stop", serviceName)
 	if err := winservice.Stop(t.Context(), scm, serviceName); err != nil {
 		t.Fatal(err)
@@ -218,11 +212,11 @@ func TestTheServiceThatScMakes(t *testing.T) {
 
 // A path without a drive is on C, and does not count as relative.
 func TestPathsWithoutADrive(t *testing.T) {
-	i, err := readInstallation([]string{"--", `-log_file=\etc\logs\log`, "-logtostderr=false", `-audit-log=\etc\audit\log`, "-ready-file=/etc/ready/file"})
+	i, err := readInstallation([]string{"--", `-log_file=\etc\logs\log`, "-logtostderr=false", `-audit-log=\etc\audit\log`})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{`C:\etc\logs`, `C:\etc\audit`, `C:\etc\ready`}, append(i.logs, i.ready)); diff != "" {
+	if diff := cmp.Diff([]string{`C:\etc\logs`, `C:\etc\audit`}, i.logs); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -247,8 +241,8 @@ func TestAServiceThatCannotStart(t *testing.T) {
 		log   string // part of the log file; empty: there can be none
 	}{
 		{"a bad flag", []string{"-windows-service", "-no-such-flag"}, ""},
-		{"the state directory is a file", []string{"-windows-service", "-host=emulated", "-state-dir=" + file, "-logtostderr=false", "-log_file=" + log}, "the service failed"},
-		{"the log's directory is a file", []string{"-windows-service", "-host=emulated", "-state-dir=" + filepath.Join(dir, "node"), "-logtostderr=false", "-log_file=" + filepath.Join(file, "csi-proxy.log")}, ""},
+		{"the audit log's directory is a file", []string{"-windows-service", "-audit-log=" + filepath.Join(file, "audit.log"), "-logtostderr=false", "-log_file=" + log}, "the service failed"},
+		{"the log's directory is a file", []string{"-windows-service", "-logtostderr=false", "-log_file=" + filepath.Join(file, "csi-proxy.log")}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := definition(program, test.flags)
@@ -257,7 +251,7 @@ func TestAServiceThatCannotStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Wine's StartService waits for the service to run, and sometimes fails when the service has already ended.
-			wantText(t, csiProxy(t, exitFailed, "service", "start"), "csiproxy stopped again, with exit code 1 of its own; the Event Log|StartService csiproxy: Service request timeout")
+			wantText(t, csiProxy(t, app.ExitFailed, "service", "start"), "csiproxy stopped again, with exit code 1 of its own; the Event Log|StartService csiproxy: Service request timeout")
 			wantText(t, csiProxy(t, exitStopped, "service", "status"), "ended +exit code 1 of its own")
 			if test.log == "" {
 				return
@@ -274,10 +268,8 @@ func TestAServiceThatCannotStart(t *testing.T) {
 // Runs after the others: while Wine starts up, its services.exe takes any process for the service that it waits for.
 func TestAServiceFlagInAConsole(t *testing.T) {
 	requireServices(t)
-	wantText(t, csiProxy(t, exitFailed, "-windows-service", "-host=emulated", "-state-dir="+t.TempDir()),
+	wantText(t, csiProxy(t, app.ExitFailed, "-windows-service"),
 		"-windows-service: this process was not started by the Windows Service Control Manager: install it with csi-proxy service install")
-	wantText(t, csiProxy(t, exitUsage, "-windows-service", "-no-such-flag"), "flag provided but not defined: -no-such-flag")
-	for _, flag := range []string{"-audit-log=here.log", "-ready-file=here"} {
-		wantText(t, csiProxy(t, exitUsage, "-windows-service", flag), flag+" is relative, and a service has no directory of its own: give a full path")
-	}
+	wantText(t, csiProxy(t, app.ExitUsage, "-windows-service", "-no-such-flag"), "flag provided but not defined: -no-such-flag")
+	wantText(t, csiProxy(t, app.ExitUsage, "-windows-service", "-audit-log=here.log"), "-audit-log=here.log is relative, and a service has no directory of its own: give a full path")
 }

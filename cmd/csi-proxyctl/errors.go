@@ -85,7 +85,7 @@ func (a *connection) noAgent(err error) string {
 	if runtime.GOOS == "windows" {
 		return "no agent is running: nothing answers at " + place + "; start it with sc start csiproxy or its DaemonSet; in a container, check that its pipes are mounted"
 	}
-	return "no agent is running: nothing answers in " + place + "; start one with csi-proxy -host=emulated -state-dir=DIR, or give the --socket-dir of the one that runs"
+	return "no agent is running: nothing answers in " + place + "; start one with csi-proxy-emulated -state-dir=DIR, or give the --socket-dir of the one that runs"
 }
 
 // place returns where the agent's endpoints are.

@@ -56,7 +56,7 @@ func saveCommand(a *connection) *cobra.Command {
 		Long: "Copy the node, with its disks and their files, into a new directory: a state directory, with which an agent goes on as after " +
 			"the death of this one. It holds the node's secrets, and is for its user alone.",
 		Example: `  csi-proxyctl node save /tmp/staged
-  csi-proxyctl node save --clone /tmp/twin && csi-proxy -host=emulated -state-dir=/tmp/twin`,
+  csi-proxyctl node save --clone /tmp/twin && csi-proxy-emulated -state-dir=/tmp/twin`,
 	}
 	clone := c.Flags().Bool("clone", false, "the copy is another machine, with a serial number of its own")
 	return change(a.admin(c, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {

@@ -68,7 +68,7 @@ func (m *machine) sockets() string {
 
 func (m *machine) startAgent() {
 	m.t.Helper()
-	m.agent = testnode.Launch(m.t, "-host=emulated", "-state-dir="+m.dir)
+	m.agent = testnode.LaunchEmulated(m.t, "-state-dir="+m.dir)
 	connection, err := adminclient.Dial(context.Background(), m.sockets())
 	m.must("connecting to the agent", err)
 	m.t.Cleanup(func() { _ = connection.Close() })

@@ -55,7 +55,7 @@ type goPackage struct {
 // linkedModules returns the modules that packages of a module of this repository need for a target, including the standard
 // library, sorted by path. It looks for licences in the folders of the linked packages, and in those above.
 func linkedModules(ctx context.Context, dir string, t target, packages ...string) ([]linked, error) {
-	args := append([]string{"list", "-deps", "-json=Dir,ImportPath,Standard,Module", "-tags=grpcnotrace,nethttpomithttp2"}, packages...)
+	args := append([]string{"list", "-deps", "-json=Dir,ImportPath,Standard,Module", "-tags=grpcnotrace"}, packages...)
 	output, err := command(ctx, dir, t.env(), "go", args...)
 	if err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admin is the admin endpoint of an agent: the served APIs, the storage tree, and what dangles or hangs; and for an
-// emulated node its control, its faults and the journal of its calls.
+// Package admin is the read-only service of an agent's admin endpoint: the served APIs, the storage tree, and what dangles or
+// hangs.
 package admin

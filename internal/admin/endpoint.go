@@ -4,7 +4,7 @@ package admin
 
 import (
 	"context"
-	"slices"
+	"time"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
@@ -15,21 +15,27 @@ import (
 // EndpointName is the name of the endpoint's socket or pipe.
 const EndpointName = "csiproxy-admin"
 
-// An Agent is the agent that the endpoint shows and restarts.
+// JournalWait is how long ListJournal waits for an entry.
+const JournalWait = 30 * time.Second
+
+// An Agent is the agent that the endpoint shows.
 type Agent interface {
 	// API returns the server of the storage API; nil while the node reboots or the agent stops.
 	API() *server.Server
 	// Node returns the node's operations. It fails while API returns nil.
 	Node() (*node.Node, error)
-	// Restart reboots the emulated node and serves it again.
-	Restart(ctx context.Context) error
-	// Restore makes the emulated node what was saved in a directory, and serves it again.
-	Restore(ctx context.Context, directory string) error
 }
 
-// Endpoint returns the admin endpoint of an agent: the service Admin, and EmulatedNode unless the Emulation is zero.
-func Endpoint(a Agent, e Emulation) server.Endpoint {
-	services := []server.Service{{
+// ListJournal answers the method of that name.
+type ListJournal = func(context.Context, *api.ListJournalRequest) (*api.ListJournalResponse, error)
+
+// Endpoint returns the admin endpoint of an agent: the service Admin, and others that an emulated node has. Without a journal,
+// ListJournal is refused.
+func Endpoint(a Agent, journal ListJournal, others ...server.Service) server.Endpoint {
+	if journal == nil {
+		journal = noJournal
+	}
+	shown := server.Service{
 		Name: api.Admin_ServiceDesc.ServiceName,
 		Methods: []server.Method{
 			server.Unary("ListAPIs", server.LimitRead, func(context.Context, *api.ListAPIsRequest) (*api.ListAPIsResponse, error) {
@@ -38,31 +44,17 @@ func Endpoint(a Agent, e Emulation) server.Endpoint {
 			server.Unary("GetTree", server.LimitRead, func(ctx context.Context, _ *api.GetTreeRequest) (*api.GetTreeResponse, error) {
 				return Tree(ctx, a)
 			}),
-			server.Unary("ListJournal", 2*journalPatience, e.ListJournal),
+			server.Unary("ListJournal", 2*JournalWait, journal),
 			server.Unary("Inspect", server.LimitWrite, func(ctx context.Context, _ *api.InspectRequest) (*api.InspectResponse, error) {
 				return inspect(ctx, a)
 			}),
 		},
-	}}
-	if e.Node != nil {
-		services = append(services, server.Service{
-			Name: api.EmulatedNode_ServiceDesc.ServiceName,
-			Methods: append(slices.Concat(diskMethods(e.Node), networkMethods(e.Node), systemMethods(e.Node)),
-				server.Unary("AddFault", server.LimitWrite, e.addFault),
-				server.Unary("ListFaults", server.LimitRead, e.ListFaults),
-				server.Unary("RemoveFault", server.LimitWrite, e.removeFault),
-				server.Unary("Reboot", server.LimitLong, func(ctx context.Context, _ *api.RebootRequest) (*api.RebootResponse, error) {
-					return &api.RebootResponse{}, a.Restart(context.WithoutCancel(ctx))
-				}),
-				server.Unary("SaveNode", server.LimitLong, func(_ context.Context, r *api.SaveNodeRequest) (*api.SaveNodeResponse, error) {
-					return &api.SaveNodeResponse{}, controlError(e.Node.Save(r.GetDirectory(), r.GetClone()))
-				}),
-				server.Unary("RestoreNode", server.LimitLong, func(ctx context.Context, r *api.RestoreNodeRequest) (*api.RestoreNodeResponse, error) {
-					return &api.RestoreNodeResponse{}, controlError(a.Restore(context.WithoutCancel(ctx), r.GetDirectory()))
-				})),
-		})
 	}
-	return server.Endpoint{Name: EndpointName, Private: true, Services: services}
+	return server.Endpoint{Name: EndpointName, Private: true, Services: append([]server.Service{shown}, others...)}
+}
+
+func noJournal(context.Context, *api.ListJournalRequest) (*api.ListJournalResponse, error) {
+	return nil, &node.Error{Class: node.FailedPrecondition, Reason: "NO_JOURNAL", Message: "only an agent with an emulated node keeps a journal"}
 }
 
 func listAPIs(serving *server.Server) *api.ListAPIsResponse {

@@ -69,7 +69,7 @@ func open(ctx context.Context, target string, o dial.Options) (*Client, error) {
 
 // unreachable explains the error of a failed connection to an administrator.
 func unreachable(err error) error {
-	start, admitted := "start one with csi-proxy -host=emulated -state-dir=DIR, or give the --socket-dir of the one that runs", "the user that runs the agent"
+	start, admitted := "start one with csi-proxy-emulated -state-dir=DIR, or give the --socket-dir of the one that runs", "the user that runs the agent"
 	if runtime.GOOS == "windows" {
 		start, admitted = "start it with sc start csiproxy or its DaemonSet", "administrators and SYSTEM"
 	}

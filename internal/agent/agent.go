@@ -11,10 +11,6 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/admin"
-	"github.com/kubernetes-csi/csi-proxy/internal/faults"
-	"github.com/kubernetes-csi/csi-proxy/internal/journal"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
@@ -24,14 +20,12 @@ const grace = 10 * time.Second
 
 // An Agent serves one node.
 type Agent struct {
-	config    Config
-	emulation admin.Emulation // the zero value on a real node
-	opened    *emulated.Node  // to be closed by the agent; nil if it opened none
-	place     transport.Place
-	admin     *server.Server
-	counting  counting
-	failed    chan error
-	failure   atomic.Pointer[error] // the first one sent on failed
+	config   Config
+	place    transport.Place
+	admin    *server.Server
+	counting counting
+	failed   chan error
+	failure  atomic.Pointer[error] // the first one sent on failed
 
 	lifecycle sync.Mutex // held while the agent stops or restarts
 	stopped   bool
@@ -52,20 +46,16 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 			_ = a.Stop(ended())
 		}
 	}()
-	n := emulatedIn(config.Kernel)
-	if config.Kernel == nil {
-		if n, err = emulated.Open(config.StateDir, config.Emulated); err != nil {
-			return nil, err
-		}
-		a.config.Kernel, a.opened = n, n
-	}
 	a.count()
-	if n != nil {
-		a.emulation = admin.Watch(n, config.Crash)
-		a.config.Interceptor = a.emulation.Interceptor(a.config.Interceptor)
+	var journal admin.ListJournal
+	var control []server.Service
+	emulation := config.Emulation
+	if emulation != nil {
+		a.config.Interceptor = emulation.Interceptor(a.config.Interceptor)
+		journal, control = emulation.ListJournal, []server.Service{emulation.Control(a)}
 	}
 	a.place, err = transport.Open(transport.Options{
-		SocketDir: config.SocketDir, PipePrefix: config.PipePrefix, PipeSecurity: config.PipeSecurity, OwnUser: a.emulation.Node != nil,
+		SocketDir: config.SocketDir, PipePrefix: config.PipePrefix, PipeSecurity: config.PipeSecurity, OwnUser: emulation != nil,
 	})
 	if err != nil {
 		return nil, err
@@ -73,7 +63,7 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 	if err = a.serve(); err != nil {
 		return nil, err
 	}
-	a.admin, err = server.Start(a.place, []server.Endpoint{admin.Endpoint(a, a.emulation)}, server.Options{
+	a.admin, err = server.Start(a.place, []server.Endpoint{admin.Endpoint(a, journal, control...)}, server.Options{
 		Failed: a.fail, Logger: config.Logger, Records: a.records(), Limits: config.Limits,
 	})
 	if err != nil {
@@ -83,15 +73,6 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 		return nil, err
 	}
 	return a, nil
-}
-
-// emulatedIn returns the emulated node that a kernel is, or whose calls it records; nil for another kernel.
-func emulatedIn(k kernel.Kernel) *emulated.Node {
-	if r, ok := k.(interface{ Recorded() kernel.Kernel }); ok {
-		k = r.Recorded()
-	}
-	n, _ := k.(*emulated.Node)
-	return n
 }
 
 // Ready returns how many API endpoints accept calls.
@@ -113,18 +94,6 @@ func (a *Agent) fail(err error) {
 	}
 }
 
-// Emulated returns the emulated node, nil when the agent works on a real one.
-func (a *Agent) Emulated() *emulated.Node { return a.emulation.Node }
-
-// Emulation returns the emulated node with its journal and its faults, the zero value when the agent works on a real one.
-func (a *Agent) Emulation() admin.Emulation { return a.emulation }
-
-// Journal returns the journal of an emulated node, nil when the agent works on a real one.
-func (a *Agent) Journal() *journal.Journal { return a.emulation.Journal }
-
-// Faults returns the faults of an emulated node, nil when the agent works on a real one.
-func (a *Agent) Faults() *faults.Set { return a.emulation.Faults }
-
 // SocketDir returns the directory of the agent's sockets, empty on Windows.
 func (a *Agent) SocketDir() string { return a.config.SocketDir }
 
@@ -142,8 +111,8 @@ func (a *Agent) Stop(ctx context.Context) error {
 		return nil
 	}
 	a.stopped = true
-	if a.emulation.Node != nil {
-		a.emulation.Close()
+	if a.config.Emulation != nil {
+		a.config.Emulation.Close()
 	}
 	patience, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
@@ -169,30 +138,14 @@ func (a *Agent) Stop(ctx context.Context) error {
 	if a.place != nil {
 		errs = append(errs, a.place.Close())
 	}
-	if a.opened != nil {
-		errs = append(errs, a.opened.Close())
-	}
 	return errors.Join(errs...)
 }
 
-// Restart reboots the emulated node: it closes the API's endpoints, cutting calls off as a reboot does, reboots the
-// node and serves again. The admin endpoint stays open. When the node cannot be served again, Failed delivers that error
-// too.
-func (a *Agent) Restart(ctx context.Context) error {
-	return a.interrupt(ctx, a.emulation.Node.Reboot)
-}
-
-// Restore makes the emulated node what was saved in a directory, and serves it again, as Restart does.
-func (a *Agent) Restore(ctx context.Context, directory string) error {
-	if err := a.emulation.Node.PrepareRestore(directory); err != nil {
-		return err
-	}
-	return a.interrupt(ctx, a.emulation.Node.Restore)
-}
-
-// interrupt makes a change of the emulated node during which the API is not served.
-func (a *Agent) interrupt(ctx context.Context, change func() error) error {
-	if a.emulation.Node == nil {
+// Interrupt makes a change of an emulated node during which the API is not served, such as a reboot: it closes the API's
+// endpoints, cutting calls off, makes the change and serves again. The admin endpoint stays open. When the node cannot be
+// served again, Failed delivers that error too.
+func (a *Agent) Interrupt(ctx context.Context, change func() error) error {
+	if a.config.Emulation == nil {
 		return errors.New("only an emulated node can be rebooted by its agent")
 	}
 	// Do not wait for the lock: Stop may hold it, and waits for the admin call that this is part of.
@@ -207,7 +160,7 @@ func (a *Agent) interrupt(ctx context.Context, change func() error) error {
 	if s != nil {
 		_ = s.api.Stop(ended()) // its error says that calls were cut off, as intended
 	}
-	a.emulation.Abort()
+	a.config.Emulation.Abort()
 	if s != nil {
 		patience, cancel := context.WithTimeout(ctx, grace)
 		defer cancel()

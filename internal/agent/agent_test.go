@@ -25,6 +25,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
@@ -41,9 +42,9 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-func start(t *testing.T, c agent.Config) *agent.Agent {
+func start(t *testing.T, c emulation.Config) *emulation.Agent {
 	t.Helper()
-	a, err := agent.Start(t.Context(), c)
+	a, err := emulation.Start(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func start(t *testing.T, c agent.Config) *agent.Agent {
 	return a
 }
 
-func dialAdmin(t *testing.T, a *agent.Agent) *adminclient.Client {
+func dialAdmin(t *testing.T, a interface{ SocketDir() string }) *adminclient.Client {
 	t.Helper()
 	c, err := adminclient.Dial(t.Context(), a.SocketDir())
 	if err != nil {
@@ -61,7 +62,7 @@ func dialAdmin(t *testing.T, a *agent.Agent) *adminclient.Client {
 	return c
 }
 
-func dialDisk(t *testing.T, a *agent.Agent) *disk.Client {
+func dialDisk(t *testing.T, a *emulation.Agent) *disk.Client {
 	t.Helper()
 	c, err := disk.NewClientWithPipePath(filepath.Join(a.SocketDir(), "csi-proxy-disk-v1.sock"))
 	if err != nil {
@@ -71,7 +72,7 @@ func dialDisk(t *testing.T, a *agent.Agent) *disk.Client {
 	return c
 }
 
-func listsDisks(t *testing.T, a *agent.Agent) int {
+func listsDisks(t *testing.T, a *emulation.Agent) int {
 	t.Helper()
 	r, err := dialDisk(t, a).ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{})
 	if err != nil {
@@ -88,8 +89,8 @@ func TestTwoAgentsInOneProcess(t *testing.T) {
 	if err := only.Set("volume=off"); err != nil {
 		t.Fatal(err)
 	}
-	first := start(t, agent.Config{StateDir: shortDir(t)})
-	second := start(t, agent.Config{StateDir: shortDir(t), APIs: &only})
+	first := start(t, emulation.Config{StateDir: shortDir(t)})
+	second := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{APIs: &only}})
 	volumes := 0
 	for _, e := range apis.All(&node.Node{}) {
 		if e.Group == "volume" {
@@ -116,7 +117,7 @@ func TestTwoAgentsInOneProcess(t *testing.T) {
 func TestStoppedAgentLeavesNothing(t *testing.T) {
 	dir := shortDir(t)
 	for range 2 { // the second one finds everything free
-		a := start(t, agent.Config{StateDir: dir})
+		a := start(t, emulation.Config{StateDir: dir})
 		if err := a.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -143,13 +144,13 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := agent.Start(t.Context(), agent.Config{StateDir: dir}); err == nil || !strings.Contains(err.Error(), "csiproxy-admin.sock") {
+	if _, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir}); err == nil || !strings.Contains(err.Error(), "csiproxy-admin.sock") {
 		t.Fatalf("got %v, want an error that names the socket", err)
 	}
 	if err := live.Close(); err != nil {
 		t.Fatal(err)
 	}
-	start(t, agent.Config{StateDir: dir})
+	start(t, emulation.Config{StateDir: dir})
 }
 
 func TestKernelOfTheCaller(t *testing.T) {
@@ -157,7 +158,7 @@ func TestKernelOfTheCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := start(t, agent.Config{Kernel: n, SocketDir: shortDir(t)})
+	a := start(t, emulation.Config{Config: agent.Config{Kernel: n, SocketDir: shortDir(t)}})
 	if _, err := dialAdmin(t, a).Reboot(t.Context(), &admin.RebootRequest{}); err != nil {
 		t.Errorf("reboot: %v", err)
 	}
@@ -172,8 +173,16 @@ func TestKernelOfTheCaller(t *testing.T) {
 	}
 }
 
-// plainKernel is an emulated node that does not look like one.
-type plainKernel struct{ kernel.Kernel }
+// startReal starts an agent that takes a node for a real one.
+func startReal(t *testing.T, k kernel.Kernel) *agent.Agent {
+	t.Helper()
+	a, err := agent.Start(t.Context(), agent.Config{Kernel: k, SocketDir: shortDir(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Stop(context.Background()) })
+	return a
+}
 
 func TestRealNodeHasNoControl(t *testing.T) {
 	n, err := emulated.Open(shortDir(t), emulated.Options{})
@@ -181,7 +190,7 @@ func TestRealNodeHasNoControl(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = n.Close() }()
-	a := start(t, agent.Config{Kernel: plainKernel{n}, SocketDir: shortDir(t)})
+	a := startReal(t, n)
 	client := dialAdmin(t, a)
 	if tree, err := client.GetTree(t.Context(), &admin.GetTreeRequest{}); err != nil || len(tree.GetDisks()) != 3 {
 		t.Errorf("tree: got %v, %v", tree, err)
@@ -189,8 +198,8 @@ func TestRealNodeHasNoControl(t *testing.T) {
 	if _, err := client.Reboot(t.Context(), &admin.RebootRequest{}); status.Code(err) != codes.Unimplemented {
 		t.Errorf("reboot: got %v, want Unimplemented", err)
 	}
-	if err := a.Restart(t.Context()); err == nil {
-		t.Error("Restart of a real node: got no error")
+	if err := a.Interrupt(t.Context(), func() error { return nil }); err == nil {
+		t.Error("Interrupt on a real node: got no error")
 	}
 }
 
@@ -216,7 +225,7 @@ func (g *gate) intercept(_ context.Context, call kernel.Call, do func() error) e
 
 func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 	g := newGate("ReenumerateDevices")
-	a := start(t, agent.Config{StateDir: shortDir(t), Interceptor: g.intercept})
+	a := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{Interceptor: g.intercept}})
 	disks := dialDisk(t, a)
 	cut := make(chan error, 1)
 	go func() {
@@ -259,7 +268,7 @@ func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 
 func TestStopWaitsForTheNode(t *testing.T) {
 	g := newGate("ReenumerateDevices")
-	a := start(t, agent.Config{StateDir: shortDir(t), Interceptor: g.intercept})
+	a := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{Interceptor: g.intercept}})
 	ctx, giveUp := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {
@@ -285,7 +294,7 @@ func TestStopWaitsForTheNode(t *testing.T) {
 }
 
 // waitClosed returns a channel that is closed when the agent's API is closed, which happens before it waits for the node.
-func waitClosed(a *agent.Agent) <-chan struct{} {
+func waitClosed(a *emulation.Agent) <-chan struct{} {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -304,7 +313,7 @@ func waitClosed(a *agent.Agent) <-chan struct{} {
 func TestStopGivesUpWithItsContext(t *testing.T) {
 	g := newGate("ReenumerateDevices")
 	defer close(g.open)
-	a := start(t, agent.Config{StateDir: shortDir(t), Interceptor: g.intercept})
+	a := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{Interceptor: g.intercept}})
 	cut := make(chan error, 1)
 	go func() {
 		_, err := dialDisk(t, a).Rescan(t.Context(), &diskapi.RescanRequest{})
@@ -322,7 +331,7 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 }
 
 func TestAPIsAreListedV1First(t *testing.T) {
-	a := start(t, agent.Config{StateDir: shortDir(t)})
+	a := start(t, emulation.Config{StateDir: shortDir(t)})
 	r, err := dialAdmin(t, a).ListAPIs(t.Context(), &admin.ListAPIsRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -340,14 +349,23 @@ func TestAPIsAreListedV1First(t *testing.T) {
 }
 
 func TestIncompleteConfig(t *testing.T) {
+	n, err := emulated.Open(shortDir(t), emulated.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = n.Close() }()
 	for name, c := range map[string]agent.Config{
 		"nothing":        {},
-		"no sockets":     {Kernel: plainKernel{}},
-		"no working dir": {StateDir: shortDir(t), WorkingDirs: []string{"relative"}},
+		"no sockets":     {Kernel: n},
+		"no working dir": {Kernel: n, SocketDir: shortDir(t), WorkingDirs: []string{"relative"}},
 	} {
 		if a, err := agent.Start(t.Context(), c); err == nil {
 			_ = a.Stop(t.Context())
 			t.Errorf("%s: got no error", name)
 		}
+	}
+	if a, err := emulation.Start(t.Context(), emulation.Config{}); err == nil {
+		_ = a.Stop(t.Context())
+		t.Error("no node: got no error")
 	}
 }

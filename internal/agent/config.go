@@ -4,8 +4,6 @@ package agent
 
 import (
 	"errors"
-	"path/filepath"
-	"runtime"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -13,7 +11,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/admission"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
@@ -24,16 +21,13 @@ const KubeletDir = node.KubeletDir
 
 // Config is what an agent works on and what it serves.
 type Config struct {
-	// Kernel is the node to work on, which the caller closes. Nil: an emulated node in StateDir, which the agent opens
-	// and closes.
+	// Kernel is the node to work on, which the caller closes.
 	Kernel kernel.Kernel
-	// StateDir is the directory of the emulated node, if Kernel is nil.
-	StateDir string
-	// RecordsDir is the directory in which the agent records who uses a share; empty: the directory records in StateDir, or none.
+	// Emulation makes the node an emulated one; nil on a real node. Package emulation sets it.
+	Emulation Emulation
+	// RecordsDir is the directory in which the agent records who uses a share; empty: none, and no share is staged in one call.
 	RecordsDir string
-	// Emulated are the options of the emulated node, if Kernel is nil.
-	Emulated emulated.Options
-	// SocketDir is the directory of the sockets, except on Windows; empty: the directory run in StateDir.
+	// SocketDir is the directory of the sockets, except on Windows.
 	SocketDir string
 	// PipePrefix is put before the names of the pipes, on Windows: tests run several agents on one machine, and all its
 	// pipes share one namespace. A driver's clients know only the names without it.
@@ -53,8 +47,6 @@ type Config struct {
 	APIs *apis.Selection
 	// Interceptor wraps every kernel call; it may be nil.
 	Interceptor kernel.Interceptor
-	// Crash ends the process at once, for faults of an emulated node that ask for it; nil: they are refused.
-	Crash func()
 	// Metrics counts and times calls, operations and kernel calls; see Agent.Metrics.
 	Metrics bool
 	// Limits bound what clients cost; the zero value: the defaults. The admin endpoint has its own, of the same size.
@@ -71,14 +63,8 @@ type Config struct {
 
 // complete returns the configuration with its defaults filled in.
 func (c Config) complete() (Config, error) {
-	if c.Kernel == nil && c.StateDir == "" {
-		return c, errors.New("an agent needs a kernel or the state directory of an emulated node")
-	}
-	if c.SocketDir == "" && c.StateDir != "" && runtime.GOOS != "windows" {
-		c.SocketDir = filepath.Join(c.StateDir, "run")
-	}
-	if c.RecordsDir == "" && c.StateDir != "" {
-		c.RecordsDir = filepath.Join(c.StateDir, "records")
+	if c.Kernel == nil {
+		return c, errors.New("an agent needs a kernel")
 	}
 	if len(c.WorkingDirs) == 0 {
 		c.WorkingDirs = []string{KubeletDir}

@@ -39,9 +39,8 @@ func (a *Agent) serve() error {
 		Metrics: a.counting.calls, Failed: a.fail, Logger: a.config.Logger, Records: a.records(),
 		Limits: a.config.Limits, CallTimeout: a.config.CallTimeout, Policy: a.config.Policy,
 	}
-	if a.emulation.Node != nil {
-		a.emulation.Serve(selected)
-		o.Disturb = a.emulation.Faults
+	if a.config.Emulation != nil {
+		o.Disturb = a.config.Emulation.Disturbance(selected)
 	}
 	api, err := server.Start(a.place, selected, o)
 	if err != nil {
@@ -53,8 +52,8 @@ func (a *Agent) serve() error {
 
 // records returns the records of calls: the journal of an emulated node, and the audit log.
 func (a *Agent) records() (all []server.Record) {
-	if a.emulation.Node != nil {
-		all = append(all, a.emulation.Record)
+	if a.config.Emulation != nil {
+		all = append(all, a.config.Emulation.Record)
 	}
 	if a.config.Audit != nil {
 		all = append(all, a.config.Audit)

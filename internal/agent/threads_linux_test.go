@@ -18,6 +18,7 @@ import (
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
@@ -71,7 +72,7 @@ func TestThreadsOfCallers(t *testing.T) {
 // threadsAfter has callers look at as many paths, all at once, and returns how many threads this process has then.
 func threadsAfter(t *testing.T, callers int) int {
 	t.Helper()
-	a := start(t, agent.Config{StateDir: shortDir(t), Interceptor: slowly})
+	a := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{Interceptor: slowly}})
 	c, err := filesystem.NewClientWithPipePath(filepath.Join(a.SocketDir(), "csi-proxy-filesystem-v2alpha1.sock"))
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func endpoints(f Facts) []Finding {
 // startAgent returns the steps that help where there is no agent: on a Windows node, or elsewhere with an emulated one.
 func startAgent(address string) []string {
 	if !strings.HasPrefix(address, `\\.\pipe\`) {
-		return []string{"csi-proxy -host=emulated -state-dir=DIR, or give the --socket-dir of the one that runs"}
+		return []string{"csi-proxy-emulated -state-dir=DIR, or give the --socket-dir of the one that runs"}
 	}
 	return []string{
 		"if it is a service: sc query csiproxy",

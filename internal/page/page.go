@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !windows
-
 package page
 
 import (
@@ -14,15 +12,15 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
 // Config is what the page shows and by whom it may be opened.
 type Config struct {
-	// Emulation is the node that the page looks at.
-	Emulation admin.Emulation
+	// Harness is the node that the page looks at.
+	Harness *emulation.Harness
 	// Admin changes the node, so that the journal has the changes. Nil: the page only looks.
 	Admin *adminclient.Client
 	// WorkingDirs are the agent's.
@@ -48,7 +46,7 @@ var index string
 func New(c Config) (http.Handler, error) {
 	// A node of its own looks at the storage, past the journal, the faults and the timing: else the journal would have
 	// little but the page's own calls, and a fault would blind the page that added it.
-	looking, err := node.New(c.Emulation.Node, node.Config{WorkingDirs: c.WorkingDirs})
+	looking, err := node.New(c.Harness.Node, node.Config{WorkingDirs: c.WorkingDirs})
 	if err != nil {
 		return nil, err
 	}

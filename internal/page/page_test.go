@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !windows
-
 package page_test
 
 import (
@@ -20,6 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/page"
 	"github.com/kubernetes-csi/csi-proxy/internal/webserver"
@@ -37,12 +36,12 @@ type site struct {
 func open(t *testing.T, readOnly bool) *site {
 	t.Helper()
 	dir := t.TempDir()
-	a, err := agent.Start(t.Context(), agent.Config{StateDir: dir, SocketDir: shortDir(t), Emulated: emulated.Options{NoSync: true}})
+	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{NoSync: true}, Config: agent.Config{SocketDir: shortDir(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &site{Node: csiproxytest.Over(t, a), t: t}
-	c := page.Config{Emulation: a.Emulation(), Hosts: []string{"bench.example"}}
+	c := page.Config{Harness: a.Harness(), Hosts: []string{"bench.example"}}
 	if !readOnly {
 		if c.Admin, err = adminclient.DialPath(t.Context(), a.Path(admin.EndpointName)); err != nil {
 			t.Fatal(err)

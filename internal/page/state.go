@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !windows
-
 package page
 
 import (
@@ -60,7 +58,7 @@ func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
 	if !readJSON(w, r, &seen) {
 		return
 	}
-	e := p.config.Emulation
+	e := p.config.Harness
 	entries, err := e.ListJournal(r.Context(), &api.ListJournalRequest{After: seen.After})
 	if err != nil {
 		fail(w, err)

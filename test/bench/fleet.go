@@ -14,7 +14,7 @@ import (
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
 
@@ -85,8 +85,8 @@ func oneTest(ctx context.Context, dir string) (life float64, err error) {
 }
 
 // startNode starts a node in this process and asks it for something.
-func startNode(ctx context.Context, dir string) (*agent.Agent, node, error) {
-	a, err := agent.Start(ctx, agent.Config{StateDir: dir, Emulated: emulated.Options{NoSync: true}})
+func startNode(ctx context.Context, dir string) (*emulation.Agent, node, error) {
+	a, err := emulation.Start(ctx, emulation.Config{StateDir: dir, Node: emulated.Options{NoSync: true}})
 	if err != nil {
 		return nil, nil, err
 	}

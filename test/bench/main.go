@@ -205,7 +205,7 @@ func (b *bench) agents(ctx context.Context) (agents []program, err error) {
 	if b.Windows {
 		disks = nil
 		at := place{link: plugins, inside: plugins, service: windowsService}
-		agents = append(agents, program{name: "agent, -host=windows", command: []string{b.binary("csi-proxy"), "-host=windows"}, at: at})
+		agents = append(agents, program{name: "agent, -host=windows", command: []string{b.binary("csi-proxy")}, at: at})
 		if b.upstream != "" {
 			agents = append(agents, program{name: "upstream", command: []string{b.upstream}, at: at, silent: true})
 		}
@@ -235,7 +235,7 @@ func (b *bench) emulated(ctx context.Context, disks uint32) (program, error) {
 	dir := filepath.Join(b.dir, fmt.Sprint(disks))
 	p := program{
 		name: fmt.Sprintf("agent, emulated node with %d disks", disks), sockets: filepath.Join(dir, "run"),
-		command: []string{b.binary("csi-proxy"), "-host=emulated", "-state-dir=" + dir},
+		command: []string{b.binary("csi-proxy-emulated"), "-state-dir=" + dir},
 	}
 	err := with(ctx, p, func(int, float64) (err error) {
 		n := connect(ctx, p)

@@ -15,6 +15,7 @@ import (
 	volumev1 "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
 
@@ -40,7 +41,7 @@ func startBeta(t *testing.T, selected ...string) *betaNode {
 	for _, s := range selected {
 		noError(t, apis.Set(s))
 	}
-	a, err := agent.Start(t.Context(), agent.Config{StateDir: dir, Emulated: emulated.Options{NoSync: true}, APIs: apis})
+	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{NoSync: true}, Config: agent.Config{APIs: apis}})
 	noError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := stdcontext.WithTimeout(stdcontext.Background(), time.Minute)

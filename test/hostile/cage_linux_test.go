@@ -78,8 +78,8 @@ type caged struct {
 func startCaged(t *testing.T) *caged {
 	t.Helper()
 	a := &caged{cage: newCage(t), t: t, stateDir: testnode.ShortDir(t)}
-	program, args := testnode.Command(t, "csi-proxy"), []string{
-		"-host=emulated", "-state-dir=" + a.stateDir, "-metrics-bind-address=127.0.0.1:0",
+	program, args := testnode.Command(t, "csi-proxy-emulated"), []string{
+		"-state-dir=" + a.stateDir, "-metrics-bind-address=127.0.0.1:0",
 	}
 	a.Process = testnode.BeginCommand(t, within(a.groups(), program, args...))
 	a.Ready()

@@ -55,7 +55,7 @@ func TestTreesWithoutEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			state := memoryDir(t)
-			p := testnode.Launch(t, "-host=emulated", "-state-dir="+state, "-socket-dir="+filepath.Join(state, "run"))
+			p := testnode.LaunchEmulated(t, "-state-dir="+state, "-socket-dir="+filepath.Join(state, "run"))
 			client, err := v2alpha1.NewClientWithPipePath(filepath.Join(state, "run", "csi-proxy-filesystem-v2alpha1.sock"))
 			noError(t, err)
 			defer func() { _ = client.Close() }()

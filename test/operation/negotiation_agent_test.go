@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
@@ -50,8 +51,9 @@ func (p place) start(selected ...string) (stop func()) {
 			p.t.Fatal(err)
 		}
 	}
-	a, err := agent.Start(p.t.Context(), agent.Config{
-		StateDir: p.dir, Emulated: emulated.Options{NoSync: true}, APIs: &selection, RequirePrivacy: true, PipePrefix: p.pipes,
+	a, err := emulation.Start(p.t.Context(), emulation.Config{
+		StateDir: p.dir, Node: emulated.Options{NoSync: true},
+		Config: agent.Config{APIs: &selection, RequirePrivacy: true, PipePrefix: p.pipes},
 	})
 	if err != nil {
 		p.t.Fatalf("starting the agent: %v", err)

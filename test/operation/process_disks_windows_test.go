@@ -29,7 +29,7 @@ func TestDisksOnThisMachine(t *testing.T) {
 	disks.installLinks()
 	fakeWMI(t)
 	disks.world("disk 0 64G system", "raw unrecognized")
-	testnode.Launch(t, "-host=windows", "-v=2")
+	testnode.Launch(t, "-v=2")
 	for i, run := range []struct{ disk, volume, files, reading string }{
 		{"v1", "v2alpha1", "v2alpha1", ""}, {"v1beta3", "v1", "v1", "msr none"}, {"v1beta2", "v1beta2", "v1beta2", "attributes-version 16"},
 		{"v1beta1", "v1beta1", "v1beta1", "volumes-late 2"}, {"v1alpha1", "v1alpha1", "v1alpha1", "volume-guid own"}, {"v1", "v1beta3", "v1", "layout-small mismatch"},

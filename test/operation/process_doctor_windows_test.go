@@ -14,7 +14,7 @@ import (
 // TestDoctorOnThisMachine: with an agent that works on the machine itself, doctor comes to an end, finds the agent's
 // endpoints in order, and names what it could not look at, whatever the machine cannot do.
 func TestDoctorOnThisMachine(t *testing.T) {
-	testnode.Launch(t, "-host=windows")
+	testnode.Launch(t)
 	out, err := exec.CommandContext(t.Context(), testnode.Command(t, "csi-proxyctl"), "doctor", "-o", "json").Output()
 	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
 		t.Fatalf("doctor: %v", err)

@@ -22,7 +22,7 @@ import (
 // documented, v1alpha2 one that answers as Windows was seen to.
 func TestISCSIOnThisMachine(t *testing.T) {
 	initiator := fakeInitiator(t)
-	testnode.Launch(t, "-host=windows", "-v=2")
+	testnode.Launch(t, "-v=2")
 	for _, run := range []struct{ version, sizes string }{{"v1alpha1", ""}, {"v1alpha2", "sizes observed"}} {
 		t.Run(run.version, func(t *testing.T) {
 			version := run.version

@@ -34,7 +34,7 @@ func mustSay(t *testing.T, text string, parts ...string) {
 }
 
 func TestCtlControlsTheEmulatedNodeThroughItsPipe(t *testing.T) {
-	testnode.Launch(t, "-host=emulated", "-state-dir="+filepath.Join(t.TempDir(), "node"))
+	testnode.LaunchEmulated(t, "-state-dir="+filepath.Join(t.TempDir(), "node"))
 	for _, step := range []struct {
 		args []string
 		want []string // in the output
@@ -81,32 +81,34 @@ func TestCtlWithoutAnAgent(t *testing.T) {
 }
 
 func TestASecondAgentIsToldWhoServes(t *testing.T) {
-	first := testnode.Launch(t, "-host=windows")
-	code, text := fails(t, "-host=emulated", "-state-dir="+t.TempDir())
+	first := testnode.Launch(t)
+	code, text := fails(t, "csi-proxy-emulated", "-state-dir="+t.TempDir())
 	if code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
 	mustSay(t, text, `\\.\pipe\csi-proxy-`, fmt.Sprintf("served by pid %d", first.Command.Process.Pid), "csi-proxy.exe")
 	// A name belongs to the process that takes it first, until that process ends.
 	first.Kill()
-	testnode.Launch(t, "-host=emulated", "-state-dir="+t.TempDir())
+	testnode.LaunchEmulated(t, "-state-dir="+t.TempDir())
 }
 
 func TestFlagsOfTheEndpoints(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		args []string
-		want []string
+		name    string
+		program string
+		args    []string
+		want    []string
 	}{
-		{"prose for a security descriptor", []string{"-pipe-security=administrators"}, []string{"-pipe-security", `"administrators"`, "SDDL"}},
-		{"an empty one", []string{"-pipe-security="}, []string{"-pipe-security", "no access control list"}},
-		{"one that lets everybody in", []string{"-pipe-security=O:SYG:SY"}, []string{"-pipe-security", "let everybody in"}},
-		{"a socket directory", []string{"-host=emulated", `-state-dir=C:\x`, `-socket-dir=C:\x\run`}, []string{"-socket-dir", "named pipes"}},
-		{"a state directory", []string{`-state-dir=C:\x`}, []string{"-state-dir", "-host=emulated"}},
-		{"a scenario", []string{"-scenario=azure"}, []string{"-scenario", "-host=emulated"}},
+		{"prose for a security descriptor", "csi-proxy", []string{"-pipe-security=administrators"}, []string{"-pipe-security", `"administrators"`, "SDDL"}},
+		{"an empty one", "csi-proxy", []string{"-pipe-security="}, []string{"-pipe-security", "no access control list"}},
+		{"one that lets everybody in", "csi-proxy", []string{"-pipe-security=O:SYG:SY"}, []string{"-pipe-security", "let everybody in"}},
+		{"a socket directory", "csi-proxy-emulated", []string{`-state-dir=C:\x`, `-socket-dir=C:\x\run`}, []string{"-socket-dir", "named pipes"}},
+		{"no state directory", "csi-proxy-emulated", nil, []string{"-state-dir=DIR is required"}},
+		{"a host", "csi-proxy", []string{"-host=windows"}, []string{"for an emulated node run csi-proxy-emulated"}},
+		{"a host for the emulated node", "csi-proxy-emulated", []string{"-host=emulated"}, []string{"csi-proxy serves the Windows machine"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			code, text := fails(t, tt.args...)
+			code, text := fails(t, tt.program, tt.args...)
 			if code != 2 {
 				t.Errorf("exit code %d, want 2", code)
 			}
@@ -118,7 +120,7 @@ func TestFlagsOfTheEndpoints(t *testing.T) {
 // TestPipeSecurity reads the pipes' security. Users in containers may open the API's pipes and not the admin endpoint.
 func TestPipeSecurity(t *testing.T) {
 	const more = transport.Administrators + "(A;;GRGW;;;S-1-5-93-2-2)"
-	testnode.Launch(t, "-host=windows", "-pipe-security="+more)
+	testnode.Launch(t, "-pipe-security="+more)
 	for name, want := range map[string]string{"csi-proxy-disk-v1": more, "csi-proxy-system-v1alpha1": more, "csiproxy-admin": transport.Administrators} {
 		if got := security(t, `\\.\pipe\`+name); got != want {
 			t.Errorf("%s has %s, want %s", name, got, want)
@@ -144,7 +146,7 @@ func security(t *testing.T, path string) string {
 
 // TestTheAuditLineNamesTheClient makes a call from this process.
 func TestTheAuditLineNamesTheClient(t *testing.T) {
-	a := testnode.Launch(t, "-host=windows", "-v=2")
+	a := testnode.Launch(t, "-v=2")
 	if out, err := ctl(t, "apis"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -40,7 +40,7 @@ func TestSMBOnThisMachine(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(sharesFolder) })
-	testnode.Launch(t, "-host=windows", "-v=2")
+	testnode.Launch(t, "-v=2")
 	for _, version := range []string{"v1alpha1", "v1beta1", "v1beta2", "v1"} {
 		t.Run(version, func(t *testing.T) {
 			conn, err := dial.Open(t.Context(), `\\.\pipe\csi-proxy-smb-`+version, dial.Options{})

@@ -27,7 +27,7 @@ func TestNodeStepsOnThisMachine(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(sharesFolder) })
 	prepareMachine(t)
 	disks.world("disk 0 64G system", "raw unrecognized")
-	testnode.Launch(t, "-host=windows", "-v=2")
+	testnode.Launch(t, "-v=2")
 	// The disk is none of TestDisksOnThisMachine, whose images are kept.
 	l := &diskLife{t: t, disks: disks, wmi: wmi, number: 7, used: map[string]bool{}}
 	s := stepsLife{l, l.dial("nodesteps", "v1alpha1")}

@@ -25,7 +25,7 @@ func older() []string {
 
 // onNode returns the arguments of an agent on the emulated node in a directory.
 func onNode(state string, more ...string) []string {
-	args := append([]string{"-host=emulated", "-state-dir=" + state}, more...)
+	args := append([]string{"-state-dir=" + state}, more...)
 	if runtime.GOOS != "windows" {
 		args = append(args, "-socket-dir="+os.Getenv(dial.SocketDirVariable))
 	}
@@ -41,13 +41,13 @@ func TestUpgradeAndDowngradeUnderDrivers(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			meet(t)
 			state := testnode.ShortDir(t)
-			a := testnode.Launch(t, onNode(state, older()...)...)
+			a := testnode.LaunchEmulated(t, onNode(state, older()...)...)
 			team := newTeam(t, 2)
 			work := team.work(t)
 			work.turns(t)
 			for _, args := range [][]string{nil, older()} {
 				s.end(a)
-				a = testnode.Launch(t, onNode(state, args...)...)
+				a = testnode.LaunchEmulated(t, onNode(state, args...)...)
 				work.turns(t)
 			}
 			work.stop(t)

@@ -33,7 +33,7 @@ type served struct {
 
 func serve(t *testing.T, state string, flags ...string) *served {
 	t.Helper()
-	p := testnode.Launch(t, append([]string{"-host=emulated", "-state-dir=" + state}, flags...)...)
+	p := testnode.LaunchEmulated(t, append([]string{"-state-dir=" + state}, flags...)...)
 	url := regexp.MustCompile(`serving the page" url="([^"]+)"`).FindStringSubmatch(p.Logged())
 	if url == nil {
 		t.Fatalf("the log does not say where the page is:\n%s", p.Logged())

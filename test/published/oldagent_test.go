@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
@@ -25,7 +26,7 @@ func TestOldAgent(t *testing.T) {
 	for _, version := range []string{"disk=v1beta1", "filesystem=v1beta1", "volume=v1beta1"} {
 		check(t, version, old.Set(version))
 	}
-	a, err := agent.Start(t.Context(), agent.Config{StateDir: dir, Emulated: emulated.Options{NoSync: true}, APIs: &old})
+	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{NoSync: true}, Config: agent.Config{APIs: &old}})
 	check(t, "starting the agent", err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
@@ -35,9 +36,12 @@ func startShares(t *testing.T) shareNode {
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir is too long for a socket
 	check(t, "making a directory", err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	a, err := agent.Start(t.Context(), agent.Config{
-		StateDir: dir, Emulated: emulated.Options{NoSync: true}, WorkingDirs: []string{csiproxytest.KubeletDir},
-		PipePrefix: "shares-" + crand.Text() + "-", // on Windows, as these tests run in parallel
+	a, err := emulation.Start(t.Context(), emulation.Config{
+		StateDir: dir, Node: emulated.Options{NoSync: true},
+		Config: agent.Config{
+			WorkingDirs: []string{csiproxytest.KubeletDir},
+			PipePrefix:  "shares-" + crand.Text() + "-", // on Windows, as these tests run in parallel
+		},
 	})
 	check(t, "starting the node", err)
 	return shareNode{csiproxytest.Over(t, a), a.Emulated, t.TempDir()}

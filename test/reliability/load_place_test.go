@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -30,7 +31,7 @@ type place struct {
 	failed  atomic.Int64
 
 	mu       sync.RWMutex
-	agent    *agent.Agent // nil between two agents
+	agent    *emulation.Agent // nil between two agents
 	path     func(endpoint string) string
 	restarts int
 	reboots  int
@@ -57,9 +58,9 @@ func open(t *testing.T) *place {
 }
 
 func (p *place) start() error {
-	a, err := agent.Start(context.Background(), agent.Config{
-		StateDir: p.dir, Emulated: emulated.Options{NoSync: true}, Interceptor: p.disturb, PipePrefix: p.pipes,
-		RequirePrivacy: true, Logger: klog.New(quiet{}),
+	a, err := emulation.Start(context.Background(), emulation.Config{
+		StateDir: p.dir, Node: emulated.Options{NoSync: true},
+		Config: agent.Config{Interceptor: p.disturb, PipePrefix: p.pipes, RequirePrivacy: true, Logger: klog.New(quiet{})},
 	})
 	if err != nil {
 		return err

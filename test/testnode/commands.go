@@ -24,7 +24,7 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Command returns the path of csi-proxy or csi-proxyctl, built without the race detector, as users have it.
+// Command returns the path of csi-proxy, csi-proxy-emulated or csi-proxyctl, built without the race detector, as users have it.
 func Command(t testing.TB, name string) string {
 	t.Helper()
 	dir := os.Getenv(BinVariable)
@@ -57,7 +57,7 @@ func build() (dir string, err error) {
 		return "", err
 	}
 	const module = "github.com/kubernetes-csi/csi-proxy"
-	build := exec.Command("go", "build", "-trimpath", "-o", dir+string(os.PathSeparator), module+"/cmd/csi-proxy", module+"/cmd/csi-proxyctl") //nolint:gosec // a new directory
+	build := exec.Command("go", "build", "-trimpath", "-o", dir+string(os.PathSeparator), module+"/cmd/csi-proxy", module+"/cmd/csi-proxy-emulated", module+"/cmd/csi-proxyctl") //nolint:gosec // a new directory
 	if out, err := build.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("building the commands: %w\n%s", err, out)
 	}

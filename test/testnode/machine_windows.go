@@ -39,7 +39,7 @@ func OnMachine(t testing.TB) {
 	}
 	switch how := os.Getenv(AgentVariable); how {
 	case "", "child":
-		p := Launch(t, "-host=windows", "-v=4")
+		p := Launch(t, "-v=4")
 		t.Cleanup(func() { // before the agent is killed
 			select {
 			case <-p.Ended:

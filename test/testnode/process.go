@@ -61,13 +61,27 @@ func Launch(t testing.TB, args ...string) *Process {
 	return p
 }
 
+// LaunchEmulated starts csi-proxy-emulated and waits until it is ready.
+func LaunchEmulated(t testing.TB, args ...string) *Process {
+	t.Helper()
+	p := BeginEmulated(t, args...)
+	p.Ready()
+	return p
+}
+
 // Begin starts csi-proxy and does not wait for it.
 func Begin(t testing.TB, args ...string) *Process {
 	t.Helper()
 	return BeginCommand(t, exec.Command(Command(t, "csi-proxy"), args...)) //nolint:gosec // the test says which
 }
 
-// BeginCommand starts a command that is or becomes csi-proxy, and does not wait for it.
+// BeginEmulated starts csi-proxy-emulated and does not wait for it.
+func BeginEmulated(t testing.TB, args ...string) *Process {
+	t.Helper()
+	return BeginCommand(t, exec.Command(Command(t, "csi-proxy-emulated"), args...)) //nolint:gosec // the test says which
+}
+
+// BeginCommand starts a command that is or becomes one of the agents, and does not wait for it.
 func BeginCommand(t testing.TB, command *exec.Cmd) *Process {
 	t.Helper()
 	p := &Process{Command: command, Ended: make(chan struct{}), t: t, log: filepath.Join(t.TempDir(), "log"), first: make(chan string, 1)}

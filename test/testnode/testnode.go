@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/admission"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
@@ -23,7 +24,7 @@ import (
 // Node is a running agent on the default emulated node.
 type Node struct {
 	*csiproxytest.Node
-	Agent    *agent.Agent
+	Agent    *emulation.Agent
 	Emulated *emulated.Node
 	Faults   *Faults
 	StateDir string
@@ -63,7 +64,7 @@ func Start(t testing.TB, o Options) *Node {
 	}
 	o.Emulated.NoSync = true // the tests do not pull the host's plug
 	n := &Node{StateDir: o.StateDir, Faults: &Faults{}}
-	var k kernel.Kernel // nil: the agent opens the node
+	var k kernel.Kernel // nil: emulation.Start opens the node
 	if path := emulatedFile(); path != "" {
 		node, err := emulated.Open(o.StateDir, o.Emulated)
 		if err != nil {
@@ -73,11 +74,11 @@ func Start(t testing.TB, o Options) *Node {
 		k = record(t, node, path, recording.OfEmulated(t.Name()))
 	}
 	var err error
-	n.Agent, err = agent.Start(t.Context(), agent.Config{
-		Kernel: k, StateDir: o.StateDir, Emulated: o.Emulated, Interceptor: n.Faults.observe, PipePrefix: "test-" + rand.Text() + "-",
+	n.Agent, err = emulation.Start(t.Context(), emulation.Config{StateDir: o.StateDir, Node: o.Emulated, Config: agent.Config{
+		Kernel: k, Interceptor: n.Faults.observe, PipePrefix: "test-" + rand.Text() + "-",
 		WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
 		ProtectedServices: o.ProtectedServices, Metrics: o.Metrics, Limits: o.Limits, CallTimeout: o.CallTimeout, Policy: o.Policy, Audit: o.Audit,
-	})
+	}})
 	if err != nil {
 		t.Fatalf("starting the agent: %v", err)
 	}

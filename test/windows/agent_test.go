@@ -16,13 +16,13 @@ import (
 // An agent's process is started and called as on Windows; here its node is emulated.
 func TestAgentProcess(t *testing.T) {
 	dir := testnode.ShortDir(t)
-	args, sockets := []string{"-host=emulated", "-state-dir=" + dir}, filepath.Join(dir, "run")
+	args, sockets := []string{"-state-dir=" + dir}, filepath.Join(dir, "run")
 	if runtime.GOOS == "windows" {
 		sockets = "" // it serves pipes
 	} else {
 		args = append(args, "-socket-dir="+sockets)
 	}
-	if got, want := testnode.Launch(t, args...).Ready(), fmt.Sprintf("ready %d", len(testnode.Released(t))); got != want {
+	if got, want := testnode.LaunchEmulated(t, args...).Ready(), fmt.Sprintf("ready %d", len(testnode.Released(t))); got != want {
 		t.Errorf("the agent says %q, want %q", got, want)
 	}
 	client, err := adminclient.Dial(t.Context(), sockets)

@@ -27,7 +27,7 @@ func (e *ending) Fatal(args ...any) {
 // An agent that somebody else started is not called: tests that need the machine's agent end before.
 func TestAnotherAgentIsNotCalled(t *testing.T) {
 	onlyWineOrThisMachine(t)
-	other := exec.Command(testnode.Command(t, "csi-proxy"), "-host=emulated", "-state-dir="+t.TempDir())
+	other := exec.Command(testnode.Command(t, "csi-proxy-emulated"), "-state-dir="+t.TempDir())
 	out, err := other.StdoutPipe()
 	if err == nil {
 		err = other.Start()
@@ -52,7 +52,7 @@ func TestAnotherAgentIsNotCalled(t *testing.T) {
 		}
 	}
 	_, _ = other.Process.Kill(), other.Wait()
-	testnode.Launch(t, "-host=emulated", "-state-dir="+t.TempDir())
+	testnode.LaunchEmulated(t, "-state-dir="+t.TempDir())
 	for _, pipe := range []string{`\\.\pipe\csiproxy-admin`, `\\.\pipe\csi-proxy-disk-v1`} {
 		if err := testnode.NoOther(t, pipe); err != nil {
 			t.Errorf("the tests' own agent: %v", err)

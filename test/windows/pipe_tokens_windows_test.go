@@ -20,7 +20,7 @@ func TestPipesFromARestrictedToken(t *testing.T) {
 	requireAdministrator(t)
 	// As a service has it: an emulated node's agent also admits the user that it runs as.
 	const administrators = "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)"
-	testnode.Launch(t, "-host=emulated", "-state-dir="+t.TempDir(), "-pipe-security="+administrators)
+	testnode.LaunchEmulated(t, "-state-dir="+t.TempDir(), "-pipe-security="+administrators)
 	pipes := []string{`\\.\pipe\csiproxy-admin`}
 	for _, api := range testnode.Released(t) {
 		pipes = append(pipes, `\\.\pipe\csi-proxy-`+api.Group+"-"+api.Version)

@@ -10,7 +10,7 @@ node=$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/csi-proxy.XXXX")
 
 # The agent's first line goes through a pipe, which this script reads; its log goes to a file.
 mkfifo "$node/first-line"
-setsid "$node/bin/csi-proxy" -host=emulated -state-dir="$node/state" "$@" >"$node/first-line" 2>"$node/log" </dev/null &
+setsid "$node/bin/csi-proxy-emulated" -state-dir="$node/state" "$@" >"$node/first-line" 2>"$node/log" </dev/null &
 read -r line <"$node/first-line" || true
 if [[ ${line:-} != ready* ]]; then
 	echo "The agent did not start:" >&2

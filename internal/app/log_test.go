@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package app
 
 import (
 	"errors"
@@ -16,15 +16,15 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// readLogFlags reads flags as parse does. When the test ends, klog has its old settings again.
-func readLogFlags(t *testing.T, args ...string) (*logFlags, error) {
+// readLogFlags reads flags as Parse does. When the test ends, klog has its old settings again.
+func readLogFlags(t *testing.T, args ...string) (*LogFlags, error) {
 	t.Helper()
 	state := klog.CaptureState()
 	t.Cleanup(state.Restore)
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	klog.InitFlags(flags)
-	l := &logFlags{}
+	l := &LogFlags{program: "csi-proxy"}
 	l.register(flags)
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func TestKlogWritesWhereItsFlagsSay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			closeLog, err := l.open()
+			closeLog, err := l.Open()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestTheLogIsReplacedAsItsFlagsSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	closeLog, err := l.open()
+	closeLog, err := l.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestALogThatCannotBeOpenedIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.open(); err == nil || !strings.Contains(err.Error(), "log directory: ") || !strings.Contains(err.Error(), file) {
+	if _, err := l.Open(); err == nil || !strings.Contains(err.Error(), "log directory: ") || !strings.Contains(err.Error(), file) {
 		t.Errorf("got %v, want one that names %s", err, file)
 	}
 	klog.Background().Info("still alive")
@@ -187,8 +187,8 @@ func TestALinkIsNoLogAndNoAuditLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, logErr := l.open()
-	_, _, auditErr := (&auditFlags{file: path, maxSize: 1}).open(klog.Background())
+	_, logErr := l.Open()
+	_, _, auditErr := (&AuditFlags{File: path, maxSize: 1}).open(klog.Background())
 	for want, err := range map[string]error{"log file: ": logErr, "-audit-log: log file: ": auditErr} {
 		if want += path + " is refused: "; err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -2,7 +2,7 @@
 
 //go:build !linux && !windows
 
-package main
+package app
 
 // findMemoryBound returns no bound: agents run on such systems for development only.
 func findMemoryBound() (memoryBound, error) { return memoryBound{}, nil }

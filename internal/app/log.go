@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package app
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -21,12 +20,14 @@ import (
 // megabyte is the unit of klog's -log_file_max_size.
 const megabyte = 1 << 20
 
-// logFlags are the flags that direct klog's lines: klog's own and those that register adds. klog itself writes only to
+// LogFlags are the flags that direct klog's lines: klog's own and those that register adds. klog itself writes only to
 // standard error. Files are written by package logfile, because klog empties its files when they are full and never replaces
 // them by age.
-type logFlags struct {
-	toStderr   bool
-	file, dir  string
+type LogFlags struct {
+	ToStderr  bool
+	File, Dir string // empty: none
+
+	program    string
 	maxSize    uint64 // MB
 	noHeader   bool
 	every      time.Duration
@@ -35,23 +36,23 @@ type logFlags struct {
 }
 
 // register adds the flags that klog does not have.
-func (l *logFlags) register(flags *flag.FlagSet) {
+func (l *LogFlags) register(flags *flag.FlagSet) {
 	flags.DurationVar(&l.every, "log_file_every", 24*time.Hour, "a new log file begins after this `duration`, counted from midnight UTC; 0: never (no effect when -logtostderr=true)")
 	flags.UintVar(&l.backups, "log_file_backups", 7, "how `many` old log files are kept; 0: all (no effect when -logtostderr=true)")
 	flags.Uint64Var(&l.backupSize, "log_file_backups_size", 1800, "`megabytes` that old log files may take together; the newest is always kept; 0: no limit (no effect when -logtostderr=true)")
 }
 
 // read reads the values of klog's flags, once they are parsed.
-func (l *logFlags) read(flags *flag.FlagSet) (err error) {
+func (l *LogFlags) read(flags *flag.FlagSet) (err error) {
 	value := func(name string) string { return flags.Lookup(name).Value.String() }
 	var errs [3]error
-	l.toStderr, errs[0] = strconv.ParseBool(value("logtostderr"))
+	l.ToStderr, errs[0] = strconv.ParseBool(value("logtostderr"))
 	l.noHeader, errs[1] = strconv.ParseBool(value("skip_log_headers"))
 	l.maxSize, errs[2] = strconv.ParseUint(value("log_file_max_size"), 10, 64)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
-	l.file, l.dir = onDriveC(value("log_file"), runtime.GOOS), onDriveC(value("log_dir"), runtime.GOOS)
+	l.File, l.Dir = OnDriveC(value("log_file")), OnDriveC(value("log_dir"))
 	const most = 1 << 40 // a higher limit, in MB, would not fit its type in bytes
 	switch {
 	case l.every < 0:
@@ -62,8 +63,6 @@ func (l *logFlags) read(flags *flag.FlagSet) (err error) {
 	return nil
 }
 
-// onDriveC puts a rooted path without a drive, such as \etc\kubernetes\logs, on drive C of a Windows node. Windows would
-// take the current drive, which depends on where the agent was started.
 func onDriveC(path, system string) string {
 	if system != "windows" || path == "" || !strings.ContainsRune(`\/`, rune(path[0])) {
 		return path
@@ -74,21 +73,21 @@ func onDriveC(path, system string) string {
 	return "C:" + path
 }
 
-// open sends klog's lines to the files that the flags name. The function that it returns flushes them to the disk and sends
+// Open sends klog's lines to the files that the flags name. The function that it returns flushes them to the disk and sends
 // any later lines to standard error.
-func (l *logFlags) open() (closeLog func(), err error) {
+func (l *LogFlags) Open() (closeLog func(), err error) {
 	switch {
-	case l.toStderr && l.file+l.dir != "":
+	case l.ToStderr && l.File+l.Dir != "":
 		klog.Background().Info("-log_file and -log_dir have no effect without -logtostderr=false: the log goes to standard error")
 		return klog.Flush, nil
-	case l.toStderr || l.file+l.dir == "":
+	case l.ToStderr || l.File+l.Dir == "":
 		return klog.Flush, nil // klog's own way: standard error, or files in the directory for temporary files
 	}
 	// A single file is the one for INFO, which gets all lines. Of several, each gets the lines of its severity and above.
-	paths := map[string]string{"INFO": l.file}
-	if l.file == "" {
+	paths := map[string]string{"INFO": l.File}
+	if l.File == "" {
 		for _, severity := range []string{"INFO", "WARNING", "ERROR"} { // the agent has no fatal lines
-			paths[severity] = filepath.Join(l.dir, "csi-proxy."+severity+".log")
+			paths[severity] = filepath.Join(l.Dir, l.program+"."+severity+".log")
 		}
 	}
 	var files []*logfile.File
@@ -116,7 +115,7 @@ func closeAll(files []*logfile.File) error {
 	return errors.Join(errs...)
 }
 
-func (l *logFlags) openFile(path string) (*logfile.File, error) {
+func (l *LogFlags) openFile(path string) (*logfile.File, error) {
 	if err := logfile.MakeDirectory(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("log directory: %w", err)
 	}
@@ -125,28 +124,28 @@ func (l *logFlags) openFile(path string) (*logfile.File, error) {
 		Backups: int(l.backups), BackupBytes: int64(l.backupSize) * megabyte,
 	}
 	if !l.noHeader {
-		options.Header = logHeader
+		options.Header = l.header
 	}
 	return logfile.Open(path, options)
 }
 
-// logHeader returns the lines that begin a log file, worded as klog words them.
-func logHeader(now time.Time) string {
+// header returns the lines that begin a log file, worded as klog words them.
+func (l *LogFlags) header(now time.Time) string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
 	return fmt.Sprintf("Log file created at: %s\nRunning on machine: %s\nBinary: %s\nLog line format: [IWEF]mmdd hh:mm:ss.uuuuuu threadid file:line] msg\n",
-		now.Format("2006/01/02 15:04:05"), host, version())
+		now.Format("2006/01/02 15:04:05"), host, Version(l.program))
 }
 
-// describe returns a sentence on where the log of a service goes.
-func (l *logFlags) describe() string {
+// Describe returns a sentence on where the log of a service goes.
+func (l *LogFlags) Describe() string {
 	switch {
-	case l.toStderr:
+	case l.ToStderr:
 		return "Its log goes to standard error, which a service does not have: give it -logtostderr=false -log_file=FILE."
-	case l.file != "":
-		return "Its log is " + l.file + "."
+	case l.File != "":
+		return "Its log is " + l.File + "."
 	}
-	return "Its logs are in " + l.dir + "."
+	return "Its logs are in " + l.Dir + "."
 }

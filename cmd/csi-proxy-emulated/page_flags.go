@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !windows
-
 package main
 
 import (
@@ -22,22 +20,19 @@ type pageFlags struct {
 }
 
 func (f *pageFlags) register(flags *flag.FlagSet) {
-	flags.StringVar(&f.address, "ui", "", "`address` (host:port) of a web page that shows an emulated node and changes it; empty: none")
+	flags.StringVar(&f.address, "ui", "", "`address` (host:port) of a web page that shows the node and changes it; empty: none")
 	flags.BoolVar(&f.readOnly, "ui-read-only", false, "the web page only looks")
 	flags.Var(&f.hosts, "ui-hosts", "`names` with commas by which browsers may reach the web page, besides those of this machine itself; needed for a -ui address that is not a loopback one")
 }
 
 // check refuses an address that other machines could reach, unless the names by which they do are given: with a name of its
 // own choice, any site that a user visits could talk to the page.
-func (f *pageFlags) check(host string) error {
+func (f *pageFlags) check() error {
 	if f.address == "" {
 		if f.readOnly || len(f.hosts) > 0 {
 			return errors.New("-ui-read-only and -ui-hosts go with -ui")
 		}
 		return nil
-	}
-	if host != hostEmulated {
-		return errors.New("-ui goes with -host=emulated only")
 	}
 	name, port, err := net.SplitHostPort(f.address)
 	if err == nil {

@@ -1,35 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package admin
+package emulation
 
 import (
 	"context"
-	"time"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-const (
-	journalPart     = 500              // the most entries of one answer
-	journalPatience = 30 * time.Second // how long ListJournal waits
-)
+// journalPart is the most entries of one answer.
+const journalPart = 500
 
 // Record records API calls in the journal, except those that read it: following it would never end.
-func (e Emulation) Record(c server.RecordedCall) server.CallRecord {
+func (h *Harness) Record(c server.RecordedCall) server.CallRecord {
 	if c.Method == api.Admin_ListJournal_FullMethodName {
 		return nil
 	}
-	return e.Journal.BeginAPI(c.RequestID, c.Endpoint, c.Method)
+	return h.Journal.BeginAPI(c.RequestID, c.Endpoint, c.Method)
 }
 
 // ListJournal answers the method of that name.
-func (e Emulation) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*api.ListJournalResponse, error) {
-	if e.Journal == nil {
-		return nil, &node.Error{Class: node.FailedPrecondition, Reason: "NO_JOURNAL", Message: "only an agent with an emulated node keeps a journal"}
-	}
+func (h *Harness) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*api.ListJournalResponse, error) {
 	limit := int(min(r.GetLimit(), journalPart))
 	if limit == 0 {
 		limit = journalPart
@@ -41,14 +36,14 @@ func (e Emulation) ListJournal(ctx context.Context, r *api.ListJournalRequest) (
 	if r.GetSince() != nil {
 		q.Since = r.GetSince().AsTime()
 	}
-	patience, cancel := context.WithTimeout(ctx, journalPatience)
+	patience, cancel := context.WithTimeout(ctx, admin.JournalWait)
 	defer cancel()
 	for {
-		found, err := e.Journal.Find(q)
+		found, err := h.Journal.Find(q)
 		if err != nil {
 			return nil, &node.Error{Class: node.InvalidArgument, Reason: "INVALID_QUERY", Message: err.Error(), Err: err}
 		}
-		if r.GetWait() && len(found.Entries) == 0 && e.Journal.Wait(patience, max(found.Searched, found.Newest)) {
+		if r.GetWait() && len(found.Entries) == 0 && h.Journal.Wait(patience, max(found.Searched, found.Newest)) {
 			q.After = found.Searched
 			continue
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package admin
+package emulation
 
 import (
 	"context"
@@ -17,11 +17,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-func (e Emulation) addFault(_ context.Context, r *api.AddFaultRequest) (*api.AddFaultResponse, error) {
+func (h *Harness) addFault(_ context.Context, r *api.AddFaultRequest) (*api.AddFaultResponse, error) {
 	fault, err := faultOf(r.GetFault())
 	var id uint64
 	if err == nil {
-		id, _, err = e.Faults.Add(fault)
+		id, _, err = h.Faults.Add(fault)
 	}
 	switch {
 	case errors.Is(err, faults.ErrNoCrash):
@@ -33,9 +33,9 @@ func (e Emulation) addFault(_ context.Context, r *api.AddFaultRequest) (*api.Add
 }
 
 // ListFaults answers the method of that name.
-func (e Emulation) ListFaults(context.Context, *api.ListFaultsRequest) (*api.ListFaultsResponse, error) {
+func (h *Harness) ListFaults(context.Context, *api.ListFaultsRequest) (*api.ListFaultsResponse, error) {
 	response := &api.ListFaultsResponse{}
-	for _, s := range e.Faults.List() {
+	for _, s := range h.Faults.List() {
 		response.Faults = append(response.Faults, &api.FaultStatus{
 			Id: s.ID, Fault: faultMessage(s.Fault), Disturbed: s.Disturbed, Holding: s.Holding,
 		})
@@ -43,10 +43,10 @@ func (e Emulation) ListFaults(context.Context, *api.ListFaultsRequest) (*api.Lis
 	return response, nil
 }
 
-func (e Emulation) removeFault(_ context.Context, r *api.RemoveFaultRequest) (*api.RemoveFaultResponse, error) {
+func (h *Harness) removeFault(_ context.Context, r *api.RemoveFaultRequest) (*api.RemoveFaultResponse, error) {
 	if r.GetId() == 0 {
-		e.Faults.Release()
-	} else if !e.Faults.Remove(r.GetId()) {
+		h.Faults.Release()
+	} else if !h.Faults.Remove(r.GetId()) {
 		return nil, &node.Error{Class: node.NotFound, Reason: "NOT_FOUND", Message: fmt.Sprintf("there is no fault %d", r.GetId())}
 	}
 	return &api.RemoveFaultResponse{}, nil

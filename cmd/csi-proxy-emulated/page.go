@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !windows
-
 package main
 
 import (
@@ -13,7 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/page"
 	"github.com/kubernetes-csi/csi-proxy/internal/webserver"
 )
@@ -32,8 +30,8 @@ func (f *pageFlags) listen() (net.Listener, error) {
 }
 
 // serve serves the page of an agent until stop is called.
-func (f *pageFlags) serve(ctx context.Context, l net.Listener, a *agent.Agent, workingDirs []string, logger klog.Logger) (stop func(), err error) {
-	c := page.Config{Emulation: a.Emulation(), WorkingDirs: workingDirs, Hosts: f.hosts}
+func (f *pageFlags) serve(ctx context.Context, l net.Listener, a *emulation.Agent, workingDirs []string, logger klog.Logger) (stop func(), err error) {
+	c := page.Config{Harness: a.Harness(), WorkingDirs: workingDirs, Hosts: f.hosts}
 	closeClient := func() {}
 	if !f.readOnly {
 		if c.Admin, err = adminclient.DialPath(ctx, a.Path(admin.EndpointName)); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package app
 
 import (
 	"errors"
@@ -15,21 +15,21 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// auditFlags are the flags of the audit log.
-type auditFlags struct {
-	file    string
+// AuditFlags are the flags of the audit log.
+type AuditFlags struct {
+	File    string // empty: none
 	maxSize uint64 // MB
 	backups uint
 }
 
-func (f *auditFlags) register(flags *flag.FlagSet) {
-	flags.StringVar(&f.file, "audit-log", "", "`file` with a line of JSON for every call: caller, request, result; empty: none")
+func (f *AuditFlags) register(flags *flag.FlagSet) {
+	flags.StringVar(&f.File, "audit-log", "", "`file` with a line of JSON for every call: caller, request, result; empty: none")
 	flags.Uint64Var(&f.maxSize, "audit-log-max-size", 100, "`megabytes` after which a new audit log begins")
 	flags.UintVar(&f.backups, "audit-log-backups", 10, "how `many` old audit logs are kept; 0: all")
 }
 
 // check refuses impossible sizes.
-func (f *auditFlags) check() error {
+func (f *AuditFlags) check() error {
 	const most = 1 << 20 // a terabyte
 	if f.maxSize < 1 || f.maxSize > most {
 		return fmt.Errorf("-audit-log-max-size=%d: use 1 to %d megabytes", f.maxSize, most)
@@ -38,14 +38,14 @@ func (f *auditFlags) check() error {
 }
 
 // open opens the audit log. Without one, the record is nil.
-func (f *auditFlags) open(logger klog.Logger) (record server.Record, closeLog func(), err error) {
-	if f.file == "" {
+func (f *AuditFlags) open(logger klog.Logger) (record server.Record, closeLog func(), err error) {
+	if f.File == "" {
 		return nil, func() {}, nil
 	}
-	if err := logfile.MakeDirectory(filepath.Dir(f.file)); err != nil {
+	if err := logfile.MakeDirectory(filepath.Dir(f.File)); err != nil {
 		return nil, nil, fmt.Errorf("-audit-log: %w", err)
 	}
-	file, err := logfile.Open(f.file, logfile.Options{MaxBytes: int64(f.maxSize) * megabyte, Backups: int(f.backups), Lost: audit.Lost})
+	file, err := logfile.Open(f.File, logfile.Options{MaxBytes: int64(f.maxSize) * megabyte, Backups: int(f.backups), Lost: audit.Lost})
 	if err != nil {
 		return nil, nil, fmt.Errorf("-audit-log: %w", err)
 	}

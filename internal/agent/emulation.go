@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// An Emulation is what surrounds an emulated node: the journal and the faults of its calls, and its control. A real node has
+// none, so that they cost its calls nothing and its agent does not link them.
+type Emulation interface {
+	// Interceptor returns an interceptor of all kernel calls, around another one, which may be nil.
+	Interceptor(inner kernel.Interceptor) kernel.Interceptor
+	// Disturbance returns what disturbs the calls of endpoints that are about to be served.
+	Disturbance(endpoints []server.Endpoint) server.Disturbance
+	// Record records a call of the API or of the admin endpoint in the journal.
+	Record(c server.RecordedCall) server.CallRecord
+	// ListJournal answers the admin endpoint's method.
+	ListJournal(ctx context.Context, r *admin.ListJournalRequest) (*admin.ListJournalResponse, error)
+	// Control returns the admin endpoint's service that changes the node under an agent.
+	Control(a *Agent) server.Service
+	// Abort makes calls that are held fail: the node reboots.
+	Abort()
+	// Close ends the calls that wait or are held: the agent stops.
+	Close()
+}

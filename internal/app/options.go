@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
+)
+
+// Options are the flags that both agents have.
+type Options struct {
+	// Flags has them; a program adds its own before Parse.
+	Flags *flag.FlagSet
+	// Version: the subcommand version was given.
+	Version bool
+	Log     LogFlags
+	Audit   AuditFlags
+	// Policy is the policy file; empty: clients may do everything.
+	Policy string
+	// SocketDir is where unix sockets are; empty: the program's default. Windows has pipes.
+	SocketDir string
+
+	program      string
+	pipeSecurity string // empty: the default
+	kubelet      string
+	more         list // working directories
+	privacy      bool
+	erase        bool
+	protected    protectedServices
+	apis         apis.Selection
+	metrics      string
+	callTimeout  time.Duration // 0: each method's own
+	deprecated   [2]struct{ name, dir string }
+}
+
+// list is a flag that may be repeated.
+type list []string
+
+func (l *list) String() string { return fmt.Sprint([]string(*l)) }
+
+func (l *list) Set(value string) error {
+	if value == "" {
+		return errors.New("empty value")
+	}
+	*l = append(*l, value)
+	return nil
+}
+
+// protectedServices is the flag with the services that no caller may stop.
+type protectedServices []string
+
+func (p *protectedServices) String() string { return strings.Join(*p, ",") }
+
+// Set adds the items of a list with commas.
+func (p *protectedServices) Set(value string) error {
+	all := append(slices.Clone(*p), strings.Split(value, ",")...)
+	if _, err := node.ProtectedServices(all); err != nil {
+		return err
+	}
+	*p = all
+	return nil
+}
+
+// NewOptions returns the options of a program with their defaults.
+func NewOptions(program string) *Options {
+	flags := flag.NewFlagSet(program, flag.ContinueOnError)
+	o := &Options{program: program, Flags: flags}
+	flags.SetOutput(io.Discard) // the caller prints errors, once
+	flags.Usage = func() {}     // or it would bury every error
+	klog.InitFlags(flags)
+	o.Log.program = program
+	o.Log.register(flags)
+	flags.StringVar(&o.kubelet, "kubelet-path", agent.KubeletDir, "kubelet's `directory`; always a working directory")
+	flags.Var(&o.more, "working-dir", "another `directory` below which operations are allowed; may be repeated")
+	for i, name := range []string{"kubelet-csi-plugins-path", "kubelet-pod-path"} {
+		o.deprecated[i].name = name
+		flags.StringVar(&o.deprecated[i].dir, name, "", "deprecated: another working `directory`")
+	}
+	flags.BoolVar(&o.privacy, "require-privacy", true, "ask for encryption on SMB global mappings")
+	flags.BoolVar(&o.erase, "erase-on-format", false, "let FormatVolume erase the files of an NTFS volume, for provisioners that empty released local volumes with it; otherwise it refuses")
+	flags.Var(&o.protected, "protected-services", "`services` that no caller may stop, with commas: * stands for kubelet, the container runtime, the network, the SMB client, Defender and others, -NAME takes one away; none: all may be stopped (default: *)")
+	flags.StringVar(&o.metrics, "metrics-bind-address", "", "`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
+	flags.DurationVar(&o.callTimeout, "call-timeout", 0, "how long every call may take, a `duration` from 1s to 115s; 0: 30s to look, 60s to change, 110s to wait for disks or file systems")
+	o.Audit.register(flags)
+	flags.StringVar(&o.Policy, "policy", "", "`file` that says which clients may call what, read at the start; empty: all may call everything (csi-proxyctl policy test FILE checks it)")
+	flags.StringVar(&o.pipeSecurity, "pipe-security", "", "security descriptor of the API's pipes on Windows, in `SDDL` (default: SYSTEM and administrators)")
+	flags.Var(&o.apis, "api", "which `versions` of an API group are served, group=off or group=version,version; may be repeated (default: all)")
+	return o
+}
+
+// Parse reads the command line. Its errors mean ExitUsage, except flag.ErrHelp: help was asked for.
+func (o *Options) Parse(args []string) error {
+	if err := o.Flags.Parse(args); err != nil {
+		return err
+	}
+	switch rest := o.Flags.Args(); {
+	case len(rest) == 1 && rest[0] == "version":
+		o.Version = true
+		return nil
+	case len(rest) > 0:
+		return fmt.Errorf("unknown argument %q", rest[0])
+	}
+	o.Audit.File = OnDriveC(o.Audit.File)
+	o.Policy = OnDriveC(o.Policy)
+	if o.apis.Empty() {
+		return errors.New("-api: every API is off, nothing is left to serve")
+	}
+	if err := checkMetricsAddress(o.metrics); err != nil {
+		return err
+	}
+	if err := server.CheckCallTimeout(o.callTimeout); err != nil {
+		return fmt.Errorf("-call-timeout: %w", err)
+	}
+	if err := o.Audit.check(); err != nil {
+		return err
+	}
+	if o.Given("pipe-security") {
+		if err := transport.CheckPipeSecurity(o.pipeSecurity); err != nil {
+			return fmt.Errorf("-pipe-security: %w", err)
+		}
+	}
+	return o.Log.read(o.Flags)
+}
+
+// Given reports whether a flag is on the command line.
+func (o *Options) Given(name string) (given bool) {
+	o.Flags.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	return given
+}
+
+// WorkingDirs returns the directories below which operations are allowed.
+func (o *Options) WorkingDirs() []string {
+	dirs := append([]string{o.kubelet}, o.more...)
+	for _, d := range o.deprecated {
+		if d.dir != "" {
+			dirs = append(dirs, d.dir)
+		}
+	}
+	return dirs
+}
+
+// OnDriveC puts a rooted path without a drive, such as \etc\kubernetes\logs, on drive C of a Windows node. Windows would
+// take the current drive, which depends on where the agent was started.
+func OnDriveC(path string) string { return onDriveC(path, runtime.GOOS) }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
+	"github.com/kubernetes-csi/csi-proxy/internal/metrics"
+	"github.com/kubernetes-csi/csi-proxy/internal/policy"
+)
+
+// StopLimit is how long an agent waits, once told to stop, for the node's running operations: a format takes a while.
+const StopLimit = 2 * time.Minute
+
+// An Agent is what Serve runs: an agent.Agent, or more.
+type Agent interface {
+	Ready() int
+	Failed() <-chan error
+	Stop(ctx context.Context) error
+	Path(endpoint string) string
+	Metrics() *metrics.Metrics
+}
+
+// A Start starts a program's agent with the configuration that the common flags ask for.
+type Start func(ctx context.Context, c agent.Config) (Agent, error)
+
+// Serve runs an agent until told is over or a failure ends it. It calls ready with the number of API endpoints once
+// all of them accept calls.
+func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpoints int) error) (err error) {
+	logger := klog.FromContext(ctx)
+	for _, d := range o.deprecated {
+		if o.Given(d.name) {
+			logger.Info("deprecated flag: its directory is allowed as a working directory; use -working-dir", "flag", "-"+d.name)
+		}
+	}
+	boundMemory(logger)
+	l, err := listenMetrics(o.metrics, logger)
+	if err != nil {
+		return err
+	}
+	if l != nil {
+		defer l.Close()
+	}
+	rules, err := o.loadPolicy(logger)
+	if err != nil {
+		return err
+	}
+	record, closeAudit, err := o.Audit.open(logger)
+	if err != nil {
+		return err
+	}
+	defer closeAudit() // after the agent: calls end while it stops
+	a, err := start(told, agent.Config{
+		SocketDir:         o.SocketDir,
+		PipeSecurity:      o.pipeSecurity,
+		WorkingDirs:       o.WorkingDirs(),
+		RequirePrivacy:    o.privacy,
+		EraseOnFormat:     o.erase,
+		ProtectedServices: o.protected,
+		APIs:              &o.apis,
+		Metrics:           l != nil,
+		CallTimeout:       o.callTimeout,
+		Policy:            rules,
+		Audit:             record,
+	})
+	if err != nil {
+		if told.Err() != nil && ctx.Err() == nil {
+			return nil // told to stop while it started
+		}
+		return err
+	}
+	if l != nil {
+		stop := a.Metrics().Serve(l)
+		defer stop() // after the agent, so that its stopping can be watched
+	}
+	defer func() {
+		patience, cancel := context.WithTimeout(ctx, StopLimit)
+		defer cancel()
+		err = errors.Join(err, a.Stop(patience))
+		logger.Info("stopped")
+	}()
+	logger.Info("serving", "version", Version(o.program), "endpoints", a.Ready(), "at", a.Path("csi-proxy-*"), "workingDirs", o.WorkingDirs())
+	if err := ready(a.Ready()); err != nil {
+		return fmt.Errorf("cannot say that the agent is ready: %w", err)
+	}
+	go giveBackMemory(told)
+
+	select {
+	case <-told.Done():
+		logger.Info("told to stop")
+		return nil
+	case err := <-a.Failed():
+		return err
+	}
+}
+
+// loadPolicy reads the policy; without the flag it is nil. An agent whose policy cannot be read does not start: it would
+// have to serve everybody or nobody.
+func (o *Options) loadPolicy(logger klog.Logger) (*policy.Policy, error) {
+	if o.Policy == "" {
+		return nil, nil //nolint:nilnil // off is not a failure
+	}
+	rules, err := policy.Load(o.Policy)
+	if err != nil {
+		return nil, fmt.Errorf("-policy: %w", err)
+	}
+	logger.Info("clients may do what the policy allows", "policy", o.Policy, "rules", len(rules.Rules()))
+	return rules, nil
+}
+
+// Version returns the description of a program: its version, Go's and its platform.
+func Version(program string) string {
+	return fmt.Sprintf("%s %s %s %s/%s", program, buildversion.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulation
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/faults"
+	"github.com/kubernetes-csi/csi-proxy/internal/journal"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+)
+
+// Config is an emulated node and how its agent serves it.
+type Config struct {
+	// Config is the agent's. Kernel is the node, which the caller closes, or whose calls it records. Nil: the one in StateDir.
+	agent.Config
+	// StateDir is the directory of the node that the agent opens and closes. Sockets and records are below it unless Config
+	// says otherwise.
+	StateDir string
+	// Node are the options of the node in StateDir.
+	Node emulated.Options
+	// Crash ends the process at once, for faults that ask for it; nil: they are refused.
+	Crash func()
+}
+
+// An Agent serves an emulated node.
+type Agent struct {
+	*agent.Agent
+	harness *Harness
+	close   func() error // closes the node, once, if Start opened it
+}
+
+// Start starts an agent on an emulated node, as agent.Start does on a real one.
+func Start(ctx context.Context, c Config) (_ *Agent, err error) {
+	if c.SocketDir == "" && c.StateDir != "" && runtime.GOOS != "windows" {
+		c.SocketDir = filepath.Join(c.StateDir, "run")
+	}
+	if c.RecordsDir == "" && c.StateDir != "" {
+		c.RecordsDir = filepath.Join(c.StateDir, "records")
+	}
+	a := &Agent{close: func() error { return nil }}
+	n := emulatedIn(c.Kernel)
+	if n == nil {
+		if c.StateDir == "" {
+			return nil, errors.New("an agent on an emulated node needs the node or its state directory")
+		}
+		if n, err = emulated.Open(c.StateDir, c.Node); err != nil {
+			return nil, err
+		}
+		c.Kernel, a.close = n, sync.OnceValue(n.Close)
+	}
+	a.harness = newHarness(n, c.Crash)
+	c.Emulation = a.harness
+	if a.Agent, err = agent.Start(ctx, c.Config); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+// emulatedIn returns the emulated node that the kernel is, or whose calls it records; nil if there is none.
+func emulatedIn(k kernel.Kernel) *emulated.Node {
+	if r, ok := k.(interface{ Recorded() kernel.Kernel }); ok {
+		k = r.Recorded()
+	}
+	n, _ := k.(*emulated.Node)
+	return n
+}
+
+// Stop stops the agent, see agent.Agent.Stop, and closes the node that Start opened.
+func (a *Agent) Stop(ctx context.Context) error { return errors.Join(a.Agent.Stop(ctx), a.close()) }
+
+// Restart reboots the node; its agent cuts calls off as a reboot does, and then serves again.
+func (a *Agent) Restart(ctx context.Context) error { return a.harness.reboot(ctx, a.Agent) }
+
+// Restore makes the node what was saved in a directory, and serves it again, as Restart does.
+func (a *Agent) Restore(ctx context.Context, directory string) error {
+	return a.harness.restore(ctx, a.Agent, directory)
+}
+
+// Harness returns the node with its journal and its faults.
+func (a *Agent) Harness() *Harness { return a.harness }
+
+// Emulated returns the node.
+func (a *Agent) Emulated() *emulated.Node { return a.harness.Node }
+
+// Journal returns the journal of the node's calls.
+func (a *Agent) Journal() *journal.Journal { return a.harness.Journal }
+
+// Faults returns the faults of the node's calls.
+func (a *Agent) Faults() *faults.Set { return a.harness.Faults }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulation
+
+import (
+	"context"
+
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/faults"
+	"github.com/kubernetes-csi/csi-proxy/internal/journal"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+)
+
+// journalEntries is the size of the journal: some hundred API calls with their kernel calls.
+const journalEntries = 4096
+
+// A Harness is an emulated node with the journal and the faults of its calls.
+type Harness struct {
+	Node    *emulated.Node
+	Journal *journal.Journal
+	Faults  *faults.Set
+}
+
+var _ agent.Emulation = (*Harness)(nil)
+
+// newHarness sets up the journal and the faults of an emulated node. Crash ends the process for faults that ask for it; if it
+// is nil, they are refused.
+func newHarness(n *emulated.Node, crash func()) *Harness {
+	n.Hasten(false)
+	return &Harness{Node: n, Journal: journal.New(journalEntries, server.RequestID), Faults: faults.New(crash)}
+}
+
+// Interceptor returns an interceptor of all kernel calls, around another one, which may be nil.
+func (h *Harness) Interceptor(inner kernel.Interceptor) kernel.Interceptor {
+	return kernel.Chain(h.Journal.Intercept, inner, h.Faults.Intercept, h.Node.TakeTime)
+}
+
+// Disturbance allows faults for the methods of endpoints that are about to be served, and returns what disturbs them.
+func (h *Harness) Disturbance(endpoints []server.Endpoint) server.Disturbance {
+	var paths []string
+	for _, endpoint := range endpoints {
+		paths = append(paths, endpoint.Paths()...)
+	}
+	h.Faults.Serve(paths)
+	return h.Faults
+}
+
+// Control returns the service by which the node is changed, broken and rebooted.
+func (h *Harness) Control(a *agent.Agent) server.Service {
+	methods := diskMethods(h.Node)
+	methods = append(methods, networkMethods(h.Node)...)
+	methods = append(methods, systemMethods(h.Node)...)
+	return server.Service{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(methods,
+		server.Unary("AddFault", server.LimitWrite, h.addFault),
+		server.Unary("ListFaults", server.LimitRead, h.ListFaults),
+		server.Unary("RemoveFault", server.LimitWrite, h.removeFault),
+		server.Unary("Reboot", server.LimitLong, func(ctx context.Context, _ *api.RebootRequest) (*api.RebootResponse, error) {
+			return &api.RebootResponse{}, h.reboot(context.WithoutCancel(ctx), a)
+		}),
+		server.Unary("SaveNode", server.LimitLong, func(_ context.Context, r *api.SaveNodeRequest) (*api.SaveNodeResponse, error) {
+			return &api.SaveNodeResponse{}, controlError(h.Node.Save(r.GetDirectory(), r.GetClone()))
+		}),
+		server.Unary("RestoreNode", server.LimitLong, func(ctx context.Context, r *api.RestoreNodeRequest) (*api.RestoreNodeResponse, error) {
+			return &api.RestoreNodeResponse{}, controlError(h.restore(context.WithoutCancel(ctx), a, r.GetDirectory()))
+		}),
+	)}
+}
+
+// reboot reboots the node under an agent, which cuts calls off as a reboot does and then serves again.
+func (h *Harness) reboot(ctx context.Context, a *agent.Agent) error {
+	return a.Interrupt(ctx, h.Node.Reboot)
+}
+
+// restore makes the node what was saved in a directory, and serves it again, as reboot does.
+func (h *Harness) restore(ctx context.Context, a *agent.Agent, directory string) error {
+	if err := h.Node.PrepareRestore(directory); err != nil {
+		return err
+	}
+	return a.Interrupt(ctx, h.Node.Restore)
+}
+
+// Close ends the calls that wait for the journal or that a fault holds.
+func (h *Harness) Close() {
+	h.Journal.Close()
+	h.Abort()
+	h.Faults.Release()
+}
+
+// Abort makes the calls that a fault holds fail, and ends the waits of those that take time: the node reboots.
+func (h *Harness) Abort() {
+	h.Faults.Abort()
+	h.Node.Hasten(true)
+}
