@@ -65,10 +65,6 @@ generate: ## regenerate the generated files
 	@buf=$(call tool,buf); export GOWORK=off; for dir in . api; do (cd $$dir && $$buf generate); done
 	go generate ./internal/... ./cmd/... ./test/...
 
-.PHONY: mutants
-mutants: ## break the security-relevant code in small ways, one at a time, and check that the tests notice (RUN=regexp: these only; WINE=1: Windows' too, root)
-	nice -n 5 go run ./hack/mutants -run '$(RUN)' $(if $(WINE),-wine)
-
 .PHONY: man
 man: export SOURCE_DATE_EPOCH ?= $(COMMIT_TIME)
 man: ## write the manual pages of csi-proxyctl: man -M bin/man csi-proxyctl

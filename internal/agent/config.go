@@ -8,9 +8,9 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/admission"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/limits"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
@@ -50,7 +50,7 @@ type Config struct {
 	// Metrics counts and times calls, operations and kernel calls; see Agent.Metrics.
 	Metrics bool
 	// Limits bound what clients cost; the zero value: the defaults. The admin endpoint has its own, of the same size.
-	Limits admission.Limits
+	Limits limits.Limits
 	// CallTimeout is how long every call of the API may take, see server.CheckCallTimeout; 0: the method's own limit.
 	CallTimeout time.Duration
 	// Policy decides what clients of the storage API may do; nil: everything. It does not apply to the admin endpoint.

@@ -41,7 +41,7 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 			logger.Info("deprecated flag: its directory is allowed as a working directory; use -working-dir", "flag", "-"+d.name)
 		}
 	}
-	boundMemory(logger)
+	limitMemory()
 	l, err := listenMetrics(o.metrics, logger)
 	if err != nil {
 		return err

@@ -50,33 +50,28 @@ func Intercept(ctx context.Context, k Kernel, interceptor Interceptor) Kernel {
 	return &intercepted{ctx: ctx, kernel: k, around: interceptor}
 }
 
-// Gate keeps kernel calls waiting before they begin. Leave, unless nil, is called when the call is over. The error of one
-// that is not to begin is the call's. Close passes a gate too, as a Call with that Function, and is never refused.
-type Gate func(call Call) (leave func(), err error)
-
-// Gated is Intercept with a gate before the interceptor, which may be nil here.
-func Gated(ctx context.Context, k Kernel, gate Gate, interceptor Interceptor) Kernel {
-	return &intercepted{ctx: ctx, kernel: k, gate: gate, around: interceptor}
+// InterceptAfter is Intercept with a check before each call but Close, whose error is the call's.
+func InterceptAfter(ctx context.Context, k Kernel, check func() error, interceptor Interceptor) Kernel {
+	return &intercepted{ctx: ctx, kernel: k, check: check, around: interceptor}
 }
 
 type intercepted struct {
 	ctx    context.Context //nolint:containedctx // the value lives exactly as long as the call it is bound to
 	kernel Kernel
-	gate   Gate // may be nil
-	around Interceptor
+	check  func() error // may be nil
+	around Interceptor  // may be nil
 }
 
 func (k *intercepted) call(call Call, f func() error) error {
-	if k.gate != nil {
-		leave, err := k.gate(call)
-		if err != nil {
+	if call.Function == "Close" {
+		return f()
+	}
+	if k.check != nil {
+		if err := k.check(); err != nil {
 			return err
 		}
-		if leave != nil {
-			defer leave()
-		}
 	}
-	if k.around == nil || call.Function == "Close" {
+	if k.around == nil {
 		return f()
 	}
 	return k.around(k.ctx, call, f)

@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/running"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -30,9 +29,6 @@ type KernelCalls struct {
 	running *prometheus.Desc
 	oldest  *prometheus.Desc
 	stuck   *prometheus.Desc
-	queued  *prometheus.Desc
-	late    *prometheus.Desc
-	node    func() *node.Node // nil: calls that wait are not counted
 
 	mu        sync.Mutex
 	functions map[kernelFunction]*running.Set[struct{}] // running calls of each
@@ -58,8 +54,6 @@ func NewKernelCalls() *KernelCalls {
 		running: prometheus.NewDesc("csi_proxy_kernel_calls_running", "Kernel calls that have not ended.", labels, nil),
 		oldest:  prometheus.NewDesc("csi_proxy_kernel_call_oldest_seconds", "For how long the oldest running kernel call has been running; 0 when none is.", labels, nil),
 		stuck:   prometheus.NewDesc("csi_proxy_kernel_calls_stuck", "Kernel calls that have been running for more than 30 seconds.", labels, nil),
-		queued:  prometheus.NewDesc("csi_proxy_kernel_calls_queued", "Kernel calls that wait for a place among those that run.", nil, nil),
-		late:    prometheus.NewDesc("csi_proxy_kernel_calls_late", "Kernel calls that have been running for more than a second, and gave up their place.", nil, nil),
 	}
 }
 
@@ -126,7 +120,7 @@ func codeName(err error) string {
 func (k *KernelCalls) Describe(to chan<- *prometheus.Desc) {
 	k.calls.Describe(to)
 	k.seconds.Describe(to)
-	for _, d := range []*prometheus.Desc{k.running, k.oldest, k.stuck, k.queued, k.late} {
+	for _, d := range []*prometheus.Desc{k.running, k.oldest, k.stuck} {
 		to <- d
 	}
 }
@@ -135,11 +129,6 @@ func (k *KernelCalls) Describe(to chan<- *prometheus.Desc) {
 func (k *KernelCalls) Collect(to chan<- prometheus.Metric) {
 	k.calls.Collect(to)
 	k.seconds.Collect(to)
-	if n := k.watched(); n != nil {
-		queued, late := n.KernelCalls()
-		to <- prometheus.MustNewConstMetric(k.queued, prometheus.GaugeValue, float64(queued))
-		to <- prometheus.MustNewConstMetric(k.late, prometheus.GaugeValue, float64(late))
-	}
 	k.mu.Lock()
 	functions := maps.Clone(k.functions)
 	k.mu.Unlock()
@@ -154,12 +143,4 @@ func (k *KernelCalls) Collect(to chan<- prometheus.Metric) {
 			to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, f.name, f.controlCode)
 		}
 	}
-}
-
-// watched returns the node, nil while there is none.
-func (k *KernelCalls) watched() *node.Node {
-	if k.node == nil {
-		return nil
-	}
-	return k.node()
 }

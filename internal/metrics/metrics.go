@@ -44,7 +44,6 @@ func New(w Watched, log klog.Logger) *Metrics {
 		registry: prometheus.NewRegistry(), health: newHealth(w, log),
 		Calls: server.NewMetrics(), Kernel: NewKernelCalls(), Operations: NewOperations(),
 	}
-	m.Kernel.node = w.Node
 	m.registry.MustRegister(m.Calls, m.Kernel, m.Operations, m.health, newInventory(w.Node, log), buildInfo(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

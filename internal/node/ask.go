@@ -61,7 +61,7 @@ func (o *op) ask(x object, part int, f func(o *op) error) error {
 		return err
 	}
 	entry := n.tasks.Add(task{operation: what, begun: true})
-	aside, giveUp := o.aside(what, x, entry, part)
+	aside, giveUp := o.aside(what, entry, part)
 	defer giveUp()
 	var err error
 	done := make(chan struct{})
@@ -70,60 +70,17 @@ func (o *op) ask(x object, part int, f func(o *op) error) error {
 		err = aside.run(func() error { return f(aside) })
 		n.end(entry, nil)
 	})
-	patience, began := o.askTime(), time.Now()
+	patience := o.askTime()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
-	for {
-		select {
-		case <-done:
-			return err
-		case <-limit.C:
-		}
-		// An object whose turn has not come has not failed to answer: many listings at once take longer than one. But one whose
-		// turn does not come because earlier calls hang there has.
-		left := patience - (time.Since(began) - aside.queued.total())
-		if left > 0 && o.reads && o.caller.Err() == nil && !n.room.Hangs(x.key()) {
-			limit.Reset(left)
-			continue
-		}
-		if left <= 0 {
-			n.abandon(entry)
-		}
-		klog.FromContext(o.ctx).Error(nil, "An object that does not answer is left out", "object", x, "call", o.operation, "waited", patience)
-		return errorf(Unavailable, reason.NotAnswering, "%s has not answered within %v", x, patience)
+	select {
+	case <-done:
+		return err
+	case <-limit.C:
 	}
-}
-
-// queueTime is how long an operation has waited for the places of its kernel calls. A nil one counts nothing.
-type queueTime struct {
-	mu     sync.Mutex
-	waited time.Duration
-	since  time.Time // of the wait that is going on; zero: none
-}
-
-// wait notes that a wait begins, until over is called.
-func (q *queueTime) wait() (over func()) {
-	if q == nil {
-		return func() {}
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.since = time.Now()
-	return func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.waited += time.Since(q.since)
-		q.since = time.Time{}
-	}
-}
-
-func (q *queueTime) total() time.Duration {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.since.IsZero() {
-		return q.waited
-	}
-	return q.waited + time.Since(q.since)
+	n.abandon(entry)
+	klog.FromContext(o.ctx).Error(nil, "An object that does not answer is left out", "object", x, "call", o.operation, "waited", patience)
+	return errorf(Unavailable, reason.NotAnswering, "%s has not answered within %v", x, patience)
 }
 
 // askTime returns how long an operation waits for one of many: half of what is left of its caller's time, so that the
@@ -135,13 +92,11 @@ func (o *op) askTime() time.Duration {
 	return askTime
 }
 
-// aside returns an operation that asks one object on behalf of another operation, until that gives up: a call that waits for its
-// place then is not made.
-func (o *op) aside(what operation, x object, entry *running.Entry[task], part int) (aside *op, giveUp context.CancelFunc) {
+// aside returns an operation that asks one object on behalf of another operation, until that gives up.
+func (o *op) aside(what operation, entry *running.Entry[task], part int) (aside *op, giveUp context.CancelFunc) {
 	aside = &op{
-		ctx: o.ctx, node: o.node, deadline: o.deadline, client: o.client, operation: what, hangsAt: x.key(), entry: entry,
-		queued: &queueTime{},
-		reads:  true, acted: !o.reads, // a change holds locks, so what it asks is not held back for its client's late calls
+		ctx: o.ctx, node: o.node, deadline: o.deadline, operation: what, entry: entry, part: true,
+		reads: true, acted: !o.reads, // a change has begun to ask Windows
 	}
 	caller := o.caller
 	if !o.reads {

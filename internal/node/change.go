@@ -70,7 +70,7 @@ func (n *Node) fly(ctx context.Context, what operation, finally func(), f func(o
 		return fl
 	}
 	entry, held := n.begin(ctx, what)
-	o := n.newOp(ctx, what, entry, held)
+	o := n.newOp(ctx, what, entry)
 	fl := &flight{done: make(chan struct{}), waiting: 1}
 	o.ctx, fl.cancel = context.WithCancel(o.ctx)
 	o.caller, o.flight = o.ctx, fl

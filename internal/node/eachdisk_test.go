@@ -170,7 +170,7 @@ func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
 	}
 }
 
-// Listings that wait for each other, because their calls are slow, leave no disk out and take none for one that hangs.
+// Many listings at once, whose calls are slow, leave no disk out and take none for one that hangs.
 func TestManySlowListings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disks := make([]emulated.DiskSpec, 20)
@@ -184,7 +184,6 @@ func TestManySlowListings(t *testing.T) {
 			return true
 		}, disks...)
 		const callers = 64
-		begin := time.Now()
 		var listings sync.WaitGroup
 		for range callers {
 			listings.Go(func() {
@@ -194,8 +193,5 @@ func TestManySlowListings(t *testing.T) {
 			})
 		}
 		listings.Wait()
-		if took := time.Since(begin); took < 2*askTime {
-			t.Errorf("the listings took only %v", took)
-		}
 	})
 }

@@ -39,7 +39,7 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 		if err != nil || !needed {
 			return err
 		}
-		err = o.format(id)
+		err = o.k.FormatVolume(id.String(), "NTFS")
 		if err == nil {
 			return nil
 		}

@@ -70,10 +70,5 @@ func (o *op) reach(x object) (back func(), err error) {
 	}
 	var before object
 	o.entry.Update(func(t *task) { before, t.at = t.at, x })
-	hangsAt := o.hangsAt
-	o.hangsAt = x.key()
-	return func() {
-		o.hangsAt = hangsAt
-		o.entry.Update(func(t *task) { t.at = before })
-	}, nil
+	return func() { o.entry.Update(func(t *task) { t.at = before }) }, nil
 }

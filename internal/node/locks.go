@@ -7,14 +7,16 @@ import (
 	"sync"
 )
 
-// keyedLocks is a set of mutexes, one for each key, kept only while a caller holds or awaits it.
+// keyedLocks is a set of mutexes, one for each key, kept only while a caller holds or awaits it. With a size they are
+// semaphores, which so many may hold.
 type keyedLocks struct {
+	size  int // 0: 1
 	mu    sync.Mutex
 	locks map[string]*keyedLock
 }
 
 type keyedLock struct {
-	held  chan struct{} // holds one element while locked
+	held  chan struct{} // holds an element for each holder
 	users int
 }
 
@@ -26,7 +28,7 @@ func (l *keyedLocks) acquire(ctx context.Context, key string) (release func(), e
 	}
 	lock := l.locks[key]
 	if lock == nil {
-		lock = &keyedLock{held: make(chan struct{}, 1)}
+		lock = &keyedLock{held: make(chan struct{}, max(1, l.size))}
 		l.locks[key] = lock
 	}
 	lock.users++

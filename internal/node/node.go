@@ -10,7 +10,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/running"
-	"github.com/kubernetes-csi/csi-proxy/internal/threads"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -43,8 +42,6 @@ type Config struct {
 // Held is something that a call keeps while the operation that it began is running.
 type Held interface {
 	Release()
-	// Client returns a value that is equal for all calls of one client, and for no others.
-	Client() any
 }
 
 // Node is the storage administration of one Windows node. Its methods are safe for concurrent use.
@@ -57,7 +54,6 @@ type Node struct {
 	System     *System
 
 	kernel         kernel.Kernel
-	room           *threads.Room // for the kernel calls of operations
 	around         kernel.Interceptor
 	observer       Observer
 	hold           func(context.Context) Held
@@ -68,11 +64,10 @@ type Node struct {
 	// names of services that no caller may stop
 	protectedServices []string
 
-	locks   keyedLocks
-	visits  visits
-	maps    few // calls that map shares
-	formats few
-	busy    sync.WaitGroup // the goroutines of operations
+	locks  keyedLocks
+	visits visits
+	maps   keyedLocks     // calls that map shares, by server
+	busy   sync.WaitGroup // the goroutines of operations
 
 	mu      sync.Mutex
 	flights map[string]*flight // running changes that may be joined, by key
@@ -101,7 +96,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 		return nil, fmt.Errorf("the services that no caller may stop: %w", err)
 	}
 	n := &Node{
-		kernel: k, room: newRoom(), around: c.Interceptor, observer: c.Observer, hold: c.Hold,
+		kernel: k, maps: keyedLocks{size: mapsOfServer}, around: c.Interceptor, observer: c.Observer, hold: c.Hold,
 		dirs: dirs, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat, protectedServices: protected, records: c.Records,
 		flights: map[string]*flight{}, seal: newSeal(),
 	}

@@ -26,29 +26,48 @@ type op struct {
 	caller    context.Context //nolint:containedctx // ends when nobody waits for an operation that has not begun
 	flight    *flight         // of a change; nil for a read
 	acted     bool            // it has begun a kernel call
-	client    any             // of the first caller; nil: not known
 	operation operation
-	hangsAt   string // key of the object that its kernel calls are about
 	entry     *running.Entry[task]
-	reads     bool       // it changes nothing
-	queued    *queueTime // of one that is asked side by side with others; else nil
+	reads     bool // it changes nothing
+	part      bool // of another operation, which may give it up
 	// sharingPatience is the time left to wait for other programs to close files.
 	sharingPatience patience
 }
 
 // newOp returns an operation that is about to run on behalf of a call.
-func (n *Node) newOp(ctx context.Context, what operation, entry *running.Entry[task], held Held) *op {
+func (n *Node) newOp(ctx context.Context, what operation, entry *running.Entry[task]) *op {
 	deadline, _ := ctx.Deadline()
 	inside := context.WithoutCancel(ctx)
 	o := &op{
 		ctx: inside, caller: ctx, node: n, deadline: deadline,
-		operation: what, hangsAt: what.hangsAt()[0].key(), entry: entry,
-	}
-	if held != nil {
-		o.client = held.Client()
+		operation: what, entry: entry,
 	}
 	o.k = o.kernelFor(inside, 0)
 	return o
+}
+
+// kernelFor returns the kernel for one of the objects that an operation asks side by side, whose number the interceptor learns,
+// or with 0 for an operation that asks no other.
+func (o *op) kernelFor(ctx context.Context, part int) kernel.Kernel {
+	around := o.node.around
+	if around != nil && part != 0 {
+		around = func(ctx context.Context, call kernel.Call, do func() error) error {
+			call.Part = part
+			return o.node.around(ctx, call, do)
+		}
+	}
+	return kernel.InterceptAfter(ctx, o.node.kernel, o.mayCall, around)
+}
+
+// mayCall refuses a kernel call of an operation that was given up before its first one. An operation that has begun to ask
+// Windows goes on; a part of another operation can be given up between its calls.
+func (o *op) mayCall() error {
+	given := (!o.acted || o.part) && o.caller.Err() != nil
+	if given || !o.acted && o.flight != nil && !o.node.act(o.flight) {
+		return abandonedRead(o.caller, o.operation.String())
+	}
+	o.acted = true
+	return nil
 }
 
 // run runs f and turns a panic into an error.

@@ -25,7 +25,7 @@ func (n *Node) read(ctx context.Context, what operation, f func(o *op) error) er
 	}
 	entry, held := n.begin(ctx, what)
 	entry.Update(func(t *task) { t.begun = true }) // it waits for no lock
-	o := n.newOp(ctx, what, entry, held)
+	o := n.newOp(ctx, what, entry)
 	o.reads = true
 	n.tell(what, Queued)
 	n.tell(what, Begun)

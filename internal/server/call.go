@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"k8s.io/klog/v2"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/admission"
+	"github.com/kubernetes-csi/csi-proxy/internal/limits"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
@@ -19,9 +19,9 @@ import (
 // call is what the agent knows of one call.
 type call struct {
 	id      string
-	conn    *admission.Conn // nil when the client is in this process
-	slot    *admission.Slot // nil until the call may run, and if the client is in this process
-	rule    *policy.Rule    // nil: the client may do everything, or nothing
+	conn    *limits.Conn // nil when the client is in this process
+	slot    *limits.Slot // nil until the call may run, and if the client is in this process
+	rule    *policy.Rule // nil: the client may do everything, or nothing
 	records []CallRecord
 }
 
@@ -32,7 +32,7 @@ type callKey struct{}
 func begun(ctx context.Context, logger klog.Logger) (context.Context, *call) {
 	c := &call{id: newRequestID()}
 	if p, ok := peer.FromContext(ctx); ok {
-		c.conn, _ = p.AuthInfo.(*admission.Conn)
+		c.conn, _ = p.AuthInfo.(*limits.Conn)
 	}
 	ctx = klog.NewContext(context.WithValue(ctx, callKey{}, c), klog.LoggerWithValues(logger, "requestID", c.id))
 	return ctx, c
@@ -63,7 +63,7 @@ func (c *call) client() transport.Peer {
 // it counts as one of its client's running calls. It returns nil for a context without such a call.
 func Hold(ctx context.Context) node.Held {
 	if c := callOf(ctx); c != nil && c.slot != nil {
-		c.slot.Hold()
+		c.slot.Retain()
 		return c.slot
 	}
 	return nil

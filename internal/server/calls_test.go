@@ -199,9 +199,9 @@ func TestSizeLimits(t *testing.T) {
 	f := start(t, func(_ context.Context, path string) (bool, error) {
 		return false, &node.Error{Class: node.InvalidArgument, Reason: "LONG", Message: fmt.Sprint(len(path), path)}
 	})
-	_, err := f.client.PathExists(t.Context(), &api.PathExistsRequest{Path: strings.Repeat("x", 1<<20)})
+	_, err := f.client.PathExists(t.Context(), &api.PathExistsRequest{Path: strings.Repeat("x", 32<<10)})
 	if status.Code(err) != codes.InvalidArgument || info(t, err).GetReason() != "LONG" {
-		t.Errorf("1 MiB: got %v", status.Code(err))
+		t.Errorf("32 KiB: got %v", status.Code(err))
 	}
 	_, err = f.client.PathExists(t.Context(), &api.PathExistsRequest{Path: strings.Repeat("x", 5<<20)})
 	if status.Code(err) != codes.ResourceExhausted {

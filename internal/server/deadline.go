@@ -30,7 +30,7 @@ func CheckCallTimeout(d time.Duration) error {
 func (p *passage) deadline(ctx context.Context, call *tap.Info) (context.Context, error) {
 	limit, ok := p.limits[call.FullMethodName]
 	if !ok {
-		return ctx, nil // a stream, which OpenStream bounds instead, or an unknown method
+		return ctx, nil // a stream, which has no limit, or an unknown method
 	}
 	timed, cancel := context.WithTimeout(ctx, limit) //nolint:gosec // see below
 	_ = cancel                                       // gRPC ends its context as soon as the call has been answered, and the timer goes with it

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/admission"
+	"github.com/kubernetes-csi/csi-proxy/internal/limits"
 )
 
 // Metrics counts the calls of one agent, and is a prometheus.Collector. The nil value counts nothing. Its labels are the
@@ -19,7 +19,7 @@ type Metrics struct {
 	calls    *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	inFlight *prometheus.GaugeVec
-	clients  *admission.Metrics
+	clients  *limits.Metrics
 }
 
 // NewMetrics returns metrics without calls.
@@ -39,7 +39,7 @@ func NewMetrics() *Metrics {
 			Name: "csi_proxy_calls_in_flight",
 			Help: "API calls that have not been answered.",
 		}, labels),
-		clients: admission.NewMetrics(),
+		clients: limits.NewMetrics(),
 	}
 }
 
@@ -78,7 +78,7 @@ func (m *Metrics) begin(e Endpoint, method string) (end func(codes.Code, time.Du
 }
 
 // ofClients returns the metrics of the clients' connections and calls; nil when nothing is counted.
-func (m *Metrics) ofClients() *admission.Metrics {
+func (m *Metrics) ofClients() *limits.Metrics {
 	if m == nil {
 		return nil
 	}

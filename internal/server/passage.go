@@ -5,6 +5,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"path"
 	"slices"
 	"time"
 
@@ -40,13 +41,10 @@ func newPassage(e Endpoint, o Options) *passage {
 // pass is the interceptor of unary calls. Recording and counting stand around everything that changes the outcome, so
 // that they show what the caller sees.
 func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	begin, stream := time.Now(), ctx
+	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod]) // over a socket the call has it already, see deadline
 	defer cancel()
 	ctx, c := begun(ctx, p.Logger)
-	if c.conn != nil {
-		defer c.conn.Begin(stream)()
-	}
 	ctx, rule, refusal := p.judge(ctx, c, info.FullMethod)
 	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod, Client: c.client(), Rule: rule})
 	counted := p.Metrics.begin(p.endpoint, info.FullMethod)
@@ -70,21 +68,22 @@ func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerI
 	return response, err
 }
 
-// admitted waits for the call's turn and runs the handler. Health checks have slots of their own: they must answer when
-// all of a node's calls hang.
+// admitted waits for the call's slot and runs the handler. Health checks need none: they must answer when all of a node's
+// calls hang.
 func admitted(ctx context.Context, c *call, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (_ any, err error) {
-	switch {
-	case c.conn == nil: // in this process
-	case isHealth(info.FullMethod):
-		if err := c.conn.Client().OpenStream(); err != nil {
+	if c.conn == nil { // in this process
+		return handled(ctx, request, info, next)
+	}
+	done, err := c.conn.OpenCall()
+	if err != nil {
+		return nil, toStatus(err)
+	}
+	defer done()
+	if !isHealth(info.FullMethod) {
+		if c.slot, err = c.conn.Client().Acquire(ctx, path.Base(info.FullMethod)); err != nil {
 			return nil, toStatus(err)
 		}
-		defer c.conn.Client().CloseStream()
-	default:
-		if c.slot, err = c.conn.Client().Enter(ctx); err != nil {
-			return nil, toStatus(err)
-		}
-		defer c.slot.Leave()
+		defer c.slot.Release()
 	}
 	return handled(ctx, request, info, next)
 }

@@ -20,18 +20,17 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"k8s.io/klog/v2"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/admission"
+	"github.com/kubernetes-csi/csi-proxy/internal/limits"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
 // Limits of one connection.
 const (
-	maxRequestBytes = 2 << 20         // a request is a few paths
-	maxHeaderBytes  = 8 << 10         // clients send none of their own
-	maxStreams      = 256             // concurrent calls and other streams
+	maxRequestBytes = 64 << 10        // a request is a few paths
+	maxHeaderBytes  = 4 << 10         // clients send none of their own
+	maxStreams      = 64              // concurrent calls and other streams
 	streamWindow    = 64 << 10        // bytes of a request that are buffered before they are read; fixed, or clients could raise it
-	readBuffer      = 512             // bytes that are read from a connection at once: a call or two
 	minPing         = 5 * time.Second // between a client's keepalive pings
 	silence         = 2 * time.Minute // after which a connection that sent nothing is dropped
 )
@@ -40,7 +39,7 @@ const (
 type Server struct {
 	place     transport.Place
 	endpoints []Endpoint
-	clients   *admission.Clients
+	clients   *limits.Clients
 	draining  context.Context //nolint:containedctx // ends when the server begins to stop
 	drain     context.CancelFunc
 	running   []*running
@@ -59,13 +58,13 @@ type running struct {
 
 // Options configure a Server. The zero value is usable.
 type Options struct {
-	Metrics *Metrics         // counts the calls; may be nil
-	Failed  func(error)      // called when a listener dies on its own; may be nil
-	Logger  klog.Logger      // for the lines about calls; the zero value: klog's own
-	Records []Record         // called for every call, in this order
-	Disturb Disturbance      // wraps the calls of the storage API; may be nil
-	Policy  *policy.Policy   // decides what clients of the storage API may do; nil: everything
-	Limits  admission.Limits // on clients; the zero value: the defaults
+	Metrics *Metrics       // counts the calls; may be nil
+	Failed  func(error)    // called when a listener dies on its own; may be nil
+	Logger  klog.Logger    // for the lines about calls; the zero value: klog's own
+	Records []Record       // called for every call, in this order
+	Disturb Disturbance    // wraps the calls of the storage API; may be nil
+	Policy  *policy.Policy // decides what clients of the storage API may do; nil: everything
+	Limits  limits.Limits  // on clients; the zero value: the defaults
 	// CallTimeout is how long every call of the endpoints may take; 0: the method's own limit.
 	CallTimeout time.Duration
 }
@@ -82,7 +81,7 @@ func (o Options) complete() Options {
 // when it fails, none is left open.
 func Start(place transport.Place, endpoints []Endpoint, o Options) (*Server, error) {
 	o = o.complete()
-	s := &Server{place: place, endpoints: slices.Clone(endpoints), clients: admission.New(o.Limits, o.Logger, o.Metrics.ofClients())}
+	s := &Server{place: place, endpoints: slices.Clone(endpoints), clients: limits.New(o.Limits, o.Logger, o.Metrics.ofClients())}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	for _, e := range endpoints {
 		l, err := place.Listen(e.Name, e.Private)
@@ -119,7 +118,6 @@ func (s *Server) prepare(r *running, p *passage) *grpc.Server {
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.StaticStreamWindowSize(streamWindow),
-		grpc.ReadBufferSize(readBuffer), // drivers keep many connections that say nothing
 		grpc.ConnectionTimeout(silence),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)
@@ -139,11 +137,10 @@ type peerCredentials struct {
 }
 
 func (peerCredentials) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	conn, ok := c.(*admission.Conn)
+	conn, ok := c.(*limits.Conn)
 	if !ok {
 		return nil, nil, fmt.Errorf("a connection of an unknown kind: %T", c)
 	}
-	conn.Await()
 	return conn, conn, nil
 }
 

@@ -12,12 +12,10 @@ import (
 )
 
 // stream is the interceptor of streams: health watches and reflection, which no driver depends on. They have no
-// deadline, so their number is bounded. They end as soon as the server drains, or they would delay the agent's stop up to
-// its limit.
+// deadline, and count as open calls. They end as soon as the server drains, or they would delay the agent's stop up to its limit.
 //
-// They are counted here and not in gRPC's tap handle, which comes a little earlier: a stream that is refused there keeps
-// a timer for the whole of the deadline that its client chose. Here it is counted for as long as the handler's goroutine
-// lives, whatever becomes of the stream.
+// Calls are counted in the interceptors and not in gRPC's tap handle, which comes a little earlier: what is refused there keeps a
+// timer for the whole of the deadline that its client chose.
 func (p *passage) stream(draining context.Context) grpc.StreamServerInterceptor {
 	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
 		ctx, cancel := context.WithCancel(stream.Context())
@@ -32,12 +30,11 @@ func (p *passage) stream(draining context.Context) grpc.StreamServerInterceptor 
 				p.report(ctx, c, info.FullMethod, time.Since(begin), err)
 			}
 		}()
-		defer c.conn.Begin(stream.Context())() // streams come over connections only
-		client := c.conn.Client()
-		if err := client.OpenStream(); err != nil {
+		done, err := c.conn.OpenCall() // streams come over connections only
+		if err != nil {
 			return toStatus(err)
 		}
-		defer client.CloseStream()
+		defer done()
 		defer context.AfterFunc(draining, cancel)()
 		return next(srv, &drainedStream{stream, ctx})
 	}

@@ -21,7 +21,7 @@ import (
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/admission"
+	"github.com/kubernetes-csi/csi-proxy/internal/limits"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
@@ -87,13 +87,13 @@ func (g *target) another(variable, value string) *exec.Cmd {
 	return c
 }
 
-// A process that floods the agent with calls, all of which hang in Windows, fills its own places and no others: a
+// A process that floods the agent with calls, all of which hang in Windows, fills its own slots and no others: a
 // driver beside it is served, call after call.
 func TestFloodOfHungCalls(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("the agent cannot tell processes apart here")
 	}
-	g := attack(t, testnode.Options{Limits: admission.Limits{Calls: 16, ClientCalls: 8, Wait: 100 * time.Millisecond}})
+	g := attack(t, testnode.Options{Limits: limits.Limits{Operations: 16, ClientOperations: 8, Wait: 100 * time.Millisecond}})
 	reached, release := g.Faults.HangAll("OpenDevice")
 	defer release()
 	g.attackFrom(g.Socket("disk", "v1"))
@@ -110,11 +110,11 @@ func TestFloodOfHungCalls(t *testing.T) {
 	t.Logf("%d calls were served beside %d calls at a time of the flood", calls, accompliceCalls)
 }
 
-// Calls that hang in Windows keep their places when their callers give up, so their number is bounded, whatever the
+// Calls that hang in Windows keep their slots when their callers give up, so their number is bounded, whatever the
 // callers do: give up at once, come again, or come over another connection. What is refused is refused soon, with the
 // reason; when Windows answers, everything is as before.
 func TestHungReadsAreBounded(t *testing.T) {
-	g := attack(t, testnode.Options{Limits: admission.Limits{ClientCalls: 8, Wait: 10 * time.Millisecond}})
+	g := attack(t, testnode.Options{Limits: limits.Limits{ClientOperations: 8, Wait: 10 * time.Millisecond}})
 	_, release := g.Faults.HangAll("OpenDevice")
 	defer release()
 	before := runtime.NumGoroutine()
@@ -147,7 +147,7 @@ func TestHungReadsAreBounded(t *testing.T) {
 // driver's connections are not among those that the agent drops.
 func TestThousandsOfConnections(t *testing.T) {
 	const most, opened = 100, 3000
-	g := attack(t, testnode.Options{Limits: admission.Limits{ClientConnections: most}})
+	g := attack(t, testnode.Options{Limits: limits.Limits{ClientConnections: most}})
 	socket := g.Socket("filesystem", "v2alpha1")
 	var conns []net.Conn
 	defer func() {

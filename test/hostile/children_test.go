@@ -17,12 +17,12 @@ import (
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/internal/admission"
+	"github.com/kubernetes-csi/csi-proxy/internal/limits"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // childCalls is how many calls a child has under way when it ends: as many as a connection allows, and a process may have.
-const childCalls = 256
+const childCalls = 64
 
 // child asks for as many paths at once, and ends when its standard input does, with its calls under way.
 func child(socket string) int {
@@ -54,6 +54,9 @@ func (g *target) raise(variable, socket string) (endIt func()) {
 	}
 }
 
+// slotsInUse is the metric of the operations that run.
+const slotsInUse = "csi_proxy_operation_slots_in_use"
+
 // metric returns the sum of a metric of the agent's calls over all its labels.
 func (g *target) metric(name string) (sum int) {
 	g.t.Helper()
@@ -74,14 +77,13 @@ func (g *target) metric(name string) (sum int) {
 // children is how many there are: go test ./test/hostile -run ThatLeaveCalls -children 90.
 var children = flag.Int("children", inLongRun(20, 3), "processes that leave hanging calls behind, one after the other")
 
-// Children of one process make 256 calls each that hang in Windows, and end one after the other. What they leave behind goes
-// on for ever, but that is only what had its turn: what waited for it ends with its caller. A driver that was there before is
-// served after each of them, and so is one that comes then.
+// Children of one process make 64 calls each that hang in Windows, and end one after the other. Their operations go on and keep
+// their slots. A driver that was there before is served after each of them, and so is one that comes then.
 func TestChildrenThatLeaveCallsBehind(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("the agent cannot tell processes apart here")
 	}
-	g := attack(t, testnode.Options{Metrics: true, Limits: admission.Limits{Wait: 20 * time.Millisecond}})
+	g := attack(t, testnode.Options{Metrics: true, Limits: limits.Limits{Wait: 20 * time.Millisecond}})
 	_, release := g.Hang(csiproxytest.Calls{Function: "OpenFile", Object: `\pods\`})
 	defer release()
 	before := g.metric("csi_proxy_calls_total")
@@ -98,22 +100,21 @@ func TestChildrenThatLeaveCallsBehind(t *testing.T) {
 			_, err = g.Filesystem.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: kubelet + `\plugins`})
 		}
 		if err != nil {
-			t.Fatalf("after %d children, with %d places taken, the driver gets %v", i+1, g.metric("csi_proxy_call_places_taken"), err)
+			t.Fatalf("after %d children, with %d slots in use, the driver gets %v", i+1, g.metric(slotsInUse), err)
 		}
 		before = g.metric("csi_proxy_calls_total")
 	}
-	const late = 256 // see docs/security.md; 16 have their turn at a time
-	taken, left := g.metric("csi_proxy_call_places_taken"), g.metric("csi_proxy_call_places_left_behind")
-	if taken != left || taken < 16 || taken > late+*children+16 {
-		t.Errorf("%d places are taken, of which %d were left behind, want the same number, 16 to %d", taken, left, late+*children+16)
+	taken, limit := g.metric(slotsInUse), 512+4**children // 4 are reserved for each
+	if taken < childCalls || taken > limit {
+		t.Errorf("%d slots are in use, want %d to %d", taken, childCalls, limit)
 	}
-	t.Logf("%d children left %d of 1024 places taken", *children, taken)
+	t.Logf("%d children left %d slots in use", *children, taken)
 	output, err := g.another(driverSocket, g.Socket("disk", "v1")).Output()
 	if string(output) != "OK\n" || err != nil {
 		t.Errorf("a driver that comes then gets %q, %v", output, err)
 	}
 	release()
-	eventually(t, "nothing is left when Windows answers", func() bool { return g.metric("csi_proxy_call_places_taken") == 0 })
+	eventually(t, "nothing is left when Windows answers", func() bool { return g.metric(slotsInUse) == 0 })
 	g.alive()
 }
 

@@ -184,32 +184,32 @@ func TestFloodsOfFrames(t *testing.T) {
 	}
 }
 
-// A connection has at most 256 calls, whatever the client makes of what the agent announced. The next one is refused.
+// A connection has at most 64 calls, whatever the client makes of what the agent announced. The next one is refused.
 func TestCallsOfOneConnection(t *testing.T) {
 	t.Parallel()
 	g := attack(t, testnode.Options{CallTimeout: 5 * time.Second})
 	p := g.peer()
-	for i := range uint32(257) {
+	for i := range uint32(65) {
 		noError(t, p.begin(2*i+1, false))
 	}
-	if stream, code := p.refused(); stream != 2*256+1 || code != http2.ErrCodeRefusedStream {
-		t.Errorf("the first stream that is reset is %d, with %v; want %d, refused", stream, code, 2*256+1)
+	if stream, code := p.refused(); stream != 2*64+1 || code != http2.ErrCodeRefusedStream {
+		t.Errorf("the first stream that is reset is %d, with %v; want %d, refused", stream, code, 2*64+1)
 	}
-	_ = p.conn.Close() // or its calls, of the same process, keep all places until they have waited for their requests for 5 s
+	_ = p.conn.Close() // or its calls, of the same process, keep all slots until they have waited for their requests for 5 s
 	g.alive()
 }
 
-// A call whose headers are larger than 8 KiB is refused before anything is made of it.
+// A call whose headers are larger than 4 KiB is refused before anything is made of it.
 func TestHeadersOfOneCall(t *testing.T) {
 	t.Parallel()
 	g := attack(t, testnode.Options{CallTimeout: 5 * time.Second})
 	p := g.peer()
-	for i, fields := range []int{4, 12} {
+	for i, fields := range []int{2, 6} {
 		block := append(headers(), bytes.Repeat(headerField("x", strings.Repeat("y", 1<<10)), fields)...)
 		noError(t, p.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*i + 1), BlockFragment: block, EndHeaders: true}))
 	}
 	if stream, code := p.refused(); stream != 3 || code != http2.ErrCodeFrameSize {
-		t.Errorf("the first stream that is reset is %d, with %v; want 3, which has 12 KiB of headers, for its size", stream, code)
+		t.Errorf("the first stream that is reset is %d, with %v; want 3, which has 6 KiB of headers, for its size", stream, code)
 	}
 	g.alive()
 }
@@ -249,4 +249,9 @@ func TestAnnouncedLengths(t *testing.T) {
 		})
 	}
 	g.alive()
+}
+
+// request returns a gRPC message with a path as its first field.
+func request(path string) []byte {
+	return append([]byte{0, 0, 0, 0, byte(len(path) + 2), 0x0a, byte(len(path))}, path...)
 }

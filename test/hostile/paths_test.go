@@ -69,7 +69,7 @@ func hostilePaths(g *target) map[string]hostilePath {
 	}
 	bad(in(`x.`), in(`x `), in(`x.\y`), in(`x \y`), in(`x. `), in(`x . . `), in(" "), in("x\u0020"))
 	// Too long: 260 UTF-16 units are the maximum.
-	bad(fill(261, "a"), fill(1000, "a"), fill(261, "😀"), strings.Repeat(`C:\`, 100), in(strings.Repeat("a", 1<<20)), strings.Repeat(`\`, 1<<20), strings.Repeat("A", 1<<20))
+	bad(fill(261, "a"), fill(1000, "a"), fill(261, "😀"), strings.Repeat(`C:\`, 100), in(strings.Repeat("a", 32<<10)), strings.Repeat(`\`, 32<<10), strings.Repeat("A", 32<<10))
 	return m
 }
 

@@ -97,7 +97,7 @@ func TestHostileSteps(t *testing.T) {
 // Texts without end are refused before anybody waits for what they describe, and passwords are in no error.
 func TestHostileStepTexts(t *testing.T) {
 	g := attack(t, testnode.Options{})
-	c, at, long := g.steps(), pods+`\step`, strings.Repeat("a", 1<<20)
+	c, at, long := g.steps(), pods+`\step`, strings.Repeat("a", 32<<10)
 	before := g.snapshot()
 	check := func(what string, err error, want codes.Code) {
 		t.Helper()

@@ -19,7 +19,7 @@ import (
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	"github.com/kubernetes-csi/csi-proxy/internal/admission"
+	"github.com/kubernetes-csi/csi-proxy/internal/limits"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
@@ -121,14 +121,14 @@ func (g *target) takeAll(p *peer, path string) {
 	})
 }
 
-// The streams beside the API that a process may have open are limited, over all its connections and sockets. One more is
-// refused; calls of the API and other processes are served; and when a stream ends, in whatever way, its place is free.
+// The calls and streams that a process may have open are limited, over all its connections and sockets. One more is refused;
+// other processes are served; and when a stream ends, in whatever way, there is room for another.
 func TestStreamsOfOneProcess(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("the agent cannot tell processes apart here")
 	}
 	const most = 6
-	g := attack(t, testnode.Options{Limits: admission.Limits{ClientStreams: most}})
+	g := attack(t, testnode.Options{Limits: limits.Limits{ClientCalls: most}})
 	endpoints := [][2]string{{"filesystem", "v2alpha1"}, {"filesystem", "v2alpha1"}, {"disk", "v1"}}
 	streams := besides()[:3]
 	fill := func(what string) (end func()) {
@@ -140,14 +140,13 @@ func TestStreamsOfOneProcess(t *testing.T) {
 			eventually(t, fmt.Sprintf("%s: stream %d of %d is served", what, i+1, most), func() bool { return b.ask(ctx, conn) == nil })
 		}
 		for _, b := range besides() {
-			if err := b.ask(ctx, g.newConn("volume", "v1")); codeOf(err) != codes.ResourceExhausted || reason(err) != "TOO_MANY_STREAMS" {
-				t.Errorf("%s: %s with all places taken: got %v, want ResourceExhausted, TOO_MANY_STREAMS", what, b.name, err)
+			if err := b.ask(ctx, g.newConn("volume", "v1")); codeOf(err) != codes.ResourceExhausted || reason(err) != "TOO_MANY_CALLS" {
+				t.Errorf("%s: %s with all places taken: got %v, want ResourceExhausted, TOO_MANY_CALLS", what, b.name, err)
 			}
 		}
 		return cancel
 	}
 	end := fill("at first")
-	g.alive()
 	g.probeFrom(g.Socket("filesystem", "v2alpha1"))
 	end()
 	end = fill("after the streams ended")
@@ -191,7 +190,7 @@ func TestHalfAHealthCheck(t *testing.T) {
 			}
 			g.alive()
 
-			g = attack(t, testnode.Options{Limits: admission.Limits{ClientStreams: 1}})
+			g = attack(t, testnode.Options{Limits: limits.Limits{ClientCalls: 1}})
 			p = g.peer()
 			g.takeAll(p, path)
 			_ = p.conn.Close()
@@ -204,7 +203,7 @@ func TestHalfAHealthCheck(t *testing.T) {
 // A process without free places for calls of the API still gets answers about the agent's health and what it serves.
 func TestHealthWhileCallsHang(t *testing.T) {
 	t.Parallel()
-	g := attack(t, testnode.Options{Limits: admission.Limits{Calls: 1, ClientCalls: 1, Wait: time.Second}})
+	g := attack(t, testnode.Options{Limits: limits.Limits{Operations: 1, ClientOperations: 1, Wait: time.Second}})
 	reached, release := g.Faults.HangAll("OpenDevice")
 	defer release()
 	ctx, giveUp := context.WithCancel(t.Context())

@@ -27,7 +27,7 @@ func malformedVolumeIDs(g *target) []string {
 		`\\?\Ｖolume{` + guid + `}\`, `\\?\Volume{` + strings.Replace(guid, guid[:1], "１", 1) + `}\`, "\\?\\Vo\u200blume{" + guid + `}\`,
 		`C:`, `C:\`, `\\.\C:`, `\\.\PhysicalDrive1`, `\\?\PhysicalDrive0`, `\\?\Harddisk0Partition1\`, `\Device\HarddiskVolume1`, mount, mount + `\`, `*`, `%`,
 		`\\?\Volume{` + guid + `}\' OR 1=1 --`, `' OR UniqueId LIKE '%`, `"; Clear-Disk -Number 1; "`, `$(calc)`, strings.Repeat(g.volume, 2),
-		strings.Repeat("A", 1<<20), `\\?\Volume{` + strings.Repeat(guid, 30000) + `}\`,
+		strings.Repeat("A", 32<<10), `\\?\Volume{` + strings.Repeat(guid, 900) + `}\`,
 	}
 	return ids
 }
@@ -123,7 +123,7 @@ func TestResizeVolumeNumbers(t *testing.T) {
 			{"4294967296", 0, codes.InvalidArgument},
 			{"4294967297", 0, codes.InvalidArgument}, // 1, if it were cut to 32 bits
 			{"18446744073709551617", 0, codes.InvalidArgument},
-			{strings.Repeat("9", 1<<20), 0, codes.InvalidArgument},
+			{strings.Repeat("9", 32<<10), 0, codes.InvalidArgument},
 			{"-1", 0, codes.InvalidArgument},
 			{"+1", 0, codes.InvalidArgument},
 			{" 1", 0, codes.InvalidArgument},

@@ -92,7 +92,7 @@ func TestMalformedMessages(t *testing.T) {
 	}
 	// Unknown fields are skipped, however many there are; the last value of a repeated field counts.
 	for _, m := range methodsNamed(t, "PathExists") {
-		request := protowire.AppendBytes(protowire.AppendTag(nil, 536870911, protowire.BytesType), make([]byte, 1<<20))
+		request := protowire.AppendBytes(protowire.AppendTag(nil, 536870911, protowire.BytesType), make([]byte, 32<<10))
 		request = append(request, m.encode(t, values{"path": `C:\Windows`})...)
 		request = append(request, m.encode(t, values{"path": pods})...)
 		reply, err := g.call(t.Context(), m, request)

@@ -11,11 +11,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	adminserver "github.com/kubernetes-csi/csi-proxy/internal/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/admission"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/limits"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/recording"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
@@ -47,7 +47,7 @@ type Options struct {
 	// Metrics makes the agent count; see agent.Agent.Metrics.
 	Metrics bool
 	// Limits bound what clients cost; see agent.Config.
-	Limits admission.Limits
+	Limits limits.Limits
 	// CallTimeout limits the duration of every call; see agent.Config.
 	CallTimeout time.Duration
 	// Policy decides what clients may do; see agent.Config.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package admission
+package limits
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics count the connections and calls of all clients together.
+// Metrics count the connections, slots and waiting calls of all clients together.
 type Metrics struct {
-	places      prometheus.Gauge
-	left        prometheus.Gauge
+	slots       prometheus.Gauge
 	queued      prometheus.Gauge
 	connections prometheus.Gauge
 	dropped     prometheus.Counter
@@ -16,17 +15,13 @@ type Metrics struct {
 // NewMetrics returns metrics that count nothing yet.
 func NewMetrics() *Metrics {
 	return &Metrics{
-		places: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "csi_proxy_call_places_taken",
-			Help: "API calls that run, and those whose callers gave up while what they began goes on.",
-		}),
-		left: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "csi_proxy_call_places_left_behind",
-			Help: "Places of calls that are over while what they began goes on: their callers gave up, or their process ended.",
+		slots: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "csi_proxy_operation_slots_in_use",
+			Help: "API calls that run, and those whose callers gave up while their operations go on.",
 		}),
 		queued: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "csi_proxy_calls_queued",
-			Help: "API calls that wait for their turn, as their client or all together have too many running.",
+			Help: "API calls that wait for a slot, as their client or all together have too many.",
 		}),
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "csi_proxy_connections",
@@ -41,5 +36,5 @@ func NewMetrics() *Metrics {
 
 // Collectors returns the collectors, for a registry.
 func (m *Metrics) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.places, m.left, m.queued, m.connections, m.dropped}
+	return []prometheus.Collector{m.slots, m.queued, m.connections, m.dropped}
 }

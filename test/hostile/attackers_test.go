@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostile
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// An attacker is a copy of this program, because the agent tells clients apart by their process. It prints a line when it
+// has begun, and goes on until its standard input ends.
+const (
+	attackVariable = "HOSTILE_ATTACK"  // a name in attacks
+	attackSockets  = "HOSTILE_SOCKETS" // the directory of the agent's sockets
+	attackMetrics  = "HOSTILE_METRICS" // the address of its metrics port
+)
+
+// agentAddress is where an attacked agent is.
+type agentAddress struct{ sockets, metrics string }
+
+func (a agentAddress) socket(group, version string) string {
+	return filepath.Join(a.sockets, "csi-proxy-"+group+"-"+version+".sock")
+}
+
+// attacks are what one process can do to an agent, by name. Each goes on until its context ends.
+func attacks() map[string]func(ctx context.Context, a agentAddress) {
+	body := append([]byte{0, 0, 0xf0, 0, 0}, make([]byte, 60<<10)...)
+	return map[string]func(ctx context.Context, a agentAddress){
+		"hanging reads":                     hangingReads,
+		"children that die with them":       dyingChildren,
+		"100 x 256 unread answers":          connections(100, calls(256, request(pods), true)),
+		"half requests":                     connections(20, calls(256, body, false)),
+		"half requests for metrics":         halfScrapes,
+		"connections that say nothing":      connections(2000, func(*http2.Framer) error { return nil }),
+		"calls that are reset":              connections(4, resets),
+		"calls without pause, 256 at once":  callsWithoutPause,
+		"failing calls on many connections": failingCalls,
+	}
+}
+
+// attacker is the main function of an attacker.
+func attacker(name string) int {
+	do, known := attacks()[name]
+	if !known {
+		fmt.Fprintln(os.Stderr, "no such attack:", name)
+		return 1
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var ended sync.WaitGroup
+	ended.Go(func() { do(ctx, agentAddress{os.Getenv(attackSockets), os.Getenv(attackMetrics)}) })
+	fmt.Println("attacking")
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	stop()
+	ended.Wait()
+	return 0
+}
+
+// connections keeps many connections open, on each of which something is sent and nothing is read. A connection that the agent
+// closes is opened again.
+func connections(n int, send func(f *http2.Framer) error) func(ctx context.Context, a agentAddress) {
+	return func(ctx context.Context, a agentAddress) {
+		var all sync.WaitGroup
+		for range n {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					if conn, err := testnode.DialRaw(ctx, a.socket("filesystem", "v2alpha1")); err == nil {
+						release := context.AfterFunc(ctx, func() { _ = conn.Close() })
+						_ = conn.SetWriteDeadline(time.Now().Add(10 * time.Second)) // the agent may stop reading
+						if _, err := io.WriteString(conn, http2.ClientPreface); err == nil && send(http2.NewFramer(conn, nil)) == nil {
+							_, _ = io.Copy(io.Discard, conn) // ends with the connection
+						}
+						release()
+						_ = conn.Close()
+					}
+					sleep(ctx, 100*time.Millisecond)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+// calls begins calls whose answers have no window, and sends a body with or without its end.
+func calls(n int, body []byte, end bool) func(f *http2.Framer) error {
+	return func(f *http2.Framer) error {
+		err := f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+		for i := range uint32(n) {
+			if err == nil {
+				err = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: headers(), EndHeaders: true})
+			}
+			for left := body; err == nil && len(left) > 0; {
+				part := left[:min(len(left), 16<<10)] // a frame
+				left = left[len(part):]
+				err = f.WriteData(2*i+1, end && len(left) == 0, part)
+			}
+		}
+		return err
+	}
+}
+
+// resets begins calls and resets them, as fast as the agent takes them.
+func resets(f *http2.Framer) error {
+	err := f.WriteSettings()
+	for stream := uint32(1); err == nil && stream < 1<<30; stream += 2 {
+		if err = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers(), EndHeaders: true}); err == nil {
+			err = f.WriteRSTStream(stream, http2.ErrCodeCancel)
+		}
+	}
+	return err
+}
+
+// halfScrapes keeps 3000 connections to the metrics port open with half a request.
+func halfScrapes(ctx context.Context, a agentAddress) {
+	var all sync.WaitGroup
+	for range 3000 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				if conn, err := new(net.Dialer).DialContext(ctx, "tcp", a.metrics); err == nil {
+					release := context.AfterFunc(ctx, func() { _ = conn.Close() })
+					_, _ = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Long: "+strings.Repeat("y", 7<<10))
+					_, _ = io.Copy(io.Discard, conn)
+					release()
+					_ = conn.Close()
+				}
+				sleep(ctx, 100*time.Millisecond)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// repeat calls on connections of its own, many calls at a time, until the context ends.
+func repeat(ctx context.Context, a agentAddress, callers, perConnection int, call func(c filesystem.FilesystemClient)) {
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				conn, err := newConn(a.socket("filesystem", "v2alpha1"))
+				if err != nil {
+					return
+				}
+				for i := 0; i < perConnection && ctx.Err() == nil; i++ {
+					call(filesystem.NewFilesystemClient(conn))
+				}
+				_ = conn.Close()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// hangingReads asks for 300 paths at once, none of which Windows answers, gives up after a second and asks for others.
+func hangingReads(ctx context.Context, a agentAddress) {
+	var next atomic.Int64
+	repeat(ctx, a, 300, 1<<30, func(c filesystem.FilesystemClient) {
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		path := fmt.Sprintf(`%s\%s-%d-%d`, pods, neverAnswers, os.Getpid(), next.Add(1))
+		_, _ = c.PathExists(short, &filesystem.PathExistsRequest{Path: path})
+		sleep(ctx, 100*time.Millisecond) // one that is refused comes back soon
+	})
+}
+
+// neverAnswers is part of the paths for which Windows never answers.
+const neverAnswers = "never-answers"
+
+// dyingChildren has 30 children, one after the other, begin hanging reads and die.
+func dyingChildren(ctx context.Context, a agentAddress) {
+	program, err := os.Executable()
+	for i := 0; err == nil && i < 30 && ctx.Err() == nil; i++ {
+		c := exec.Command(program)
+		c.Env = append(os.Environ(), attackVariable+"=hanging reads")
+		if _, err = c.StdinPipe(); err == nil {
+			err = c.Start()
+		}
+		if err == nil {
+			sleep(ctx, 200*time.Millisecond)
+			_, _ = c.Process.Kill(), c.Wait()
+		}
+	}
+	<-ctx.Done()
+}
+
+func callsWithoutPause(ctx context.Context, a agentAddress) {
+	repeat(ctx, a, 256, 1<<30, func(c filesystem.FilesystemClient) {
+		_, _ = c.PathExists(ctx, &filesystem.PathExistsRequest{Path: pods})
+	})
+}
+
+func failingCalls(ctx context.Context, a agentAddress) {
+	repeat(ctx, a, 4, 20, func(c filesystem.FilesystemClient) {
+		_, _ = c.PathExists(ctx, &filesystem.PathExistsRequest{Path: "no path"})
+	})
+}
+
+// sleep waits, and not longer than the context lasts.
+func sleep(ctx context.Context, d time.Duration) {
+	pause := time.NewTimer(d)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done():
+	}
+}
