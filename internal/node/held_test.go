@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -119,4 +120,23 @@ func TestGhosts(t *testing.T) {
 		}
 	}
 	must(n.ISCSI.DisconnectTarget(ctx, portal, target))
+}
+
+// A program that has a working directory open for a moment is waited for, as everywhere on the way.
+func TestWorkingDirectoryIsOpenedPatiently(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opened := 0
+		n, _, _ := treeNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
+			if call.Function == "OpenFile" && call.Object == `\\?\`+KubeletDir {
+				if opened++; opened <= 2 {
+					return &kernel.Error{Function: "NtCreateFile", Object: call.Object, Code: win32.ERROR_SHARING_VIOLATION}
+				}
+			}
+			return do()
+		})
+		opened = 0
+		if err := n.Filesystem.RmdirContents(t.Context(), treePath); err != nil || opened != 3 {
+			t.Errorf("after %d openings: %v", opened, err)
+		}
+	})
 }

@@ -141,7 +141,11 @@ func (o *op) walk(path, root winpath.Path, rest []string, w walk, links *int) (*
 
 // enterRoot opens a working directory. It may itself lie behind a link; that is the operator's choice.
 func (o *op) enterRoot(pl *place, root winpath.Path, w walk) error {
-	h, err := o.k.OpenFile(nil, root.Extended(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+	var h kernel.Handle
+	err := o.whileShared(func() (err error) {
+		h, err = o.k.OpenFile(nil, root.Extended(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+		return err
+	})
 	if err != nil {
 		return fail(err, "opening the working directory %s", root)
 	}
