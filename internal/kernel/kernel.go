@@ -13,6 +13,9 @@ const (
 	MostFormats = 128 // FormatVolume
 )
 
+// MountManager is the path of the mount manager as a device (MOUNTMGR_DOS_DEVICE_NAME).
+const MountManager = `\\.\MountPointManager`
+
 // Kernel is one Windows node as its storage administration sees it. Every method fails with *Error, which carries
 // the Win32 code. Methods are safe for concurrent use. None takes a context: a synchronous Win32 call cannot be
 // abandoned safely, so a caller with a deadline waits for the call on another goroutine.
@@ -39,8 +42,8 @@ type Devices interface {
 	AdapterInterfaces() ([]string, error)
 
 	// OpenDevice opens a disk or an adapter by interface path, a disk as \\.\PhysicalDriveN, or a volume as
-	// \\?\Volume{GUID}, \\.\X: or \\?\GLOBALROOT\Device\HarddiskVolumeN, each without a trailing backslash
-	// (CreateFileW, OPEN_EXISTING, shared for reading and writing). Access 0 is enough for control codes that need no
+	// \\?\Volume{GUID}, \\.\X: or \\?\GLOBALROOT\Device\HarddiskVolumeN, each without a trailing backslash, or the
+	// MountManager (CreateFileW, OPEN_EXISTING, shared for reading and writing). Access 0 is enough for control codes that need no
 	// access right; see win32.GENERIC_READ and win32.GENERIC_WRITE.
 	OpenDevice(path string, access uint32) (Handle, error)
 

@@ -31,6 +31,8 @@ func DescribeInput(code uint32, in []byte) string {
 	case FSCTL_DELETE_REPARSE_POINT:
 		tag, wrong := ParseDeleteReparsePoint(in)
 		decoded, err = fmt.Sprintf("{Tag:0x%08x}", tag), wrong
+	case IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED:
+		decoded, err = ParseVolumeMountPoint(in)
 	}
 	if decoded == nil || err != nil {
 		return fmt.Sprintf("(%d bytes)", len(in))

@@ -54,6 +54,9 @@ func FuzzParsers(f *testing.F) {
 				t.Errorf("%v, -again +first:\n%s", err, diff)
 			}
 		}
+		if p, ok := accepts(t, in, ParseVolumeMountPoint); ok && p.Bytes() != nil {
+			roundTrip(t, p.Bytes(), ParseVolumeMountPoint)
+		}
 		if len(in) <= MAXIMUM_REPARSE_DATA_BUFFER_SIZE {
 			if r, ok := accepts(t, in, ParseReparsePoint); ok && r.Bytes() != nil {
 				roundTrip(t, r.Bytes(), ParseReparsePoint)

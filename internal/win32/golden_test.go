@@ -170,6 +170,7 @@ var goldenValues = []goldenValue{
 	is("reparse_microsoft", ReparsePoint{Tag: IO_REPARSE_TAG_LX_SYMLINK, Raw: []byte("\x02\x00\x00\x00/tmp")}, ParseReparsePoint),
 	is("reparse_foreign", ReparsePoint{Tag: 0x42, GUID: exampleGUID1, Raw: []byte{1, 2, 3, 4, 5, 6, 7, 8}}, ParseReparsePoint),
 	number("delete_reparse_point", uint32(IO_REPARSE_TAG_MOUNT_POINT), DeleteReparsePoint(IO_REPARSE_TAG_MOUNT_POINT), ParseDeleteReparsePoint),
+	is("volume_mount_point", VolumeMountPoint{`\DosDevices\C:\dir`, `\??\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}`}, ParseVolumeMountPoint),
 	is("file_basic", FileBasic{0x1112131415161718, 0x2122232425262728, 0x3132333435363738, 0x4142434445464748, 0x51525354}, ParseFileBasic),
 	is("file_standard_pending", FileStandard{0x1112131415161718, 0x2122232425262728, 0x31323334, true, false}, ParseFileStandard),
 	is("file_standard_directory", FileStandard{NumberOfLinks: 1, Directory: true}, ParseFileStandard),
@@ -347,6 +348,7 @@ func TestGoldenSizes(t *testing.T) {
 		"ISCSI_TARGET_PORTAL_INFOW": SizeofISCSITargetPortalInfo, "ISCSI_SESSION_INFOW": sizeofISCSISession,
 		"ISCSI_CONNECTION_INFOW": sizeofISCSIConnection, "ISCSI_DEVICE_ON_SESSIONW": SizeofISCSIDevice,
 		"PERSISTENT_ISCSI_LOGIN_INFOW": sizeofPersistentISCSILogin,
+		"MOUNTMGR_VOLUME_MOUNT_POINT":  sizeofVolumeMountPoint,
 	}
 	if diff := cmp.Diff(got, g.sizes); diff != "" {
 		t.Errorf("sizes (-got +want):\n%s", diff)

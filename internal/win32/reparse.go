@@ -122,21 +122,21 @@ func ParseReparsePoint(in []byte) (ReparsePoint, error) {
 		return ReparsePoint{}, malformed(structure, "data of %d bytes, needs %d", len(b)-header, offset-header)
 	}
 	names := b[offset:]
-	if r.SubstituteName, err = reparseName(names, b.u16(8), b.u16(10)); err != nil {
+	if r.SubstituteName, err = nameAt(structure, names, b.u16(8), b.u16(10)); err != nil {
 		return ReparsePoint{}, err
 	}
-	if r.PrintName, err = reparseName(names, b.u16(12), b.u16(14)); err != nil {
+	if r.PrintName, err = nameAt(structure, names, b.u16(12), b.u16(14)); err != nil {
 		return ReparsePoint{}, err
 	}
 	r.Relative = r.Tag == IO_REPARSE_TAG_SYMLINK && b.u32(16)&SYMLINK_FLAG_RELATIVE != 0
 	return r, nil
 }
 
-// reparseName returns a name of length bytes from PathBuffer.
-func reparseName(names buffer, offset, length uint16) (string, error) {
+// nameAt returns a name of length bytes from the names of a structure.
+func nameAt(structure string, names buffer, offset, length uint16) (string, error) {
 	end := int(offset) + int(length)
 	if offset%2 != 0 || length%2 != 0 || end > len(names) {
-		return "", malformed("REPARSE_DATA_BUFFER", "name at %d, %d bytes, in %d bytes", offset, length, len(names))
+		return "", malformed(structure, "name at %d, %d bytes, in %d bytes", offset, length, len(names))
 	}
 	return decodeUTF16(names[offset:end]), nil
 }

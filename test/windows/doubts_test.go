@@ -46,6 +46,7 @@ func switchDoubts() map[string]settlement {
 		"ExtendOneSectorLess":        by(25),
 		"LacksPrivileges":            by(27, 42),
 		"MountPointCallsShareDelete": by(29),
+		"MountPointCallsDelete":      by(29),
 		"MountManagerNotices":        by(28, 38),
 		"MappingsOutliveReboot":      by(39),
 		"LinksRefused":               by(40),

@@ -89,7 +89,7 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 		AttributesVersion: 16, CreateDiskClears: true, ZeroedDiskIsMBR: true, MSR: emulated.MSRDelayed, MSRAfterReads: 3,
 		GrowPartitionRefreshes: true, ExtendOneSectorLess: true, GrowPartition: emulated.GrowthImmediate,
 		MountPointCallsShareDelete: true, MountManagerNotices: true, IdentifiersApart: true, LinksRefused: emulated.LinksRefusedNever,
-		NVMeLUNsNumbered: true, SystemPartitionUnknown: true,
+		NVMeLUNsNumbered: true, SystemPartitionUnknown: true, MountPointCallsDelete: true,
 	}
 	for name, test := range map[string]struct {
 		switches emulated.Switches
@@ -142,7 +142,10 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			refreshed := answers[12].(usableLength)
 			same(t, refreshed.PartitionGrown > refreshed.PropertiesUpdated, true)
 			same(t, answers[28].(map[string]int)["after FSCTL_DELETE_REPARSE_POINT"], 0)
-			same(t, answers[29].(map[string]held)["may delete"], held{"success", "success"})
+			same(t, answers[29].(map[string]held), map[string]held{
+				"may delete": {"success", "success"}, "does not share deletion": {"ERROR_SHARING_VIOLATION", "ERROR_SHARING_VIOLATION"},
+				"does not share deletion, and may write attributes": {"ERROR_SHARING_VIOLATION", "ERROR_SHARING_VIOLATION"},
+			})
 			same(t, answers[37].(map[string]string)["StorageDeviceUniqueIdProperty"], "ERROR_INVALID_FUNCTION")
 			same(t, answers[38].(map[string]any)["listed after"], any([]string{`\moved\mount\`}))
 			same(t, answers[40].(map[string]string)["on the way, refused"], "success")

@@ -40,8 +40,8 @@ func (n *Node) AdapterInterfaces() (paths []string, err error) {
 }
 
 // OpenDevice implements kernel.Devices. It opens a disk as \\.\PhysicalDriveN or by its interface path, a volume as
-// \\?\Volume{GUID}, \\.\C: or \\?\GLOBALROOT\Device\HarddiskVolumeN, and an adapter as \\.\ScsiN: or by its
-// interface path, all in any case.
+// \\?\Volume{GUID}, \\.\C: or \\?\GLOBALROOT\Device\HarddiskVolumeN, an adapter as \\.\ScsiN: or by its interface path,
+// and the mount manager, all in any case.
 func (n *Node) OpenDevice(path string, access uint32) (h kernel.Handle, err error) {
 	err = n.call("CreateFileW", path, func() (err error) {
 		h, err = n.openDevice(path, access)
@@ -56,6 +56,9 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 	}
 	base := device{node: n, boot: n.boot, object: path, access: access}
 	lower := strings.ToLower(path)
+	if lower == strings.ToLower(kernel.MountManager) {
+		return &mountManager{base}, nil
+	}
 	if number, ok := cutNumber(lower, `\\.\physicaldrive`, ""); ok {
 		d, err := n.installed(number)
 		if err != nil {

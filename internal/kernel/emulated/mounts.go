@@ -113,11 +113,14 @@ const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHA
 
 // openToChange opens a directory as the functions do that make and remove mount points.
 func (n *Node) openToChange(p ntPath, path string) (*fileHandle, error) {
-	share := uint32(shareAll)
+	access, share := uint32(win32.FILE_LIST_DIRECTORY|win32.FILE_WRITE_DATA|win32.FILE_READ_ATTRIBUTES), uint32(shareAll)
+	if n.state.Switches.MountPointCallsDelete {
+		access |= win32.DELETE
+	}
 	if !n.state.Switches.MountPointCallsShareDelete {
 		share &^= win32.FILE_SHARE_DELETE
 	}
-	return n.openMountPoint(p, path, win32.FILE_LIST_DIRECTORY|win32.FILE_WRITE_DATA|win32.FILE_READ_ATTRIBUTES, share)
+	return n.openMountPoint(p, path, access, share)
 }
 
 // openMountPoint opens a directory or reparse point, but not the reparse point's target.

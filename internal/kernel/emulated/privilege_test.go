@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -86,6 +87,57 @@ func TestMountPointCallsAndDelete(t *testing.T) {
 		openFile(t, n, path, how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
 		must(t, n.DeleteVolumeMountPoint(`C:\m\`))
 	}
+}
+
+// TestMountPointCallsWithDelete: if they open the directory with the right to delete it, somebody who does not share that is in
+// the way.
+func TestMountPointCallsWithDelete(t *testing.T) {
+	n := newNode(t, func(s *Switches) { s.MountPointCallsDelete = true })
+	v := formatted(t, n, oneDrive)
+	path := mkdir(t, n, `C:\m`)
+	pinned := how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT)
+	pinned.Share &^= win32.FILE_SHARE_DELETE
+	holder := openFile(t, n, path, pinned)
+	wantCode(t, "mount", n.SetVolumeMountPoint(`C:\m\`, v), win32.ERROR_SHARING_VIOLATION)
+	must(t, holder.Close())
+	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+	holder = openFile(t, n, path, pinned)
+	wantCode(t, "unmount", n.DeleteVolumeMountPoint(`C:\m\`), win32.ERROR_SHARING_VIOLATION)
+	must(t, holder.Close())
+	must(t, n.DeleteVolumeMountPoint(`C:\m\`))
+}
+
+// TestMountManagerIsTold: what is removed without the mount manager stays in its list until it is told.
+func TestMountManagerIsTold(t *testing.T) {
+	n := newNode(t, nil)
+	v := formatted(t, n, oneDrive)
+	paths := func(want int) {
+		t.Helper()
+		if paths, err := n.VolumePathNames(v); err != nil || len(paths) != want {
+			t.Errorf("the volume's paths are %q, %v, want %d", paths, err, want)
+		}
+	}
+	path := mkdir(t, n, `C:\m`)
+	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+	h := openFile(t, n, path, how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+	control(t, h, win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT))
+	paths(1)
+
+	gone := win32.VolumeMountPoint{Path: `\DosDevices\C:\m`, Volume: `\??\` + strings.Trim(v, `\?`)}
+	tell := func(access uint32, in []byte) error {
+		manager, err := n.OpenDevice(kernel.MountManager, access)
+		must(t, err)
+		defer func() { must(t, manager.Close()) }()
+		_, err = manager.DeviceIoControl(win32.IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED, in, nil)
+		return err
+	}
+	const readWrite = win32.GENERIC_READ | win32.GENERIC_WRITE
+	wantCode(t, "without a right", tell(0, gone.Bytes()), win32.ERROR_ACCESS_DENIED)
+	wantCode(t, "nothing", tell(readWrite, nil), win32.ERROR_INVALID_PARAMETER)
+	wantCode(t, "no path of the object manager", tell(readWrite, win32.VolumeMountPoint{Path: `C:\m`}.Bytes()), win32.ERROR_INVALID_PARAMETER)
+	paths(1)
+	must(t, tell(readWrite, gone.Bytes()))
+	paths(0)
 }
 
 // TestGhosts: a mount point that is removed without the mount manager stays in its list, or does not.

@@ -36,6 +36,7 @@ switches:
   extendOneSectorLess: true
   lacksPrivileges: SeLoadDriverPrivilege
   mountPointCallsShareDelete: true
+  mountPointCallsDelete: true
   mountManagerNotices: true
   mappingsOutliveReboot: false
   linksRefused: never
@@ -124,7 +125,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
 			NVMeLUNsNumbered: true, IdentifiersApart: true, SystemPartitionUnknown: true, LinksRefused: LinksRefusedNever, Timing: TimingWindows,
 			LostSessions: LostSessionsConnected, SANPolicy: SANOfflineAll,
-			MultiAttach: true,
+			MultiAttach: true, MountPointCallsDelete: true,
 		},
 		SystemDisk: DiskSpec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Adapter: 1, Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,

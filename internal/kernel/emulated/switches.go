@@ -121,6 +121,9 @@ type Switches struct {
 	// have it open with DELETE, or is that a sharing violation?
 	MountPointCallsShareDelete bool `yaml:"mountPointCallsShareDelete" json:"mountPointCallsShareDelete"`
 
+	// MountPointCallsDelete: do they open it with DELETE, so that a handle that does not share deletion is in their way?
+	MountPointCallsDelete bool `yaml:"mountPointCallsDelete" json:"mountPointCallsDelete,omitempty"`
+
 	// MountManagerNotices: does the mount manager notice that a mount point was removed otherwise than by
 	// DeleteVolumeMountPointW, or that a directory above it was moved, or does it go on listing its path?
 	MountManagerNotices bool `yaml:"mountManagerNotices" json:"mountManagerNotices"`

@@ -47,6 +47,7 @@ func switchTexts() []Switch {
 		{"extendOneSectorLess", "", boolean, "`FSCTL_EXTEND_VOLUME` wants one sector less than the partition has."},
 		{"lacksPrivileges", "", "none, or privileges separated by commas", "Privileges that the agent's account does not have."},
 		{"mountPointCallsShareDelete", "", boolean, "`SetVolumeMountPointW` and `DeleteVolumeMountPointW` bear others that have the directory open with `DELETE`."},
+		{"mountPointCallsDelete", "", boolean, "They open it with `DELETE`, so that a handle that does not share deletion is in their way."},
 		{"mountManagerNotices", "", boolean, "The mount manager forgets a mount point that was removed without `DeleteVolumeMountPointW`, and follows one that was moved."},
 		{"mappingsOutliveReboot", "", boolean, "SMB mappings stay after a reboot, disconnected and without their credentials."},
 		{"linksRefused", "", "onTheWay, everywhere, never", "Which links `OBJ_DONT_REPARSE` refuses when a file is opened."},

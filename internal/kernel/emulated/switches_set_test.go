@@ -34,7 +34,7 @@ func TestSetSwitch(t *testing.T) {
 		"growPartition": "immediate", "volumeLengthDelayed": "false", "automountOff": "false", "disksInstallLate": "false",
 		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
 		"sanPolicy": "OfflineShared", "mappingsOutliveReboot": "true", "linksRefused": "onTheWay", "lostSessions": "disconnected", "timing": "none",
-		"nvmeLUNsNumbered": "false", "identifiersApart": "false", "systemPartitionUnknown": "false", "multiAttach": "false",
+		"nvmeLUNsNumbered": "false", "identifiersApart": "false", "systemPartitionUnknown": "false", "multiAttach": "false", "mountPointCallsDelete": "false",
 	}
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Fatal(d)
@@ -45,7 +45,7 @@ func TestSetSwitch(t *testing.T) {
 		"growPartition": "delayed", "volumeLengthDelayed": "true", "automountOff": "true", "disksInstallLate": "true",
 		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
 		"sanPolicy": "OfflineAll", "mappingsOutliveReboot": "false", "linksRefused": "never", "lostSessions": "unlisted", "timing": "windows",
-		"nvmeLUNsNumbered": "true", "identifiersApart": "true", "systemPartitionUnknown": "true", "multiAttach": "true",
+		"nvmeLUNsNumbered": "true", "identifiersApart": "true", "systemPartitionUnknown": "true", "multiAttach": "true", "mountPointCallsDelete": "true",
 	} {
 		must(t, n.SetSwitch(name, answer))
 		want[name] = answer

@@ -25,6 +25,7 @@
 #include <virtdisk.h>
 #include <winnetwk.h>
 #include <winsvc.h>
+#include <ddk/mountmgr.h>
 
 _Static_assert(sizeof(void *) == 8, "64-bit Windows only");
 
@@ -394,6 +395,23 @@ const struct {
     USHORT ReparseDataLength;
     USHORT Reserved;
 } golden_delete_reparse_point = {.ReparseTag = IO_REPARSE_TAG_MOUNT_POINT};
+
+#define MOUNTED_PATH L"\\DosDevices\\C:\\dir"
+#define MOUNTED_VOLUME L"\\??\\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}"
+
+/* MOUNTMGR_VOLUME_MOUNT_POINT structure (mountmgr.h): the names follow it, without NULs. */
+const struct {
+    MOUNTMGR_VOLUME_MOUNT_POINT Header;
+    WCHAR Names[CHARACTERS(MOUNTED_PATH) + CHARACTERS(MOUNTED_VOLUME)];
+} golden_volume_mount_point = {
+    .Header = {
+        .SourceVolumeNameOffset = sizeof(MOUNTMGR_VOLUME_MOUNT_POINT),
+        .SourceVolumeNameLength = CHARACTERS(MOUNTED_PATH) * sizeof(WCHAR),
+        .TargetVolumeNameOffset = sizeof(MOUNTMGR_VOLUME_MOUNT_POINT) + CHARACTERS(MOUNTED_PATH) * sizeof(WCHAR),
+        .TargetVolumeNameLength = CHARACTERS(MOUNTED_VOLUME) * sizeof(WCHAR),
+    },
+    .Names = MOUNTED_PATH MOUNTED_VOLUME,
+};
 
 const FILE_BASIC_INFO golden_file_basic = {
     .CreationTime = {.QuadPart = 0x1112131415161718}, .LastAccessTime = {.QuadPart = 0x2122232425262728},

@@ -22,6 +22,7 @@
 #include <virtdisk.h>
 #include <winnetwk.h>
 #include <winsvc.h>
+#include <ddk/mountmgr.h>
 #include <cfgmgr32.h>
 #define MAX_ISCSI_NAME_LEN 223 /* as documented; mingw-w64's header uses it and does not define it */
 #include <iscsidsc.h>
