@@ -72,18 +72,7 @@ func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
 	if directory.reparse != nil {
 		return o.alreadyMounted(directory, id, path)
 	}
-	text, err := mountPointText(directory)
-	if err != nil {
-		return fail(err, "mounting at %s", path)
-	}
-	err = o.k.SetVolumeMountPoint(text, id.String())
-	if hasCode(err, win32.ERROR_DIR_NOT_EMPTY) {
-		return errorf(FailedPrecondition, reason.DirectoryNotEmpty, "%s is not empty, so nothing is mounted over it", path)
-	}
-	if err != nil {
-		return fail(err, "mounting volume %s at %s", id, path)
-	}
-	return nil
+	return o.setMountPoint(pl, directory, id)
 }
 
 // lockDisks locks the disks of a volume and returns its extents. Without that, a disk could be taken offline, and its caller
@@ -133,16 +122,6 @@ func (o *op) sameVolume(a, b winpath.VolumeID) bool {
 	return len(extentsA) == 1 && len(extentsB) == 1 && extentsA[0] == extentsB[0]
 }
 
-// mountPointText returns the path of an open directory for calls that take it as text. The place is pinned, so the text
-// keeps its meaning while the call runs.
-func mountPointText(directory *leaf) (string, error) {
-	text, err := directory.FinalPath(win32.VOLUME_NAME_DOS)
-	if missing(err) { // the directory is on a volume without a drive letter or mount point
-		text, err = directory.FinalPath(win32.VOLUME_NAME_GUID)
-	}
-	return text + `\`, err
-}
-
 func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	pl, err := o.locate(path, walk{pin: true})
 	if missing(err) {
@@ -187,9 +166,9 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	}
 	text, err := mountPointText(l)
 	if err == nil {
-		err = o.deleteMountPoint(text)
+		err = o.k.DeleteVolumeMountPoint(text)
 	}
-	return o.removedMountPoint(l, path.String(), err)
+	return o.removedMountPoint(l, text, path.String(), err)
 }
 
 func otherVolumeMounted(id winpath.VolumeID, path winpath.Path, there winpath.VolumeID) error {
@@ -218,39 +197,4 @@ func (o *op) flushBeforeUnmount(id winpath.VolumeID) error {
 		return nil
 	}
 	return err
-}
-
-// deleteMountPoint turns a mount point back into a plain directory. Its place is pinned, and no open handle can delete it.
-func (o *op) deleteMountPoint(text string) error {
-	return o.whileShared(func() error { return o.k.DeleteVolumeMountPoint(text) })
-}
-
-// removedMountPoint does what is left to do after deleteMountPoint, which ended with err.
-//
-// If the volume has gone, or does not answer, the mount manager may refuse; then the reparse point is deleted directly,
-// because a mount point that can never be removed would block the pod for ever. The same holds for one that Windows does not
-// take for a mount point, which a workload made. Otherwise that is not done: the mount manager would go on listing the path.
-func (o *op) removedMountPoint(l *leaf, path string, err error) error {
-	if err == nil {
-		return nil
-	}
-	// Windows deletes the reparse point first and tells the mount manager then.
-	if now, lookErr := lookAt(l.Handle); lookErr == nil && now.reparse == nil {
-		klog.FromContext(o.ctx).Info("A mount point was removed, and the mount manager may still list it", "path", path, "err", err)
-		return nil
-	}
-	if id, ok := l.mountedVolume(); ok && !hasCode(err, win32.ERROR_INVALID_PARAMETER) && o.volumeAnswers(id) {
-		return fail(err, "removing the mount point %s", path)
-	}
-	if _, direct := l.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(l.reparse.Tag), nil); direct != nil {
-		return fail(err, "removing the mount point %s", path)
-	}
-	klog.FromContext(o.ctx).Info("A mount point was removed without the mount manager", "path", path, "err", err)
-	return nil
-}
-
-// volumeAnswers reports whether a volume is present and answers a query of its file system.
-func (o *op) volumeAnswers(id winpath.VolumeID) bool {
-	_, err := o.k.VolumeInformation(id.String())
-	return err == nil || hasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME)
 }

@@ -114,7 +114,7 @@ func (r *removal) unmount(pl *place, at mounted, path fmt.Stringer) error {
 	if text, err := mountPointText(l); err != nil || text != at.text {
 		return nil
 	}
-	return r.removedMountPoint(l, path.String(), r.deleteMountPoint(at.text))
+	return r.removedMountPoint(l, at.text, path.String(), r.k.DeleteVolumeMountPoint(at.text))
 }
 
 // openMountPoint opens a mount point at a pinned place, to hold it there while it is removed by its path.

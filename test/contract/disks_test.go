@@ -166,6 +166,7 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 		"volumes learn of growth late":   func(s *emulated.Switches) { s.VolumeLengthDelayed = true },
 		"automount is off":               func(s *emulated.Switches) { s.AutomountOff = true },
 		"mount points share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
+		"the held leaf is objected to":   func(s *emulated.Switches) { s.MountPointCallsDelete = true },
 		"numbered namespaces":            func(s *emulated.Switches) { s.NVMeLUNsNumbered = true },
 		"the system partition is secret": func(s *emulated.Switches) { s.SystemPartitionUnknown = true },
 		"all of them the other way at once": func(s *emulated.Switches) {

@@ -91,6 +91,7 @@ func TestOpenQuestions(t *testing.T) {
 		"volumes grow after their partitions": func(s *emulated.Switches) { s.VolumeLengthDelayed = true },
 		"automount is off":                    func(s *emulated.Switches) { s.AutomountOff = true },
 		"mount point calls share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
+		"the held leaf is objected to":        func(s *emulated.Switches) { s.MountPointCallsDelete = true },
 		"the mount manager notices":           func(s *emulated.Switches) { s.MountManagerNotices = true },
 		"the system partition is not known":   func(s *emulated.Switches) { s.SystemPartitionUnknown = true },
 	}
