@@ -77,12 +77,15 @@ func TestSwappedInOneCall(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, refused %s", name, refused), func(t *testing.T) {
-				g := attackRefusing(t, refused)
-				g.hostDir(scratch)
-				if got, want := g.opensDirectly(scratch), refused != emulated.LinksRefusedNever; got != want {
-					t.Errorf("a path is opened in one call: %t, want %t", got, want)
-				}
-				race(t, g, scratch, link, rounds, nil)
+				onEitherWindows(t, i, func(t *testing.T, switches *emulated.Switches) {
+					switches.LinksRefused = refused
+					g := attack(t, testnode.Options{Emulated: emulated.Options{Switches: switches}})
+					g.hostDir(scratch)
+					if got, want := g.opensDirectly(scratch), refused != emulated.LinksRefusedNever; got != want {
+						t.Errorf("a path is opened in one call: %t, want %t", got, want)
+					}
+					race(t, g, scratch, link, rounds, nil)
+				})
 			})
 		}
 		if testnode.Sampled(len(linksRefused()), subject, 4) {

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
@@ -46,9 +47,11 @@ func TestSwappedComponents(t *testing.T) {
 		},
 	}
 	for i, name := range slices.Sorted(maps.Keys(links)) {
-		if testnode.Sampled(i, 0, 1) {
-			t.Run(name, func(t *testing.T) { race(t, attack(t, testnode.Options{}), mount, links[name], *raceRounds, nil) })
-		}
+		t.Run(name, func(t *testing.T) {
+			onEitherWindows(t, i, func(t *testing.T, switches *emulated.Switches) {
+				race(t, attack(t, testnode.Options{Emulated: emulated.Options{Switches: switches}}), mount, links[name], *raceRounds, nil)
+			})
+		})
 	}
 }
 

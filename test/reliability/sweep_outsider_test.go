@@ -4,6 +4,7 @@ package reliability
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -63,11 +64,13 @@ func TestOutsiders(t *testing.T) {
 			w.must(mkdir(staging)(w))
 		}, mountAt(theDisk, staging), mountBystander(staging + `\`), keepsMount},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		outsiders := func(t *testing.T, objects bool) {
+			t.Helper()
 			for number, more := 0, true; more; number += every {
 				more = func() bool {
 					w := swept{prepare: c.prepare}.prepared(t)
 					defer w.end()
+					w.must(w.emulated.SetSwitch("mountPointCallsDelete", strconv.FormatBool(objects)))
 					could := false
 					w.around.watch(number, func(call kernel.Call, do func() error) error {
 						if !tooLate(call) {
@@ -92,7 +95,10 @@ func TestOutsiders(t *testing.T) {
 					return true
 				}()
 			}
-		})
+		}
+		for _, objects := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, Windows objects to the held directory: %t", c.name, objects), func(t *testing.T) { outsiders(t, objects) })
+		}
 	}
 	t.Logf("%d kernel calls met", met)
 }
