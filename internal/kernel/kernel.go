@@ -43,8 +43,8 @@ type Devices interface {
 
 	// OpenDevice opens a disk or an adapter by interface path, a disk as \\.\PhysicalDriveN, or a volume as
 	// \\?\Volume{GUID}, \\.\X: or \\?\GLOBALROOT\Device\HarddiskVolumeN, each without a trailing backslash, or the
-	// MountManager (CreateFileW, OPEN_EXISTING, shared for reading and writing). Access 0 is enough for control codes that need no
-	// access right; see win32.GENERIC_READ and win32.GENERIC_WRITE.
+	// MountManager (CreateFileW, OPEN_EXISTING, shared for reading and writing). Access 0 is enough for control codes
+	// that need no access right; see win32.GENERIC_READ and win32.GENERIC_WRITE.
 	OpenDevice(path string, access uint32) (Handle, error)
 
 	// ReenumerateDevices makes Windows look for devices that came or went, and returns when Windows is done

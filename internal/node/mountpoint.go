@@ -23,8 +23,8 @@ func mountPointText(directory *leaf) (string, error) {
 	return text + `\`, err
 }
 
-// setMountPoint mounts a volume at the directory at a pinned place. If Windows takes the handle that holds the directory for
-// a sharing violation, only the way to it is held, and what is there afterwards decides.
+// setMountPoint mounts a volume at the directory at a pinned place. If Windows takes the handle that holds the
+// directory for a sharing violation, only the way to it is held, and what is there afterwards decides.
 func (o *op) setMountPoint(pl *place, directory *leaf, id winpath.VolumeID) error {
 	text, err := mountPointText(directory)
 	if err != nil {
@@ -47,8 +47,8 @@ func (o *op) setMountPoint(pl *place, directory *leaf, id winpath.VolumeID) erro
 	return nil
 }
 
-// seeMounted fails if a volume that was just mounted is not at the place. What was mounted elsewhere is not undone by its
-// name, which may lead elsewhere again.
+// seeMounted fails if a volume that was just mounted is not at the place. What was mounted elsewhere is not undone by
+// its name, which may lead elsewhere again.
 func (o *op) seeMounted(pl *place, id winpath.VolumeID) error {
 	l, err := pl.open(o, 0)
 	if err != nil && !missing(err) {
@@ -66,14 +66,16 @@ func (o *op) seeMounted(pl *place, id winpath.VolumeID) error {
 			there = "a link to " + l.reparse.SubstituteName
 		}
 	}
-	klog.FromContext(o.ctx).Info("A directory was replaced while a volume was mounted there", "path", pl.path, "volume", id, "there", there)
+	klog.FromContext(o.ctx).Info("A directory was replaced while a volume was mounted there",
+		"path", pl.path, "volume", id, "there", there)
 	return errorf(FailedPrecondition, why,
-		"%s was replaced while volume %s was mounted there, and has %s; mountvol shows where the volume is mounted", pl.path, id, there)
+		"%s was replaced while volume %s was mounted there, and has %s; mountvol shows where the volume is mounted",
+		pl.path, id, there)
 }
 
-// removedMountPoint ends what DeleteVolumeMountPointW, which failed with err, has begun at a held mount point. The handle that
-// holds it deletes the reparse point if Windows took that handle for a sharing violation. It does so, too, if the volume is
-// gone or does not answer, as a mount point that stays blocks the pod, and if Windows sees no mount point there.
+// removedMountPoint ends what DeleteVolumeMountPointW, which failed with err, has begun at a held mount point. The
+// handle that holds it deletes the reparse point if Windows took that handle for a sharing violation. It does so, too,
+// if the volume is gone or does not answer, as a mount point that stays blocks the pod, and if Windows sees none there.
 func (o *op) removedMountPoint(l *leaf, text, path string, err error) error {
 	if err == nil {
 		return nil
@@ -84,7 +86,8 @@ func (o *op) removedMountPoint(l *leaf, text, path string, err error) error {
 		if ok && !hasCode(err, win32.ERROR_SHARING_VIOLATION, win32.ERROR_INVALID_PARAMETER) && o.volumeAnswers(id) {
 			return fail(err, "removing the mount point %s", path)
 		}
-		if _, direct := l.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(l.reparse.Tag), nil); direct != nil {
+		tag := win32.DeleteReparsePoint(l.reparse.Tag)
+		if _, direct := l.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, tag, nil); direct != nil {
 			return fail(err, "removing the mount point %s", path)
 		}
 	}
@@ -92,12 +95,13 @@ func (o *op) removedMountPoint(l *leaf, text, path string, err error) error {
 	if ok {
 		told = o.tellOfDeletedMountPoint(text, id)
 	}
-	klog.FromContext(o.ctx).Info("A mount point is gone although its removal failed", "path", path, "err", err, "mountManagerErr", told)
+	klog.FromContext(o.ctx).Info("A mount point is gone although its removal failed",
+		"path", path, "err", err, "mountManagerErr", told)
 	return nil
 }
 
-// tellOfDeletedMountPoint tells the mount manager what DeleteVolumeMountPointW tells it. If that fails, the mount manager may go
-// on listing the path.
+// tellOfDeletedMountPoint tells the mount manager what DeleteVolumeMountPointW tells it. If that fails, the mount
+// manager may go on listing the path.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ni-mountmgr-ioctl_mountmgr_volume_mount_point_deleted
 func (o *op) tellOfDeletedMountPoint(text string, id winpath.VolumeID) error {

@@ -27,8 +27,8 @@ const (
 	leafPath   = leafParent + `\mount`
 )
 
-// objecting is a node whose functions take the handle that holds a directory for a sharing violation. Disks 1 and 2 have the
-// volumes.
+// objecting is a node whose functions take the handle that holds a directory for a sharing violation. Disks 1 and 2
+// have the volumes.
 func objecting(t *testing.T, around func(k *emulated.Node, call kernel.Call, do func() error) error) (n *Node, k *emulated.Node, volumes []string) {
 	t.Helper()
 	switches := emulated.DefaultSwitches()
@@ -68,8 +68,8 @@ func openFor(k *emulated.Node, path string, access uint32) (kernel.Handle, error
 	return k.OpenFile(nil, `\\?\`+path, kernel.OpenHow{Access: access, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT})
 }
 
-// If Windows takes the handle that holds a directory for a sharing violation, everything works all the same, at once: a volume
-// is mounted with the way held alone, and a mount point is removed by the handle that holds it.
+// If Windows takes the handle that holds a directory for a sharing violation, everything works all the same, at once: a
+// volume is mounted with the way held alone, and a mount point is removed by the handle that holds it.
 func TestMountPointsAreNotHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := map[string]int{}
@@ -116,7 +116,8 @@ func TestMountPointsAreNotHeld(t *testing.T) {
 	})
 }
 
-// A workload replaces the directory while a volume is mounted at it and it is not held. The mount fails and nothing is undone.
+// A workload replaces the directory while a volume is mounted at it and it is not held. The mount fails, and nothing is
+// undone.
 func TestReplacedWhileMounting(t *testing.T) {
 	const elsewhere = leafParent + `\elsewhere`
 	for name, c := range map[string]struct {

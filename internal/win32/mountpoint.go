@@ -4,7 +4,8 @@ package win32
 
 import "math"
 
-// VolumeMountPoint is MOUNTMGR_VOLUME_MOUNT_POINT. The names are those of the object manager, without a separator at the end.
+// VolumeMountPoint is MOUNTMGR_VOLUME_MOUNT_POINT. The names are those of the object manager, without a separator at
+// the end.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ns-mountmgr-_mountmgr_volume_mount_point
 type VolumeMountPoint struct {
 	Path   string // of the mount point: \DosDevices\C:\dir

@@ -18,7 +18,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// onEitherWindows runs a test on systems whose functions bear the handle that holds a mount point's directory, and object to it.
+// onEitherWindows runs a test where Windows' functions bear the handle that holds a mount point's directory, and where
+// they object to it.
 func onEitherWindows(t *testing.T, subject int, test func(t *testing.T, switches *emulated.Switches)) {
 	t.Helper()
 	for i, objects := range []bool{false, true} {
@@ -32,9 +33,9 @@ func onEitherWindows(t *testing.T, subject int, test func(t *testing.T, switches
 	}
 }
 
-// TestSwappedMountPoints mounts and unmounts a volume at a directory while a workload swaps that directory, as fast as Windows
-// lets it, for links, for mount points of other volumes and for other directories. Nothing outside changes, and Windows' own
-// volume is mounted nowhere else.
+// TestSwappedMountPoints mounts and unmounts a volume at a directory while a workload swaps that directory, as fast as
+// Windows lets it, for links, mount points of other volumes and other directories. Nothing outside changes, and Windows'
+// own volume is mounted nowhere else.
 func TestSwappedMountPoints(t *testing.T) {
 	onEitherWindows(t, 0, func(t *testing.T, switches *emulated.Switches) {
 		g := attack(t, testnode.Options{Emulated: emulated.Options{Switches: switches}})

@@ -89,8 +89,8 @@ func TestMountPointCallsAndDelete(t *testing.T) {
 	}
 }
 
-// TestMountPointCallsWithDelete: if they open the directory with the right to delete it, somebody who does not share that is in
-// the way.
+// TestMountPointCallsWithDelete: if they open the directory with the right to delete it, a handle that does not share
+// that is in the way.
 func TestMountPointCallsWithDelete(t *testing.T) {
 	n := newNode(t, func(s *Switches) { s.MountPointCallsDelete = true })
 	v := formatted(t, n, oneDrive)
