@@ -8,6 +8,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
+// Codes of the storage management API, for which winerror.h has no names.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/storage/storage-management-api-common-return-codes
+const (
+	StorageCacheOutOfDate win32.Errno = 40003
+	StorageNotInCache     win32.Errno = 40006
+	StorageDiskOffline    win32.Errno = 41003
+)
+
 // Error is a failed kernel call: the Win32 function, its object and the code that Windows returned.
 // errors.Is(err, win32.ERROR_X) tests the code.
 type Error struct {

@@ -169,6 +169,8 @@ type Volumes interface {
 	DiskFreeSpace(root string) (total, free uint64, err error)
 
 	// FormatVolume makes a file system on the volume, quickly, with default cluster size and no label, whatever the
-	// volume held before (MSFT_Volume.Format with Full=false, Force=true). FileSystem is "NTFS".
+	// volume held before (MSFT_Volume.Format with Full=false, Force=true). FileSystem is "NTFS". The provider answers from
+	// a cache: about a new volume or one that has just come online, it may say StorageCacheOutOfDate, StorageNotInCache,
+	// StorageDiskOffline or ERROR_WRITE_PROTECT.
 	FormatVolume(volumeName, fileSystem string) error
 }

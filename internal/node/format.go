@@ -4,11 +4,12 @@ package node
 
 import (
 	"context"
-	"time"
+	"fmt"
 
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -25,30 +26,73 @@ func (v *Volumes) FormatVolume(ctx context.Context, volumeID string) error {
 	return v.node.change(ctx, on("FormatVolume", volumeObject(id)), func(o *op) error { return o.formatVolume(id) })
 }
 
-// A volume that is busy, with a scanner that looks at what has just arrived for example, is formatted at another attempt.
-const (
-	formatAttempts = 3
-	formatPause    = 200 * time.Millisecond
-)
-
-// formatVolume looks at the volume again before each attempt: what made it busy may have written to it, and the attempt
-// that failed may have formatted it.
+// formatVolume formats a volume at one of several attempts, while the volume is busy, with a scanner for example, or
+// Windows' storage provider has not learned of it yet. It looks at the volume again before each: what made it busy may
+// have written to it, and the attempt that failed may have formatted it.
 func (o *op) formatVolume(id winpath.VolumeID) error {
-	for attempt := 1; ; attempt++ {
+	var p patience
+	for {
 		needed, err := o.formatNeeded(id)
 		if err != nil || !needed {
 			return err
 		}
-		err = o.k.FormatVolume(id.String(), "NTFS")
-		if err == nil {
+		if err = o.k.FormatVolume(id.String(), "NTFS"); err == nil {
 			return nil
 		}
-		if !hasCode(err, win32.ERROR_BUSY) || attempt == formatAttempts {
-			return fail(err, "formatting volume %s", id)
+		unknown := hasCode(err, kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline, win32.ERROR_WRITE_PROTECT)
+		if unknown {
+			if refused := o.formattable(id, err); refused != nil {
+				return refused
+			}
 		}
-		klog.FromContext(o.ctx).Info("A volume is busy and not formatted yet", "volume", id, "attempt", attempt, "err", err)
-		time.Sleep(formatPause)
+		switch {
+		case !unknown && !hasCode(err, win32.ERROR_BUSY):
+			return fail(err, "formatting volume %s", id)
+		case !p.wait(formatTime):
+			return fail(err, "formatting volume %s, which Windows did not do within %v", id, formatTime)
+		}
+		log := klog.FromContext(o.ctx)
+		log.Info("A volume cannot be formatted yet", "volume", id, "err", err)
+		if unknown {
+			if err := o.k.UpdateStorageCache(); err != nil {
+				log.Info("Windows' storage provider does not look for volumes again", "err", err)
+			}
+		}
 	}
+}
+
+// formattable fails if a disk of the volume is offline or read-only. The storage provider says so, too, of a disk whose
+// changes it has not learned of, for some seconds after a partition was made; only the disk knows.
+//
+// https://github.com/dsccommunity/StorageDsc/issues/85
+func (o *op) formattable(id winpath.VolumeID, refused error) error {
+	extents, err := o.volumeExtents(id)
+	if err != nil {
+		return err
+	}
+	for _, number := range extents.disks() {
+		d, err := o.openDisk(number, 0)
+		if err != nil {
+			return err
+		}
+		state, err := d.state()
+		_ = d.Close() // nothing was written through it
+		switch {
+		case err != nil:
+			return err
+		case !state.online:
+			return &Error{
+				Class: FailedPrecondition, Reason: reason.DiskOffline, Err: refused,
+				Message: fmt.Sprintf("volume %s is not formatted: disk %d is offline; bring it online with SetDiskState", id, number),
+			}
+		case !state.writable:
+			return &Error{
+				Class: FailedPrecondition, Reason: reason.DiskReadOnly, Err: refused,
+				Message: fmt.Sprintf("volume %s is not formatted: disk %d is read-only; make it writable with SetDiskReadOnly", id, number),
+			}
+		}
+	}
+	return nil
 }
 
 // formatNeeded reports whether a volume is to be formatted. It fails for one that must not be.

@@ -15,6 +15,8 @@ const (
 	reservedTime  = time.Second      // until the Microsoft Reserved partition of a new GPT appears, if Windows makes one
 	answerTime    = 10 * time.Second // until a file server answers a query
 	installTime   = 10 * time.Second // until Windows has installed devices that it never saw
+	formatTime    = 10 * time.Second // until a new volume can be formatted
+	openTime      = 5 * time.Second  // until other programs let go of a disk that is being changed
 	growTime      = 2 * time.Second  // until Windows knows everywhere that a disk, or a volume, has grown
 	transientTime = time.Second      // until a disk that is "not ready" answers
 )

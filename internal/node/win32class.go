@@ -2,7 +2,10 @@
 
 package node
 
-import "github.com/kubernetes-csi/csi-proxy/internal/win32"
+import (
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
 
 // classOf returns the class of a Win32 code for which the operation knows no better one.
 func classOf(code win32.Errno) Class {
@@ -19,7 +22,8 @@ func classOf(code win32.Errno) Class {
 		return FailedPrecondition
 	case win32.ERROR_NOT_READY, win32.ERROR_DEV_NOT_EXIST, win32.ERROR_NETNAME_DELETED, win32.ERROR_NO_SUCH_DEVICE, win32.ERROR_FILE_INVALID,
 		win32.ERROR_IO_DEVICE, win32.ERROR_DEVICE_NOT_CONNECTED, win32.ERROR_HOST_UNREACHABLE, win32.ERROR_BAD_NETPATH,
-		win32.ERROR_SHARING_VIOLATION, win32.ERROR_DELETE_PENDING, win32.ERROR_BUSY, win32.ERROR_OPEN_FILES, win32.ERROR_DEVICE_IN_USE:
+		win32.ERROR_SHARING_VIOLATION, win32.ERROR_DELETE_PENDING, win32.ERROR_BUSY, win32.ERROR_OPEN_FILES, win32.ERROR_DEVICE_IN_USE,
+		kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline:
 		return Unavailable
 	case win32.ERROR_CRC:
 		return DataLoss

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -16,6 +17,7 @@ import (
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
@@ -132,7 +134,7 @@ func TestWhatIsNeverErased(t *testing.T) {
 	noError(t, formatVolume(t, n, id))
 }
 
-// TestBusyFormat: a volume that is busy is formatted at one of two more attempts, each after another look.
+// TestBusyFormat: a volume that is busy is formatted at a later attempt, after another look.
 func TestBusyFormat(t *testing.T) {
 	t.Parallel()
 	busy := func(times int, after bool) testnode.Fault {
@@ -144,7 +146,7 @@ func TestBusyFormat(t *testing.T) {
 		asked int
 	}{
 		"twice":                      {busy(2, false), codes.OK, 3},
-		"three times":                {busy(3, false), codes.Unavailable, 3},
+		"five times":                 {busy(5, false), codes.OK, 6},
 		"and formatted all the same": {busy(1, true), codes.OK, 1},
 		"another error":              {testnode.Fault{Function: "FormatVolume", Times: 1, Error: win32.ERROR_IO_DEVICE}, codes.Unavailable, 1},
 	} {
@@ -177,4 +179,47 @@ func TestBusyFormatLooksAgain(t *testing.T) {
 	if got := n.ReadFile(staging + `\data`); got != "precious" {
 		t.Errorf("the data is %q", got)
 	}
+}
+
+// TestFormatOfANewPartition: the storage provider learns of a partition seconds after it was made, and the driver does
+// not notice.
+func TestFormatOfANewPartition(t *testing.T) {
+	for i, late := range []emulated.ProviderLate{
+		emulated.ProviderLateReadOnly, emulated.ProviderLateOutdated, emulated.ProviderLateUnknown, emulated.ProviderLateOffline,
+	} {
+		if !testnode.Sampled(i, 0, 1) {
+			continue
+		}
+		t.Run(string(late), func(t *testing.T) {
+			t.Parallel()
+			n := switched(t, func(s *emulated.Switches) { s.ProviderLate = late })
+			n.StopClock()
+			noError(t, partition(t, n, 1))
+			volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 1})
+			noError(t, err)
+			id := volumes.GetVolumeIds()[0]
+			reached, release := n.Faults.Hang("UpdateStorageCache")
+			formatting := background(func() error { return formatVolume(t, n, id) })
+			await(t, reached, formatting)
+			n.AdvanceClock(time.Minute)
+			release()
+			noError(t, <-formatting)
+			if formats(n) != 2 {
+				t.Errorf("Windows was asked %d times", formats(n))
+			}
+
+			// The provider knows nothing, and the disk says why it is not formatted.
+			wantReason(t, formatOfReadOnlyDisk(t, n), codes.FailedPrecondition, "DISK_READ_ONLY", "SetDiskReadOnly")
+		})
+	}
+}
+
+// formatOfReadOnlyDisk formats the volume of disk 2, which is read-only.
+func formatOfReadOnlyDisk(t *testing.T, n *testnode.Node) error {
+	t.Helper()
+	noError(t, partition(t, n, 2))
+	volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 2})
+	noError(t, err)
+	noError(t, n.Emulated.SetDiskReadOnly(2, true))
+	return formatVolume(t, n, volumes.GetVolumeIds()[0])
 }

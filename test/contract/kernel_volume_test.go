@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
 func volumeVaries() map[string]string {
@@ -20,7 +21,7 @@ func volumeVaries() map[string]string {
 		"ResizeVolume":                     "with the disk: tables are written only where they change.",
 		"GetVolumeIDFromTargetPath":        path + " Links are followed one by one.",
 		"GetClosestVolumeIDFromTargetPath": path + " Links are followed one by one.",
-		"FormatVolume":                     "ReadAt is called for each part of the volume that must be blank, a hundred times or so; an NTFS is listed.",
+		"FormatVolume":                     "ReadAt is called for each part of the volume that must be blank, a hundred times or so; an NTFS is listed. All of it is repeated while the volume is busy or not known to the storage provider, for 10 s at most.",
 	}
 }
 
@@ -43,6 +44,10 @@ func volumeExamples() []kernelExample {
 		{"IsVolumeFormatted", "blank", partitioned, isFormatted},
 		{"IsVolumeFormatted", "formatted", withVolume, isFormatted},
 		{"FormatVolume", "blank", partitioned, format},
+		{"FormatVolume", "blank, and not known to the storage provider yet", func(w *exampleNode) {
+			partitioned(w)
+			w.Fail(csiproxytest.Calls{Function: "FormatVolume", Times: 1}, "40006")
+		}, format},
 		{"FormatVolume", "formatted already", withVolume, format},
 		{"ResizeVolume", "the disk has grown", func(w *exampleNode) {
 			withVolume(w)

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	kernel "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -22,7 +23,7 @@ func TestStorageManagementOnThisMachine(t *testing.T) {
 		format = " FileSystem='NTFS' FileSystemLabel='' Force=true Full=false"
 		beyond = 5_000_000_000 // bytes: more than 32 bits hold
 	)
-	wmi, k := fakeWMI(t), kernel.New()
+	wmi, k := fakeWMI(t), windows.New()
 	methods := func() (lines []string) {
 		for _, line := range wmi.take("wmi.calls") {
 			if strings.HasPrefix(line, "Format ") || strings.HasPrefix(line, "Resize ") || strings.HasSuffix(line, " UpdateHostStorageCache") {
@@ -51,20 +52,19 @@ func TestStorageManagementOnThisMachine(t *testing.T) {
 	}
 	wantMethods("Format " + volume + format)
 
-	// A new volume is found once the provider has looked again, and a missing one never.
+	// A new volume is found once the provider has looked again.
 	wmi.write("wmi.control", "volume "+other, "volume "+volume+" late")
-	if err := k.FormatVolume(volume, "NTFS"); err != nil {
+	wantError(k.FormatVolume(volume, "NTFS"), kernel.StorageNotInCache)
+	if err := errors.Join(k.UpdateStorageCache(), k.FormatVolume(volume, "NTFS")); err != nil {
 		t.Error(err)
 	}
 	wantMethods(update, "Format "+volume+format)
-	wmi.write("wmi.control", "volume "+other)
-	wantError(k.FormatVolume(volume, "NTFS"), win32.ERROR_NOT_FOUND)
-	wantMethods(update)
 
 	// The return values of the page of Format.
 	for returned, want := range map[int]win32.Errno{
 		1: win32.ERROR_NOT_SUPPORTED, 3: win32.ERROR_TIMEOUT, 4: win32.ERROR_GEN_FAILURE, 40001: win32.ERROR_ACCESS_DENIED,
 		40004: win32.ERROR_IO_DEVICE, 43001: win32.ERROR_NOT_SUPPORTED, 43006: win32.ERROR_WRITE_PROTECT,
+		40003: kernel.StorageCacheOutOfDate, 41003: kernel.StorageDiskOffline,
 	} {
 		wmi.write("wmi.control", "volume "+volume, fmt.Sprintf("error MSFT_Volume.Format %d", returned))
 		wantError(k.FormatVolume(volume, "NTFS"), want)

@@ -94,6 +94,10 @@ func TestOpenQuestions(t *testing.T) {
 		"the held leaf is objected to":        func(s *emulated.Switches) { s.MountPointCallsDelete = true },
 		"the mount manager notices":           func(s *emulated.Switches) { s.MountManagerNotices = true },
 		"the system partition is not known":   func(s *emulated.Switches) { s.SystemPartitionUnknown = true },
+		"the provider's cache is outdated":    func(s *emulated.Switches) { s.ProviderLate = emulated.ProviderLateOutdated },
+		"the provider's cache lacks a volume": func(s *emulated.Switches) { s.ProviderLate = emulated.ProviderLateUnknown },
+		"the provider says offline":           func(s *emulated.Switches) { s.ProviderLate = emulated.ProviderLateOffline },
+		"the provider says read-only":         func(s *emulated.Switches) { s.ProviderLate = emulated.ProviderLateReadOnly },
 	}
 	for subject, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {

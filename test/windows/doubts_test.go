@@ -42,6 +42,7 @@ func switchDoubts() map[string]settlement {
 		"GrowPartition":              by(31),
 		"VolumeLengthDelayed":        by(31),
 		"AutomountOff":               by(30),
+		"ProviderLate":               {why: "when a provider learns of a partition is measured, not asked"},
 		"DisksInstallLate":           by(8),
 		"ExtendOneSectorLess":        by(25),
 		"LacksPrivileges":            by(27, 42),

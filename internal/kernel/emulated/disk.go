@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
@@ -29,6 +30,7 @@ type disk struct {
 
 	installing   installation
 	growRefusals int                        // IOCTL_DISK_GROW_PARTITION is refused so many times
+	changed      time.Time                  // when partitions or attributes changed that the storage provider has not seen; zero: none
 	lengths      map[guid.GUID]*knownLength // of volumes that have not learned yet that they have grown
 }
 
@@ -148,6 +150,7 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 		return err
 	}
 	d.record.Offline, d.record.ReadOnly = offline, readOnly
+	d.changed = d.node.state.Clock.now()
 	return d.refresh()
 }
 

@@ -163,6 +163,7 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 		return 0, err
 	}
 	d.msrIn = 0
+	d.changed = d.node.state.Clock.now()
 	return 0, d.commit(change{blocks: blocks})
 }
 

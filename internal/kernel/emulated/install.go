@@ -30,7 +30,10 @@ func (n *Node) ReenumerateDevices() error {
 
 // UpdateStorageCache implements kernel.Devices.
 func (n *Node) UpdateStorageCache() error {
-	return n.call("MSFT_StorageSetting.UpdateHostStorageCache", "", n.noticeDisks)
+	return n.call("MSFT_StorageSetting.UpdateHostStorageCache", "", func() error {
+		n.updateCache()
+		return n.noticeDisks()
+	})
 }
 
 func (n *Node) noticeDisks() error {

@@ -32,6 +32,7 @@ switches:
   growPartition: delayed
   volumeLengthDelayed: true
   automountOff: true
+  providerLate: 41003
   disksInstallLate: true
   extendOneSectorLess: true
   lacksPrivileges: SeLoadDriverPrivilege
@@ -121,7 +122,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 		Switches: Switches{
 			AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,
 			MSR: MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
-			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true, DisksInstallLate: true,
+			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true, ProviderLate: ProviderLateOffline, DisksInstallLate: true,
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
 			NVMeLUNsNumbered: true, IdentifiersApart: true, SystemPartitionUnknown: true, LinksRefused: LinksRefusedNever, Timing: TimingWindows,
 			LostSessions: LostSessionsConnected, SANPolicy: SANOfflineAll,

@@ -48,6 +48,19 @@ const (
 	LostSessionsUnlisted     LostSessions = "unlisted"     // only while it has its devices
 )
 
+// ProviderLate is what MSFT_Volume.Format returns until the storage provider has learned of a change of the disk. The zero
+// value, in the state of older nodes, is ProviderLateNever.
+type ProviderLate string
+
+// The codes, by their numbers in the storage management API.
+const (
+	ProviderLateNever    ProviderLate = "never" // it learns of changes at once
+	ProviderLateOutdated ProviderLate = "40003" // its cache is out of date
+	ProviderLateUnknown  ProviderLate = "40006" // its cache does not have the volume
+	ProviderLateOffline  ProviderLate = "41003" // the disk is offline
+	ProviderLateReadOnly ProviderLate = "43006" // the drive is read-only
+)
+
 // SANPolicy is what becomes of disks that arrive. The zero value, in the state of older nodes, is SANOfflineShared.
 type SANPolicy string
 
@@ -107,6 +120,10 @@ type Switches struct {
 	// AutomountOff: does Windows leave volumes offline that it has not mounted before (mountvol /N)?
 	AutomountOff bool `yaml:"automountOff" json:"automountOff"`
 
+	// ProviderLate: what does MSFT_Volume.Format return right after a partition was made, or a disk brought online, by control
+	// codes? It does until UpdateHostStorageCache is called providerLag later.
+	ProviderLate ProviderLate `yaml:"providerLate" json:"providerLate,omitempty"`
+
 	// DisksInstallLate: is a new disk listed only after it was looked for, and its installation was waited for?
 	DisksInstallLate bool `yaml:"disksInstallLate" json:"disksInstallLate"`
 
@@ -148,7 +165,7 @@ type Switches struct {
 func DefaultSwitches() Switches {
 	return Switches{
 		AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, SANPolicy: SANOfflineShared, GrowPartition: GrowthImmediate, LacksPrivileges: lacksNone,
-		MappingsOutliveReboot: true, LinksRefused: LinksRefusedOnTheWay, LostSessions: LostSessionsDisconnected,
+		ProviderLate: ProviderLateNever, MappingsOutliveReboot: true, LinksRefused: LinksRefusedOnTheWay, LostSessions: LostSessionsDisconnected,
 		Timing: TimingNone,
 	}
 }
@@ -163,6 +180,9 @@ func (s Switches) check() error {
 		return fmt.Errorf("sanPolicy is %q, not %q or %q", s.SANPolicy, SANOfflineShared, SANOfflineAll)
 	case s.GrowPartition != "" && s.GrowPartition != GrowthImmediate && s.GrowPartition != GrowthDelayed && s.GrowPartition != GrowthNever:
 		return fmt.Errorf("growPartition is %q, not %q, %q or %q", s.GrowPartition, GrowthImmediate, GrowthDelayed, GrowthNever)
+	case !s.ProviderLate.valid():
+		return fmt.Errorf("providerLate is %q, not %q, %q, %q, %q or %q", s.ProviderLate,
+			ProviderLateNever, ProviderLateOutdated, ProviderLateUnknown, ProviderLateOffline, ProviderLateReadOnly)
 	case s.LinksRefused != "" && s.LinksRefused != LinksRefusedOnTheWay && s.LinksRefused != LinksRefusedEverywhere && s.LinksRefused != LinksRefusedNever:
 		return fmt.Errorf("linksRefused is %q, not %q, %q or %q", s.LinksRefused, LinksRefusedOnTheWay, LinksRefusedEverywhere, LinksRefusedNever)
 	case s.LostSessions != "" && s.LostSessions != LostSessionsDisconnected && s.LostSessions != LostSessionsConnected && s.LostSessions != LostSessionsUnlisted:

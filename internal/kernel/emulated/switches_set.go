@@ -43,6 +43,7 @@ func switchTexts() []Switch {
 		{"growPartition", "", "immediate, delayed, never", "When `IOCTL_DISK_GROW_PARTITION` works on a disk that has just grown."},
 		{"volumeLengthDelayed", "", boolean, "A volume learns a little after its partition that it has grown."},
 		{"automountOff", "", boolean, "Volumes that were not mounted before stay offline (`mountvol /N`)."},
+		{"providerLate", "", "never, 40003, 40006, 41003, 43006", "What `MSFT_Volume.Format` returns for some seconds after a partition was made, or a disk brought online."},
 		{"disksInstallLate", "", boolean, "A new disk is listed only after a rescan and the wait for its installation."},
 		{"extendOneSectorLess", "", boolean, "`FSCTL_EXTEND_VOLUME` wants one sector less than the partition has."},
 		{"lacksPrivileges", "", "none, or privileges separated by commas", "Privileges that the agent's account does not have."},

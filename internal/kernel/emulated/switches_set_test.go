@@ -31,7 +31,7 @@ func TestSetSwitch(t *testing.T) {
 	want := map[string]string{
 		"attributesVersion": "40", "createDiskClears": "false", "offlineDisksReadOnly": "false", "zeroedDiskIsMBR": "false",
 		"msr": "immediate", "msrAfterReads": "3", "growPartitionRefreshes": "false", "extendOneSectorLess": "false",
-		"growPartition": "immediate", "volumeLengthDelayed": "false", "automountOff": "false", "disksInstallLate": "false",
+		"growPartition": "immediate", "volumeLengthDelayed": "false", "automountOff": "false", "disksInstallLate": "false", "providerLate": "never",
 		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
 		"sanPolicy": "OfflineShared", "mappingsOutliveReboot": "true", "linksRefused": "onTheWay", "lostSessions": "disconnected", "timing": "none",
 		"nvmeLUNsNumbered": "false", "identifiersApart": "false", "systemPartitionUnknown": "false", "multiAttach": "false", "mountPointCallsDelete": "false",
@@ -42,7 +42,7 @@ func TestSetSwitch(t *testing.T) {
 	for name, answer := range map[string]string{
 		"attributesVersion": "16", "createDiskClears": "true", "offlineDisksReadOnly": "true", "zeroedDiskIsMBR": "true",
 		"msr": "delayed", "msrAfterReads": "7", "growPartitionRefreshes": "true", "extendOneSectorLess": "true",
-		"growPartition": "delayed", "volumeLengthDelayed": "true", "automountOff": "true", "disksInstallLate": "true",
+		"growPartition": "delayed", "volumeLengthDelayed": "true", "automountOff": "true", "disksInstallLate": "true", "providerLate": "40003",
 		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
 		"sanPolicy": "OfflineAll", "mappingsOutliveReboot": "false", "linksRefused": "never", "lostSessions": "unlisted", "timing": "windows",
 		"nvmeLUNsNumbered": "true", "identifiersApart": "true", "systemPartitionUnknown": "true", "multiAttach": "true", "mountPointCallsDelete": "true",
@@ -55,7 +55,7 @@ func TestSetSwitch(t *testing.T) {
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Error(d)
 	}
-	for name, answer := range map[string]string{"attributesVersion": "41", "createDiskClears": "maybe", "msr": "", "msrAfterReads": "0", "lostSessions": "gone", "timing": "slow"} {
+	for name, answer := range map[string]string{"attributesVersion": "41", "createDiskClears": "maybe", "msr": "", "msrAfterReads": "0", "lostSessions": "gone", "timing": "slow", "providerLate": "40004"} {
 		if err := n.SetSwitch(name, answer); !errors.Is(err, ErrInvalidSwitch) {
 			t.Errorf("%s %q: got %v", name, answer, err)
 		}

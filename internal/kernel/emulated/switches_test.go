@@ -5,6 +5,7 @@ package emulated
 import (
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -146,5 +147,30 @@ func TestSwitchesAreChecked(t *testing.T) {
 			t.Errorf("%+v is accepted", s)
 			_ = n.Close()
 		}
+	}
+}
+
+func TestProviderLate(t *testing.T) {
+	for late, code := range map[ProviderLate]win32.Errno{
+		ProviderLateNever: 0, ProviderLateOutdated: kernel.StorageCacheOutOfDate, ProviderLateUnknown: kernel.StorageNotInCache,
+		ProviderLateOffline: kernel.StorageDiskOffline, ProviderLateReadOnly: win32.ERROR_WRITE_PROTECT,
+	} {
+		n := newNode(t, func(s *Switches) { s.ProviderLate = late })
+		stoppedClock(t, n)
+		partition(t, n, oneDrive)
+		format := func(when string, want win32.Errno) {
+			t.Helper()
+			wantCode(t, string(late)+": "+when, n.FormatVolume(firstData(n).name(), "NTFS"), want)
+		}
+		format("at once", code)
+		must(t, n.UpdateStorageCache())
+		format("refreshed at once", code)
+		setClock(t, n, ClockChange{Advance: providerLag})
+		format("not refreshed", code)
+		must(t, n.UpdateStorageCache())
+		format("refreshed", 0)
+		must(t, n.SetDiskOnline(1, false))
+		must(t, n.SetDiskOnline(1, true))
+		format("online again", code)
 	}
 }

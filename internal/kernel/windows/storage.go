@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/wmi"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -24,44 +27,44 @@ const (
 )
 
 // FormatVolume calls MSFT_Volume.Format, quick and forced, and returns when the volume is formatted. The other parameters
-// are left out and have their defaults: a cluster size that depends on the volume's size, no compression. The provider
-// answers from a cache that may not have a new volume yet; if so, it is told once to refresh the cache, and the volume is
-// looked for again whatever the result. Format itself is never called twice.
+// are left out and have their defaults: a cluster size that depends on the volume's size, no compression.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/storage/msft-volume
 // https://learn.microsoft.com/windows-hardware/drivers/storage/format-msft-volume
 func (k Kernel) FormatVolume(volumeName, fileSystem string) error {
-	const function = volumeClass + ".Format"
 	in := wmi.Parameters{"FileSystem": fileSystem, "FileSystemLabel": "", "Full": false, "Force": true}
-	found, err := k.onVolume(volumeName, "Format", in)
-	if err == nil && !found {
-		looked := k.UpdateStorageCache()
-		found, err = k.onVolume(volumeName, "Format", in)
-		if err == nil && !found && looked != nil {
-			return looked
-		}
-	}
-	if err == nil && !found {
-		err = win32.ERROR_NOT_FOUND
-	}
-	return failure(function, volumeName, err)
-}
-
-// onVolume invokes a method of the instance of MSFT_Volume with a path \\?\Volume{GUID}\, if there is one.
-func (k Kernel) onVolume(volumeName, method string, in wmi.Parameters) (found bool, err error) {
-	err = k.formats.Each(storageNamespace, volumeQuery, func(i wmi.Instance) (done bool, err error) {
+	found := false
+	err := k.formats.Each(storageNamespace, volumeQuery, func(i wmi.Instance) (done bool, err error) {
 		path, err := i.String("Path")
-		if err != nil || !strings.EqualFold(path, volumeName) {
+		if err != nil || !sameVolume(path, volumeName, volumeDevice) {
 			return false, err
 		}
 		found = true
-		returned, err := i.Call(method, in)
+		returned, err := i.Call("Format", in)
 		if err == nil {
 			err = storageResult(returned)
 		}
 		return true, err
 	})
-	return found, err
+	if err == nil && !found {
+		err = kernel.StorageNotInCache
+	}
+	return failure(volumeClass+".Format", volumeName, err)
+}
+
+// volumeDevice returns the device, \Device\HarddiskVolumeN, of a volume name \\?\Volume{GUID}\, or "".
+//
+// https://learn.microsoft.com/windows/win32/fileio/displaying-volume-paths
+func volumeDevice(volumeName string) string {
+	name, err := windows.UTF16PtrFromString(strings.TrimSuffix(strings.TrimPrefix(volumeName, win32Prefix), `\`))
+	if err != nil {
+		return ""
+	}
+	var device [windows.MAX_PATH + 1]uint16
+	if _, err := windows.QueryDosDevice(name, &device[0], uint32(len(device))); err != nil {
+		return ""
+	}
+	return windows.UTF16ToString(device[:])
 }
 
 // UpdateStorageCache calls MSFT_StorageSetting.UpdateHostStorageCache.

@@ -2,7 +2,12 @@
 
 package windows
 
-import "github.com/kubernetes-csi/csi-proxy/internal/win32"
+import (
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
 
 // storageResult returns the error of a method of the storage management API, nil for 0. The return values are numbers of
 // that API; small ones are those of CIM. Each that formatting may return is translated to the Win32 code of the same
@@ -35,11 +40,23 @@ func storageResult(returned uint32) error {
 		return win32.ERROR_DEVICE_IN_USE
 	case 41002, 43006: // disk, drive
 		return win32.ERROR_WRITE_PROTECT
-	case 8, 40003, 40006, 41003: // not found, the cache is out of date, not in the cache, offline
-		return win32.ERROR_NOT_READY
+	case 8: // object not found
+		return kernel.StorageNotInCache
 	}
 	if returned < 4096 {
 		return win32.ERROR_GEN_FAILURE
 	}
 	return win32.Errno(returned)
+}
+
+// sameVolume reports whether two volume names mean one volume, which may have several: they are equal but for case, or
+// of one device.
+//
+// https://learn.microsoft.com/windows/win32/fileio/naming-a-volume
+func sameVolume(a, b string, deviceOf func(volumeName string) string) bool {
+	if strings.EqualFold(a, b) {
+		return true
+	}
+	device := deviceOf(a)
+	return device != "" && strings.EqualFold(device, deviceOf(b))
 }

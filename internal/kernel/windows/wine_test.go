@@ -207,7 +207,7 @@ func TestWineGaps(t *testing.T) {
 			},
 			"ERROR_ACCESS_DENIED", "success",
 		},
-		{"format", func() (string, error) { return only(New().FormatVolume(missingVolume, "NTFS")) }, "ERROR_NOT_FOUND", "ERROR_NOT_SUPPORTED"},
+		{"format", func() (string, error) { return only(New().FormatVolume(missingVolume, "NTFS")) }, "StorageNotInCache", "ERROR_NOT_SUPPORTED"},
 		{
 			"SMB global mappings",
 			func() (string, error) {

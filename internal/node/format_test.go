@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// unformattable is a node that never formats, and whose disks have more attributes than their own.
+type unformattable struct {
+	*emulated.Node
+	refusal    error
+	attributes uint64
+	attempts   int
+}
+
+func (u *unformattable) FormatVolume(string, string) error {
+	u.attempts++
+	return u.refusal
+}
+
+func (u *unformattable) OpenDevice(path string, access uint32) (kernel.Handle, error) {
+	h, err := u.Node.OpenDevice(path, access)
+	if err == nil && path == `\\.\PhysicalDrive1` {
+		h = attributedHandle{h, u}
+	}
+	return h, err
+}
+
+type attributedHandle struct {
+	kernel.Handle
+	of *unformattable
+}
+
+func (h attributedHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
+	if code == win32.IOCTL_DISK_GET_DISK_ATTRIBUTES {
+		return copy(out, win32.GetDiskAttributes{Version: win32.SizeofGetDiskAttributes, Attributes: h.of.attributes}.Bytes()), nil
+	}
+	return h.Handle.DeviceIoControl(code, in, out)
+}
+
+// newVolume returns the volume of a partition that was just made on disk 1.
+func newVolume(t *testing.T, n *Node) string {
+	t.Helper()
+	if err := n.Disks.PartitionDisk(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids[0]
+}
+
+// TestFormatAwaitsTheProvider: the volume of a new partition is formatted as soon as Windows' storage provider has
+// learned of it. Its cache is refreshed, and the volume is looked at, before each attempt.
+func TestFormatAwaitsTheProvider(t *testing.T) {
+	for _, late := range []emulated.ProviderLate{
+		emulated.ProviderLateOutdated, emulated.ProviderLateUnknown, emulated.ProviderLateOffline, emulated.ProviderLateReadOnly,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			switches := emulated.DefaultSwitches()
+			switches.ProviderLate = late
+			k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true, Switches: &switches})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = k.Close() }()
+			var calls []string
+			n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
+				if slices.Contains([]string{"VolumeInformation", "FormatVolume", "UpdateStorageCache"}, call.Function) {
+					calls = append(calls, call.Function)
+				}
+				return do()
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := newVolume(t, n)
+			calls = nil
+			if err := n.Volumes.FormatVolume(t.Context(), id); err != nil {
+				t.Fatalf("%s: %v", late, err)
+			}
+			if len(calls) < 8 {
+				t.Errorf("%s: the calls were %q, want several attempts", late, calls)
+			}
+			for i, call := range calls {
+				if want := []string{"VolumeInformation", "FormatVolume", "UpdateStorageCache"}[i%3]; call != want {
+					t.Fatalf("%s: the calls were %q", late, calls)
+				}
+			}
+		})
+	}
+}
+
+// TestFormatThatIsRefused: a refusal is repeated for a while only if it may come from a provider that is late. What the
+// disk itself says counts more.
+func TestFormatThatIsRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		refusal    win32.Errno
+		attributes uint64
+		class      Class
+		reason     string
+		repeated   bool
+	}{
+		"cache out of date":                   {kernel.StorageCacheOutOfDate, 0, Unavailable, "WIN32_40003", true},
+		"not in the cache":                    {kernel.StorageNotInCache, 0, Unavailable, "WIN32_40006", true},
+		"offline, it says":                    {kernel.StorageDiskOffline, 0, Unavailable, "WIN32_41003", true},
+		"read-only, it says":                  {win32.ERROR_WRITE_PROTECT, 0, FailedPrecondition, "WRITE_PROTECT", true},
+		"busy":                                {win32.ERROR_BUSY, 0, Unavailable, "BUSY", true},
+		"offline":                             {kernel.StorageDiskOffline, win32.DISK_ATTRIBUTE_OFFLINE, FailedPrecondition, reason.DiskOffline, false},
+		"read-only":                           {win32.ERROR_WRITE_PROTECT, win32.DISK_ATTRIBUTE_READ_ONLY, FailedPrecondition, reason.DiskReadOnly, false},
+		"outdated, of a disk that is offline": {kernel.StorageCacheOutOfDate, win32.DISK_ATTRIBUTE_OFFLINE, FailedPrecondition, reason.DiskOffline, false},
+		"something else":                      {win32.ERROR_IO_DEVICE, 0, Unavailable, "IO_DEVICE", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = k.Close() }()
+				u := &unformattable{Node: k, refusal: test.refusal}
+				n := bare(t, u)
+				id := newVolume(t, n)
+				u.attributes = test.attributes
+				begin := time.Now()
+				var e *Error
+				if err := n.Volumes.FormatVolume(t.Context(), id); !errors.As(err, &e) || e.Class != test.class || e.Reason != test.reason {
+					t.Errorf("got %+v, want class %d and %s", e, test.class, test.reason)
+				}
+				if took := time.Since(begin); (u.attempts > 1) != test.repeated || (took >= formatTime) != test.repeated || took > formatTime+time.Second {
+					t.Errorf("%d attempts in %v", u.attempts, took)
+				}
+			})
+		})
+	}
+}
