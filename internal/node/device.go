@@ -33,6 +33,20 @@ func (o *op) openDisk(number, access uint32) (*disk, error) {
 	return &disk{Handle: h, number: number}, nil
 }
 
+// openDiskToChange opens the one disk that an operation changes. Windows may deny that for a while after the disk was
+// attached; WSL waits as long. Lists and queries do not: the disks of another cluster node, which deny it, may be many.
+//
+// https://github.com/microsoft/WSL/blob/master/src/windows/common/disk.cpp
+func (o *op) openDiskToChange(number uint32) (*disk, error) {
+	var p patience
+	for {
+		d, err := o.openDisk(number, readWrite)
+		if !hasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) || !p.wait(openTime) {
+			return d, err
+		}
+	}
+}
+
 // query sends a control code that has no input and output of a bounded size.
 func query[T any](h kernel.Handle, code uint32, size int, parse func([]byte) (T, error)) (T, error) {
 	buffer := make([]byte, size)

@@ -29,7 +29,7 @@ func (d *Disks) SetDiskReadOnly(ctx context.Context, number uint32, readOnly boo
 	what := on("SetDiskReadOnly", diskObject(number))
 	what.arguments = fmt.Sprintf("readOnly=%t", readOnly)
 	return d.node.change(ctx, what, func(o *op) error {
-		d, err := o.openDisk(number, readWrite)
+		d, err := o.openDiskToChange(number)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) er
 	what := on("SetDiskState", diskObject(number))
 	what.arguments = fmt.Sprintf("online=%t", online)
 	return d.node.change(ctx, what, func(o *op) error {
-		d, err := o.openDisk(number, readWrite)
+		d, err := o.openDiskToChange(number)
 		if err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ func (d *Disks) PartitionDisk(ctx context.Context, number uint32) error {
 }
 
 func (o *op) partitionDisk(number uint32) error {
-	d, err := o.openDisk(number, readWrite)
+	d, err := o.openDiskToChange(number)
 	if err != nil {
 		return err
 	}

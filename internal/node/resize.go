@@ -51,7 +51,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if err := o.lock(diskObject(extent.DiskNumber)); err != nil {
 		return err
 	}
-	d, err := o.openDisk(extent.DiskNumber, readWrite)
+	d, err := o.openDiskToChange(extent.DiskNumber)
 	if err != nil {
 		return err
 	}
