@@ -30,7 +30,7 @@ type disk struct {
 
 	installing   installation
 	growRefusals int                        // IOCTL_DISK_GROW_PARTITION is refused so many times
-	changed      time.Time                  // when partitions or attributes changed that the storage provider has not seen; zero: none
+	changed      time.Time                  // when it last changed unknown to the storage provider; zero: never
 	lengths      map[guid.GUID]*knownLength // of volumes that have not learned yet that they have grown
 }
 

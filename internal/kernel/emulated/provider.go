@@ -9,8 +9,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// providerLag is how long the storage provider learns nothing of a disk's change, whatever it is told to look for. StorageDsc
-// waits 3 s at least, and 30 s at most, before it formats a new partition.
+// providerLag is how long the storage provider learns nothing of a disk's change, even if its cache is refreshed.
+// StorageDsc waits at least 3 s, and at most 30 s, before it formats a new partition.
 const providerLag = 3 * time.Second
 
 func (p ProviderLate) valid() bool {

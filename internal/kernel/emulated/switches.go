@@ -48,8 +48,8 @@ const (
 	LostSessionsUnlisted     LostSessions = "unlisted"     // only while it has its devices
 )
 
-// ProviderLate is what MSFT_Volume.Format returns until the storage provider has learned of a change of the disk. The zero
-// value, in the state of older nodes, is ProviderLateNever.
+// ProviderLate is what MSFT_Volume.Format returns until the storage provider has learned of a change of the disk. The
+// zero value, in the state of older nodes, is ProviderLateNever.
 type ProviderLate string
 
 // The codes, by their numbers in the storage management API.
@@ -120,8 +120,8 @@ type Switches struct {
 	// AutomountOff: does Windows leave volumes offline that it has not mounted before (mountvol /N)?
 	AutomountOff bool `yaml:"automountOff" json:"automountOff"`
 
-	// ProviderLate: what does MSFT_Volume.Format return right after a partition was made, or a disk brought online, by control
-	// codes? It does until UpdateHostStorageCache is called providerLag later.
+	// ProviderLate: what does MSFT_Volume.Format return right after control codes made a partition, or brought a disk
+	// online? It does until UpdateHostStorageCache is called providerLag later.
 	ProviderLate ProviderLate `yaml:"providerLate" json:"providerLate,omitempty"`
 
 	// DisksInstallLate: is a new disk listed only after it was looked for, and its installation was waited for?
@@ -165,8 +165,8 @@ type Switches struct {
 func DefaultSwitches() Switches {
 	return Switches{
 		AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, SANPolicy: SANOfflineShared, GrowPartition: GrowthImmediate, LacksPrivileges: lacksNone,
-		ProviderLate: ProviderLateNever, MappingsOutliveReboot: true, LinksRefused: LinksRefusedOnTheWay, LostSessions: LostSessionsDisconnected,
-		Timing: TimingNone,
+		MappingsOutliveReboot: true, LinksRefused: LinksRefusedOnTheWay, LostSessions: LostSessionsDisconnected,
+		ProviderLate: ProviderLateNever, Timing: TimingNone,
 	}
 }
 
