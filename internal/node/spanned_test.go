@@ -119,28 +119,39 @@ func (m *moving) OpenDevice(path string, access uint32) (kernel.Handle, error) {
 	return m.spanned.OpenDevice(path, access)
 }
 
-// TestVolumeThatMovesIsNotResized: the disk that has the number now is not the one that is grown.
-func TestVolumeThatMovesIsNotResized(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = k.Close() }()
-	m := &moving{spanned: spanned{Node: k}}
-	n := bare(t, m)
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(n.Disks.PartitionDisk(t.Context(), 1))
-	ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
-	must(err)
-	must(k.GrowDisk(1, 11<<30))
-	m.volume, m.extents = ids[0], win32.VolumeDiskExtents{{DiskNumber: 2, StartingOffset: 1 << 20, Length: 1 << 30}}
-	var e *Error
-	if err := n.Volumes.ResizeVolume(t.Context(), ids[0], 0); !errors.As(err, &e) || e.Reason != reason.DiskChanged {
-		t.Errorf("got %v, want %s", err, reason.DiskChanged)
+// TestVolumeThatMoves: while a call waits for its volume's disk, another disk may get the number. It is neither grown,
+// nor held for a mount.
+func TestVolumeThatMoves(t *testing.T) {
+	for name, call := range map[string]func(n *Node, id string) error{
+		"ResizeVolume": func(n *Node, id string) error { return n.Volumes.ResizeVolume(t.Context(), id, 0) },
+		"MountVolume":  func(n *Node, id string) error { return n.Volumes.MountVolume(t.Context(), id, KubeletDir+`\new`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = k.Close() }()
+			m := &moving{spanned: spanned{Node: k}}
+			n := bare(t, m)
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			must(n.Disks.PartitionDisk(t.Context(), 1))
+			ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
+			must(err)
+			must(k.GrowDisk(1, 11<<30))
+			m.volume, m.extents = ids[0], win32.VolumeDiskExtents{{DiskNumber: 2, StartingOffset: 1 << 20, Length: 1 << 30}}
+			var e *Error
+			if err := call(n, ids[0]); !errors.As(err, &e) || e.Class != Unavailable || e.Reason != reason.DiskChanged {
+				t.Errorf("got %v, want %s", err, reason.DiskChanged)
+			}
+			if paths, err := k.VolumePathNames(ids[0]); len(paths) > 0 || err != nil {
+				t.Errorf("it is mounted at %q, %v", paths, err)
+			}
+		})
 	}
 }

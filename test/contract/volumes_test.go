@@ -219,6 +219,10 @@ func TestResizeSlack(t *testing.T) {
 	if got := length() - start; got != 1<<20 {
 		t.Errorf("grew by %d bytes, want 1 MiB", got)
 	}
+	noError(t, resize(start+2<<20+1)) // not smaller than asked for
+	if got := length() - start; got != 2<<20+512 {
+		t.Errorf("grew by %d bytes, want 2 MiB and a sector", got)
+	}
 	most := start + 1<<30
 	wantCode(t, resize(most+1<<20+1), codes.OutOfRange)
 	noError(t, resize(most+1<<20)) // within the slack of alignment
@@ -227,9 +231,9 @@ func TestResizeSlack(t *testing.T) {
 	}
 }
 
-// TestVolumesOfOneDiskAreResizedOneByOne: both change the disk's table, which Windows reads and writes as a whole.
-func TestVolumesOfOneDiskAreResizedOneByOne(t *testing.T) {
-	n := testnode.Start(t, testnode.Options{})
+// twoVolumes makes two volumes on disk 1.
+func twoVolumes(t *testing.T, n *testnode.Node) []string {
+	t.Helper()
 	noError(t, partition(t, n, 1))
 	driveLayout(t, n, 1, func(l *win32.DriveLayout) {
 		first := &l.Partitions[len(l.Partitions)-1]
@@ -243,10 +247,17 @@ func TestVolumesOfOneDiskAreResizedOneByOne(t *testing.T) {
 		l.Partitions = append(l.Partitions, second)
 	})
 	ids := volumesOf(t, n, 1)
-	before := partitions(t, n, 1)
 	if len(ids) != 2 {
 		t.Fatalf("the disk has the volumes %q, want two", ids)
 	}
+	return ids
+}
+
+// TestVolumesOfOneDiskAreResizedOneByOne: both change the disk's table, which Windows reads and writes as a whole.
+func TestVolumesOfOneDiskAreResizedOneByOne(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	ids := twoVolumes(t, n)
+	before := partitions(t, n, 1)
 	resize := func(ctx context.Context, id string) error {
 		_, err := n.Volume.ResizeVolume(ctx, &volume.ResizeVolumeRequest{VolumeId: id, SizeBytes: 3 << 30})
 		return err
