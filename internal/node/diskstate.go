@@ -9,7 +9,9 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // GetDiskState reports whether a disk is online.
@@ -110,12 +112,16 @@ func (o *op) takeOffline(d *disk) error {
 	if err != nil || !state.online {
 		return err
 	}
-	o.flushDisk(d)
-	if err := d.setAttributes(win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
+	if err := o.dismountAndTakeOffline(d); err != nil {
 		return fail(err, "taking disk %d offline", d.number)
 	}
 	_, err = d.settle(false)
 	return err
+}
+
+func (o *op) dismountAndTakeOffline(d *disk) error {
+	defer o.dismountVolumes(d)()
+	return d.setAttributes(win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE)
 }
 
 // settle makes Windows act on a changed state, and returns the state once it has confirmed it.
@@ -133,16 +139,63 @@ func (d *disk) settle(online bool) (diskState, error) {
 	return state, nil
 }
 
-// flushDisk writes the cached data of the disk's volumes. A volume that cannot be flushed does not keep the disk online:
-// the state is the caller's decision, and the volume may be gone already.
-func (o *op) flushDisk(d *disk) {
-	volumes, err := o.volumesOf(d)
-	if err != nil {
-		klog.FromContext(o.ctx).Info("The volumes of a disk that goes offline could not be listed", "disk", d.number, "err", err)
-	}
-	for _, v := range volumes {
-		if err := o.flushVolume(v.id); err != nil {
+// dismountVolumes locks and dismounts the volumes of a disk that goes offline: Windows takes it offline even in use. The
+// lock flushes, and nothing mounts the volume again until release is called. A volume that is in use is only flushed.
+//
+// https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_lock_volume
+// https://github.com/microsoft/WSL/blob/3e27a6a50177ce4e32e72f7b957aef5db5768062/src/windows/common/disk.cpp#L62
+func (o *op) dismountVolumes(d *disk) (release func()) {
+	handles := map[winpath.VolumeID]kernel.Handle{}
+	for _, v := range o.presentVolumes(d) {
+		if handles[v.id] != nil {
+			continue // another extent of it
+		}
+		h, err := o.k.OpenDevice(v.id.Device(), readWrite)
+		if err == nil {
+			handles[v.id] = h
+			err = o.dismountOrFlush(h, v.id)
+		}
+		if err != nil {
 			klog.FromContext(o.ctx).Info("A volume of a disk that goes offline was not flushed", "volume", v.id, "err", err)
 		}
 	}
+	return func() {
+		for _, h := range handles {
+			_ = h.Close() // it has written nothing
+		}
+	}
+}
+
+func (o *op) dismountOrFlush(h kernel.Handle, id winpath.VolumeID) error {
+	_, err := h.DeviceIoControl(win32.FSCTL_LOCK_VOLUME, nil, nil)
+	if err == nil {
+		_, err = h.DeviceIoControl(win32.FSCTL_DISMOUNT_VOLUME, nil, nil)
+	}
+	if err == nil {
+		return nil
+	}
+	klog.FromContext(o.ctx).Info("A volume is in use while its disk goes offline: later writes are lost", "volume", id, "err", err)
+	if err = h.Flush(); hasCode(err, win32.ERROR_WRITE_PROTECT) {
+		return nil
+	}
+	return err
+}
+
+// flushDisk writes the cached data of the disk's volumes. A volume that cannot be flushed does not keep the disk
+// writable: the state is the caller's decision, and the volume may be gone already.
+func (o *op) flushDisk(d *disk) {
+	for _, v := range o.presentVolumes(d) {
+		if err := o.flushVolume(v.id); err != nil {
+			klog.FromContext(o.ctx).Info("A volume of a disk that becomes read-only was not flushed", "volume", v.id, "err", err)
+		}
+	}
+}
+
+// presentVolumes lists the volumes to be flushed. The change of the disk's state does not depend on them.
+func (o *op) presentVolumes(d *disk) []diskVolume {
+	volumes, err := o.volumesOf(d)
+	if err != nil {
+		klog.FromContext(o.ctx).Info("The volumes of a disk were not listed to be flushed", "disk", d.number, "err", err)
+	}
+	return volumes
 }

@@ -5,10 +5,12 @@
 package published
 
 import (
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc/codes"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
@@ -58,8 +60,8 @@ func TestUnstageInterrupted(t *testing.T) {
 	check(t, "unstaging a disk that is gone", m.UnstageDisk(ctx, match, targetOf("b")))
 }
 
-// TestUnstageWithoutDirectory: kubelet has removed the staging directory. The disk is flushed and taken offline all the same. One that
-// cannot be read is not taken for one that is gone.
+// TestUnstageWithoutDirectory: kubelet has removed the staging directory. The disk is dismounted and taken offline all the
+// same. One that cannot be read is not taken for one that is gone.
 func TestUnstageWithoutDirectory(t *testing.T) {
 	t.Parallel()
 	n, m := start(t)
@@ -99,8 +101,9 @@ func TestUnstageWithoutDirectory(t *testing.T) {
 		if n.Tree().GetDisks()[1].GetOnline() {
 			t.Errorf("%s: the disk is online in the end", name)
 		}
-		if flushed := n.Find(csiproxytest.Query{After: before, Function: "Flush"}); len(flushed) == 0 {
-			t.Errorf("%s: the volume was not flushed", name)
+		controls := n.Find(csiproxytest.Query{After: before, Function: "DeviceIoControl"})
+		if !slices.ContainsFunc(controls, func(e *admin.JournalEntry) bool { return e.GetKernel().GetControlCode() == "FSCTL_DISMOUNT_VOLUME" }) {
+			t.Errorf("%s: the volume was not dismounted", name)
 		}
 	}
 	end := n.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_SET_DRIVE_LAYOUT_EX"}, "ERROR_IO_DEVICE")

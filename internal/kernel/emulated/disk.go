@@ -151,7 +151,10 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 	}
 	d.record.Offline, d.record.ReadOnly = offline, readOnly
 	d.changed = d.node.state.Clock.now()
-	return d.refresh()
+	if offline {
+		err = d.loseUnflushed()
+	}
+	return errors.Join(err, d.refresh())
 }
 
 // identities returns the disk and partition GUIDs and signatures of the online disks except one.

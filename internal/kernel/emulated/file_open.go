@@ -283,6 +283,7 @@ type fileHandle struct {
 	closed  bool
 	deleted bool
 	pending bool // to be deleted when no handle is open
+	kept    *keptFile
 	listing listing
 }
 
@@ -290,11 +291,11 @@ type fileHandle struct {
 func (h *fileHandle) Close() error {
 	n := h.content.node
 	n.mu.Lock()
-	if !h.pending {
+	if !h.pending && h.kept == nil {
 		defer n.mu.Unlock()
 		return failed("CloseHandle", h.object, h.close())
 	}
-	n.mu.Unlock() // it deletes the file, or leaves that to another handle
+	n.mu.Unlock() // it deletes the file or its copy, or leaves that to another handle
 	return n.closing(h.object, h.close)
 }
 
@@ -309,7 +310,7 @@ func (h *fileHandle) close() error {
 
 // release closes the host's directories.
 func (h *fileHandle) release() error {
-	errs := []error{h.listing.close()}
+	errs := []error{h.listing.close(), h.dropKept()}
 	if h.self != nil {
 		errs = append(errs, h.self.Close())
 	}

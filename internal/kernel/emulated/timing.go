@@ -51,6 +51,8 @@ func usual(call kernel.Call) time.Duration {
 		switch call.Code {
 		case win32.IOCTL_DISK_CREATE_DISK, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, win32.IOCTL_DISK_GROW_PARTITION:
 			return 200 * time.Millisecond
+		case win32.FSCTL_LOCK_VOLUME:
+			return 100 * time.Millisecond
 		case win32.FSCTL_EXTEND_VOLUME:
 			return 500 * time.Millisecond
 		}

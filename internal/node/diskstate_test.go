@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// TestVolumesOfADiskThatGoesOffline: a volume that is in use is flushed, and the log says so. The agent's own lock is not in
+// the way of a volume that lies at two places of the disk.
+func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
+	const lock, dismount, flush = "lock", "dismount", "flush"
+	for name, c := range map[string]struct {
+		extents int
+		refused uint32 // this control code
+		want    []string
+	}{
+		"not in use":              {1, 0, []string{lock, dismount}},
+		"in use":                  {1, win32.FSCTL_LOCK_VOLUME, []string{lock, flush}},
+		"it refuses to dismount":  {1, win32.FSCTL_DISMOUNT_VOLUME, []string{lock, dismount, flush}},
+		"at two places of a disk": {2, 0, []string{lock, dismount}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = k.Close() }()
+			s := &spanned{Node: k}
+			var steps []string
+			n := bare(t, kernel.Intercept(t.Context(), s, func(_ context.Context, call kernel.Call, do func() error) error {
+				switch {
+				case call.Code == win32.FSCTL_LOCK_VOLUME:
+					steps = append(steps, lock)
+				case call.Code == win32.FSCTL_DISMOUNT_VOLUME:
+					steps = append(steps, dismount)
+				case call.Function == "Flush":
+					steps = append(steps, flush)
+				}
+				if call.Code != 0 && call.Code == c.refused {
+					return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_ACCESS_DENIED}
+				}
+				return do()
+			}))
+			if err := n.Disks.PartitionDisk(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.volume = ids[0]
+			for i := range int64(c.extents) {
+				s.extents = append(s.extents, win32.DiskExtent{DiskNumber: 1, StartingOffset: 32<<20 + i<<30, Length: 1 << 20})
+			}
+			var log bytes.Buffer
+			ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+			if err := n.Disks.SetDiskState(ctx, 1, false); err != nil {
+				t.Error(err)
+			}
+			if !slices.Equal(steps, c.want) {
+				t.Errorf("it was asked to %q, want %q", steps, c.want)
+			}
+			inUse := slices.Contains(c.want, flush)
+			if strings.Contains(log.String(), "in use") != inUse || !inUse && log.Len() > 0 {
+				t.Errorf("the log does not say whether it is in use:\n%s", &log)
+			}
+		})
+	}
+}
