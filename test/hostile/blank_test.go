@@ -18,6 +18,7 @@ import (
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
@@ -165,6 +166,54 @@ func TestDamagedGPTsAreNotPartitioned(t *testing.T) {
 		g.partitionRefused(name, emulated.DiskSpec{ImagePath: image, LUNAuto: true}, c.want, c.found)
 	}
 	g.alive()
+}
+
+// A GPT that lost its only data partition: what lies where the partition was, and nowhere else, is not overwritten.
+func TestLostPartitionsAreNotPartitionedOver(t *testing.T) {
+	const size = 2 << 30 // so large that no sample of the whole disk lies there
+	g := attack(t, testnode.Options{})
+	attached := func() (number uint32, path string) {
+		number, err := g.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: size, LUNAuto: true})
+		noError(t, err)
+		return number, fmt.Sprintf(`\\.\PhysicalDrive%d`, number)
+	}
+	twin, path := attached()
+	_, err := g.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: twin})
+	noError(t, err)
+	out := make([]byte, 4096)
+	layout, err := win32.ParseDriveLayout(out[:g.control(path, win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, out)])
+	noError(t, err)
+	lost := layout.Partitions[len(layout.Partitions)-1]
+	for name, marks := range map[string][]mark{
+		"LUKS":                             luks(),
+		"the end of LUKS2's second header": {{4<<20 - 1, "\x01"}},
+		"a superblock of ext4's group 1":   {{128<<20 + 56, "\x53\xef"}},
+		"nothing":                          nil,
+	} {
+		number, path := attached()
+		g.control(path, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT}.Bytes(), nil)
+		image, err := g.Emulated.DiskImage(number)
+		noError(t, err)
+		write(t, image, lost.StartingOffset, lost.Length, marks)
+		want := codes.FailedPrecondition
+		if marks == nil {
+			want = codes.OK
+		}
+		_, err = g.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: number})
+		wantCode(t, "PartitionDisk of a disk whose lost partition held "+name, err, want)
+	}
+	g.alive()
+}
+
+// control sends a control code to a disk of the node, as other software of the node would.
+func (g *target) control(path string, code uint32, in, out []byte) int {
+	g.t.Helper()
+	h, err := g.Emulated.OpenDevice(path, win32.GENERIC_READ|win32.GENERIC_WRITE)
+	noError(g.t, err)
+	n, err := h.DeviceIoControl(code, in, out)
+	noError(g.t, err)
+	noError(g.t, h.Close())
+	return n
 }
 
 func TestVolumesThatHoldDataAreNotFormatted(t *testing.T) {
