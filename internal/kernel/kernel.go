@@ -42,9 +42,10 @@ type Devices interface {
 	AdapterInterfaces() ([]string, error)
 
 	// OpenDevice opens a disk or an adapter by interface path, a disk as \\.\PhysicalDriveN, or a volume as
-	// \\?\Volume{GUID}, \\.\X: or \\?\GLOBALROOT\Device\HarddiskVolumeN, each without a trailing backslash, or the
-	// MountManager (CreateFileW, OPEN_EXISTING, shared for reading and writing). Access 0 is enough for control codes
-	// that need no access right; see win32.GENERIC_READ and win32.GENERIC_WRITE.
+	// \\?\Volume{GUID}, \\.\X:, \\?\GLOBALROOT\Device\HarddiskVolumeN or, by the partition that it lies on,
+	// \\?\GLOBALROOT\Device\HarddiskN\PartitionN, each without a trailing backslash, or the MountManager
+	// (CreateFileW, OPEN_EXISTING, shared for reading and writing). Access 0 is enough for control codes that need no
+	// access right; see win32.GENERIC_READ and win32.GENERIC_WRITE.
 	OpenDevice(path string, access uint32) (Handle, error)
 
 	// ReenumerateDevices makes Windows look for devices that came or went, and returns when Windows is done

@@ -17,6 +17,7 @@ const (
 	IOCTL_DISK_GET_DISK_ATTRIBUTES       = 0x000700F0 // out GetDiskAttributes
 	IOCTL_DISK_UPDATE_PROPERTIES         = 0x00070140 // drops the cached layout and enumerates partitions again
 	IOCTL_DISK_GET_LENGTH_INFO           = 0x0007405C // out LengthInformation
+	IOCTL_DISK_ARE_VOLUMES_READY         = 0x0007421C // on a disk; returns when all of its volumes are ready for use
 	IOCTL_DISK_SET_DRIVE_LAYOUT_EX       = 0x0007C054 // in DriveLayout; replaces the table
 	IOCTL_DISK_CREATE_DISK               = 0x0007C058 // in CreateDisk; destroys the present table
 	IOCTL_DISK_UPDATE_DRIVE_SIZE         = 0x0007C0C8 // out DiskGeometry, which needs an output buffer
@@ -72,6 +73,7 @@ var controlCodeNames = map[uint32]string{
 	IOCTL_DISK_GET_DISK_ATTRIBUTES:       "IOCTL_DISK_GET_DISK_ATTRIBUTES",
 	IOCTL_DISK_UPDATE_PROPERTIES:         "IOCTL_DISK_UPDATE_PROPERTIES",
 	IOCTL_DISK_GET_LENGTH_INFO:           "IOCTL_DISK_GET_LENGTH_INFO",
+	IOCTL_DISK_ARE_VOLUMES_READY:         "IOCTL_DISK_ARE_VOLUMES_READY",
 	IOCTL_DISK_SET_DRIVE_LAYOUT_EX:       "IOCTL_DISK_SET_DRIVE_LAYOUT_EX",
 	IOCTL_DISK_CREATE_DISK:               "IOCTL_DISK_CREATE_DISK",
 	IOCTL_DISK_UPDATE_DRIVE_SIZE:         "IOCTL_DISK_UPDATE_DRIVE_SIZE",

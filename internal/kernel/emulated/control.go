@@ -185,6 +185,7 @@ func (n *Node) Reboot() error {
 		for _, d := range n.disks {
 			clear(d.open)
 			clear(d.lengths)
+			clear(d.arrivals)
 			d.knownSize, d.growRefusals, d.installing = d.image.size, 0, installed
 			if err := d.refresh(); err != nil {
 				return err

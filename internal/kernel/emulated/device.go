@@ -40,8 +40,8 @@ func (n *Node) AdapterInterfaces() (paths []string, err error) {
 }
 
 // OpenDevice implements kernel.Devices. It opens a disk as \\.\PhysicalDriveN or by its interface path, a volume as
-// \\?\Volume{GUID}, \\.\C: or \\?\GLOBALROOT\Device\HarddiskVolumeN, an adapter as \\.\ScsiN: or by its interface path,
-// and the mount manager, all in any case.
+// \\?\Volume{GUID}, \\.\C:, \\?\GLOBALROOT\Device\HarddiskVolumeN or \\?\GLOBALROOT\Device\HarddiskN\PartitionN, an
+// adapter as \\.\ScsiN: or by its interface path, and the mount manager, all in any case.
 func (n *Node) OpenDevice(path string, access uint32) (h kernel.Handle, err error) {
 	err = n.call("CreateFileW", path, func() (err error) {
 		h, err = n.openDevice(path, access)

@@ -22,7 +22,7 @@ type disk struct {
 	image     *image
 	record    diskState // as in node.json
 	layout    layout    // read from the image, again after each change of it
-	volumes   []*volume // of the layout, while the disk is online; never changed in place
+	volumes   []*volume // of the layout, while the disk is online, those that arrive, too; never changed in place
 	knownSize int64     // the size that the driver last saw, at IOCTL_DISK_UPDATE_DRIVE_SIZE or its start
 	msrIn     int       // after this many readings of the layout the reserved partition appears; 0: none is due
 	msrLate   bool      // it appears when a layout is set
@@ -32,6 +32,7 @@ type disk struct {
 	growRefusals int                        // IOCTL_DISK_GROW_PARTITION is refused so many times
 	changed      time.Time                  // when it last changed unknown to the storage provider; zero: never
 	lengths      map[guid.GUID]*knownLength // of volumes that have not learned yet that they have grown
+	arrivals     map[guid.GUID]time.Time    // of volumes that are not there at once
 }
 
 // volumeOpens is the handles that have a volume open as a device.
@@ -53,7 +54,7 @@ func (n *Node) newDisk(record diskState) (*disk, error) {
 	record.ImageBytes = im.size
 	d := &disk{
 		node: n, number: record.Number, image: im, record: record, knownSize: im.size,
-		open: map[guid.GUID]*volumeOpens{}, lengths: map[guid.GUID]*knownLength{},
+		open: map[guid.GUID]*volumeOpens{}, lengths: map[guid.GUID]*knownLength{}, arrivals: map[guid.GUID]time.Time{},
 	}
 	if err := d.refresh(); err != nil {
 		return nil, errors.Join(err, im.file.Close())
@@ -76,6 +77,7 @@ func (d *disk) refresh() error {
 		return err
 	}
 	d.layout = l
+	before := d.volumes
 	d.volumes = nil
 	if d.record.Offline || d.installing != installed {
 		return nil
@@ -94,6 +96,9 @@ func (d *disk) refresh() error {
 		}
 		v.boot, _ = parseBootSector(sector, d.record.SectorSize, uint64(p.Length/d.sectorSize()))
 		d.volumes = append(d.volumes, v)
+		if d.node.state.Switches.VolumesArriveLate && !slices.ContainsFunc(before, func(b *volume) bool { return b.id == v.id }) {
+			d.arrivals[v.id] = d.node.state.Clock.now().Add(arrivalTime)
+		}
 	}
 	return nil
 }
@@ -113,7 +118,7 @@ func (d *disk) attached() bool { return d.node.disks[d.number] == d }
 // volume returns a volume of the disk, which has none while it is offline.
 func (d *disk) volume(id guid.GUID) (*volume, bool) {
 	i := slices.IndexFunc(d.volumes, func(v *volume) bool { return v.id == id })
-	if i < 0 || !d.attached() {
+	if i < 0 || !d.attached() || d.arriving(id) > 0 {
 		return nil, false
 	}
 	return d.volumes[i], true

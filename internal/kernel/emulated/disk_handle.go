@@ -3,6 +3,8 @@
 package emulated
 
 import (
+	"time"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -14,7 +16,7 @@ type diskHandle struct {
 
 // DeviceIoControl implements kernel.Handle with the disk's control codes.
 func (h *diskHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
-	return h.control(code, func() (int, error) {
+	n, err := h.control(code, func() (int, error) {
 		if !h.disk.attached() {
 			return 0, errVolumeGone
 		}
@@ -24,6 +26,27 @@ func (h *diskHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
 		}
 		return h.disk.query(code, in, out)
 	})
+	if err == nil && code == win32.IOCTL_DISK_ARE_VOLUMES_READY {
+		h.awaitVolumes()
+	}
+	return n, err
+}
+
+// awaitVolumes returns when all volumes of the disk have arrived.
+func (h *diskHandle) awaitVolumes() {
+	n := h.node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for h.boot == n.boot && h.disk.attached() && !n.hasty {
+		left := time.Duration(0)
+		for _, v := range h.disk.volumes {
+			left = max(left, h.disk.arriving(v.id))
+		}
+		if left == 0 {
+			return
+		}
+		n.wait(left)
+	}
 }
 
 // change returns the handler of a control code that changes the disk; nil for others.
@@ -75,6 +98,8 @@ func (d *disk) query(code uint32, in, out []byte) (int, error) {
 		return put(out, win32.GetDiskAttributes{Version: win32.SizeofGetDiskAttributes, Attributes: d.attributes()}.Bytes())
 	case win32.IOCTL_DISK_IS_WRITABLE:
 		return 0, d.writable()
+	case win32.IOCTL_DISK_ARE_VOLUMES_READY:
+		return 0, nil // see awaitVolumes
 	}
 	return 0, win32.ERROR_INVALID_FUNCTION
 }

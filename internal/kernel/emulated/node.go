@@ -117,7 +117,11 @@ func (n *Node) diskList() []*disk {
 func (n *Node) volumeList() []*volume {
 	var list []*volume
 	for _, d := range n.diskList() {
-		list = append(list, d.volumes...)
+		for _, v := range d.volumes {
+			if d.arriving(v.id) <= 0 {
+				list = append(list, v)
+			}
+		}
 	}
 	return list
 }

@@ -100,6 +100,7 @@ func (n *Node) run(s state) error {
 		if err != nil {
 			return err
 		}
+		clear(d.arrivals)
 		n.disks[record.Number] = d
 		n.state.disk(record.Image).ImageBytes = d.record.ImageBytes
 	}

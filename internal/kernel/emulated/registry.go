@@ -74,7 +74,8 @@ func (v *volume) deviceName() string {
 	return fmt.Sprintf(`%sHarddiskVolume%d`, devicePrefix, volumeNumber(v.disk.number, v.number))
 }
 
-// volumeAtDevice returns the volume with the device name, in lower case: \\.\c: or \\?\globalroot\device\harddiskvolumeN.
+// volumeAtDevice returns the volume with the device name, in lower case: \\.\c:, \\?\globalroot\device\harddiskvolumeN or
+// \\?\globalroot\device\harddiskN\partitionN.
 func (n *Node) volumeAtDevice(name string) (guid.GUID, bool) {
 	if letter, ok := strings.CutPrefix(name, `\\.\`); ok {
 		i := slices.IndexFunc(n.state.Letters, func(l letterState) bool { return strings.EqualFold(l.Letter+":", letter) })
@@ -82,11 +83,11 @@ func (n *Node) volumeAtDevice(name string) (guid.GUID, bool) {
 			return n.state.Letters[i].Volume, true
 		}
 	}
-	if number, ok := cutNumber(name, `\\?\globalroot\device\harddiskvolume`, ""); ok {
-		for _, v := range n.volumeList() {
-			if volumeNumber(v.disk.number, v.number) == number {
-				return v.id, true
-			}
+	number, numbered := cutNumber(name, `\\?\globalroot\device\harddiskvolume`, "")
+	for _, v := range n.volumeList() {
+		if numbered && volumeNumber(v.disk.number, v.number) == number ||
+			!numbered && name == fmt.Sprintf(`\\?\globalroot\device\harddisk%d\partition%d`, v.disk.number, v.number) {
+			return v.id, true
 		}
 	}
 	return guid.GUID{}, false

@@ -31,8 +31,10 @@ switches:
   growPartitionRefreshes: true
   growPartition: delayed
   volumeLengthDelayed: true
+  volumesArriveLate: true
   automountOff: true
   providerLate: 41003
+  offlineVolumesRefuseAll: true
   disksInstallLate: true
   extendOneSectorLess: true
   lacksPrivileges: SeLoadDriverPrivilege
@@ -122,7 +124,8 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 		Switches: Switches{
 			AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,
 			MSR: MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
-			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true, ProviderLate: ProviderLateOffline, DisksInstallLate: true,
+			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, VolumesArriveLate: true, AutomountOff: true, ProviderLate: ProviderLateOffline,
+			OfflineVolumesRefuseAll: true, DisksInstallLate: true,
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
 			NVMeLUNsNumbered: true, IdentifiersApart: true, SystemPartitionUnknown: true, LinksRefused: LinksRefusedNever, Timing: TimingWindows,
 			LostSessions: LostSessionsConnected, SANPolicy: SANOfflineAll,

@@ -117,12 +117,18 @@ type Switches struct {
 	// VolumeLengthDelayed: does a volume learn a little after its partition that it has grown?
 	VolumeLengthDelayed bool `yaml:"volumeLengthDelayed" json:"volumeLengthDelayed"`
 
+	// VolumesArriveLate: does the volume of a new partition, or of a disk that comes online, arrive a little later?
+	VolumesArriveLate bool `yaml:"volumesArriveLate" json:"volumesArriveLate,omitempty"`
+
 	// AutomountOff: does Windows leave volumes offline that it has not mounted before (mountvol /N)?
 	AutomountOff bool `yaml:"automountOff" json:"automountOff"`
 
 	// ProviderLate: what does MSFT_Volume.Format return right after control codes made a partition, or brought a disk
 	// online? It does until UpdateHostStorageCache is called providerLag later.
 	ProviderLate ProviderLate `yaml:"providerLate" json:"providerLate,omitempty"`
+	// OfflineVolumesRefuseAll: does a volume that is offline refuse every control code but IOCTL_VOLUME_ONLINE, or what
+	// reads and writes it?
+	OfflineVolumesRefuseAll bool `yaml:"offlineVolumesRefuseAll" json:"offlineVolumesRefuseAll,omitempty"`
 
 	// DisksInstallLate: is a new disk listed only after it was looked for, and its installation was waited for?
 	DisksInstallLate bool `yaml:"disksInstallLate" json:"disksInstallLate"`

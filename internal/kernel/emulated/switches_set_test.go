@@ -31,7 +31,8 @@ func TestSetSwitch(t *testing.T) {
 	want := map[string]string{
 		"attributesVersion": "40", "createDiskClears": "false", "offlineDisksReadOnly": "false", "zeroedDiskIsMBR": "false",
 		"msr": "immediate", "msrAfterReads": "3", "growPartitionRefreshes": "false", "extendOneSectorLess": "false",
-		"growPartition": "immediate", "volumeLengthDelayed": "false", "automountOff": "false", "disksInstallLate": "false", "providerLate": "never",
+		"growPartition": "immediate", "volumeLengthDelayed": "false", "automountOff": "false", "disksInstallLate": "false",
+		"volumesArriveLate": "false", "offlineVolumesRefuseAll": "false", "providerLate": "never",
 		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
 		"sanPolicy": "OfflineShared", "mappingsOutliveReboot": "true", "linksRefused": "onTheWay", "lostSessions": "disconnected", "timing": "none",
 		"nvmeLUNsNumbered": "false", "identifiersApart": "false", "systemPartitionUnknown": "false", "multiAttach": "false", "mountPointCallsDelete": "false",
@@ -42,7 +43,8 @@ func TestSetSwitch(t *testing.T) {
 	for name, answer := range map[string]string{
 		"attributesVersion": "16", "createDiskClears": "true", "offlineDisksReadOnly": "true", "zeroedDiskIsMBR": "true",
 		"msr": "delayed", "msrAfterReads": "7", "growPartitionRefreshes": "true", "extendOneSectorLess": "true",
-		"growPartition": "delayed", "volumeLengthDelayed": "true", "automountOff": "true", "disksInstallLate": "true", "providerLate": "40003",
+		"growPartition": "delayed", "volumeLengthDelayed": "true", "automountOff": "true", "disksInstallLate": "true",
+		"volumesArriveLate": "true", "offlineVolumesRefuseAll": "true", "providerLate": "40003",
 		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
 		"sanPolicy": "OfflineAll", "mappingsOutliveReboot": "false", "linksRefused": "never", "lostSessions": "unlisted", "timing": "windows",
 		"nvmeLUNsNumbered": "true", "identifiersApart": "true", "systemPartitionUnknown": "true", "multiAttach": "true", "mountPointCallsDelete": "true",

@@ -86,15 +86,15 @@ func (n *Node) pass(d time.Duration) {
 		if !due.After(now) {
 			return
 		}
-		if n.retimed == nil {
-			n.retimed = make(chan struct{})
-		}
 		n.wait(due.Sub(now))
 	}
 }
 
 // wait waits until the clock changes, or for a time unless the clock is stopped. The mutex is free meanwhile.
 func (n *Node) wait(left time.Duration) {
+	if n.retimed == nil {
+		n.retimed = make(chan struct{})
+	}
 	retimed := n.retimed
 	var elapsed <-chan time.Time
 	if n.state.Clock.Stopped.IsZero() {

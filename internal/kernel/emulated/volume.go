@@ -3,6 +3,8 @@
 package emulated
 
 import (
+	"time"
+
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -39,6 +41,14 @@ func (v *volume) sizeBytes() uint64 {
 func (v *volume) offline() bool {
 	n := v.disk.node
 	return n.state.Switches.AutomountOff && !v.disk.record.System && !n.online[v.id] && len(n.state.pathNames(v.id, nil)) == 0
+}
+
+// arrivalTime is how long a volume takes to arrive with the switch VolumesArriveLate, by the node's clock.
+const arrivalTime = 100 * time.Millisecond
+
+// arriving returns the time until a volume of the disk arrives, 0 or less if it has.
+func (d *disk) arriving(id guid.GUID) time.Duration {
+	return d.arrivals[id].Sub(d.node.state.Clock.now())
 }
 
 // knownLength is the length that a volume had before it grew, and how many calls still find it.

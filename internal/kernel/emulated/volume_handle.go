@@ -78,6 +78,9 @@ func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 		if err != nil {
 			return 0, err
 		}
+		if code != win32.IOCTL_VOLUME_ONLINE && h.node.state.Switches.OfflineVolumesRefuseAll && v.offline() {
+			return 0, win32.ERROR_NOT_READY
+		}
 		switch code {
 		case win32.IOCTL_VOLUME_IS_OFFLINE:
 			if !v.offline() {
