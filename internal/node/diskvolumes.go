@@ -205,7 +205,7 @@ func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume
 		if _, err := d.attributes(); err != nil {
 			return nil, fail(err, "waiting for the volume of partition %d of disk %d", late, d.number)
 		}
-		if !p.wait(volumeTime) {
+		if !o.waitForVolumes(&p, d.number, volumeTime) {
 			return nil, errorf(DeadlineExceeded, reason.VolumeNotArrived, "the volume of partition %d of disk %d has not arrived within %v", late, d.number, volumeTime)
 		}
 	}

@@ -83,6 +83,8 @@ type Node struct {
 	direct directOpens
 	mapped mappedWith
 	logins logins
+
+	awaited sync.Map // numbers of the disks whose volumes Windows is asked for; see volumesReady
 }
 
 // New returns a Node that works through k.

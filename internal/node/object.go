@@ -36,6 +36,7 @@ const (
 	volumeKind
 	diskKind
 	diskInterface
+	volumeArrival
 	serviceKind
 )
 

@@ -25,19 +25,28 @@ const (
 type patience struct {
 	until time.Time
 	pause time.Duration
+	early <-chan struct{} // ends one pause when it is closed; may be nil
 }
+
+const firstPause = 5 * time.Millisecond
 
 // wait pauses once and reports whether there was still time for it.
 func (p *patience) wait(limit time.Duration) bool {
 	now := time.Now()
 	if p.until.IsZero() {
-		p.until, p.pause = now.Add(limit), 5*time.Millisecond
+		p.until, p.pause = now.Add(limit), firstPause
 	}
 	if now.After(p.until) {
 		return false
 	}
-	time.Sleep(p.pause)
-	p.pause = min(2*p.pause, 250*time.Millisecond)
+	pause := time.NewTimer(p.pause)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		p.pause = min(2*p.pause, 250*time.Millisecond)
+	case <-p.early:
+		p.early, p.pause = nil, firstPause
+	}
 	return true
 }
 

@@ -76,7 +76,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if fileSystem == "" { // nothing to extend
 		return nil
 	}
-	return o.extendFileSystem(id, partition.Length)
+	return o.extendFileSystem(id, d.number, partition.Length)
 }
 
 // extensible returns the name of a volume's file system, or "" for a volume without one. It refuses a file system that
@@ -90,7 +90,7 @@ func (o *op) extensible(id winpath.VolumeID) (string, error) {
 }
 
 // extendFileSystem makes the file system fill its partition.
-func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error {
+func (o *op) extendFileSystem(id winpath.VolumeID, disk uint32, partitionLength int64) error {
 	h, err := o.k.OpenDevice(id.Device(), readWrite)
 	if err != nil {
 		return fail(err, "opening volume %s to extend it", id)
@@ -103,7 +103,7 @@ func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error 
 	if size.full(partitionLength) {
 		return nil
 	}
-	if err := awaitLength(h, partitionLength); err != nil {
+	if err := o.awaitLength(h, disk, partitionLength); err != nil {
 		return fail(err, "waiting for volume %s to be as long as its partition", id)
 	}
 	sectors := partitionLength / size.bytesPerSector
@@ -119,11 +119,11 @@ func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error 
 
 // awaitLength waits until a volume is as long as its partition, which Windows tells it after the partition has grown. If
 // the time is over, the file system is extended all the same: the volume knows best whether it has room.
-func awaitLength(volume kernel.Handle, partitionLength int64) error {
+func (o *op) awaitLength(volume kernel.Handle, disk uint32, partitionLength int64) error {
 	var p patience
 	for {
 		length, err := query(volume, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
-		if err != nil || length.Length >= partitionLength || !p.wait(growTime) {
+		if err != nil || length.Length >= partitionLength || !o.waitForVolumes(&p, disk, growTime) {
 			return err
 		}
 	}
