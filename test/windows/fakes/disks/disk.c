@@ -97,6 +97,16 @@ static NTSTATUS update_size(REQUEST *r)
 	return STATUS_SUCCESS;
 }
 
+// volumes_ready stands for the wait: the volumes of the disk have arrived when it returns.
+// https://learn.microsoft.com/windows/win32/fileio/ioctl-disk-are-volumes-ready
+static NTSTATUS volumes_ready(REQUEST *r)
+{
+	for (ULONG i = 0; i < MAX_VOLUMES; i++)
+		if (r->call->state->volume[i].used && r->call->state->volume[i].disk == r->disk->number)
+			r->call->state->volume[i].appears = 0;
+	return STATUS_SUCCESS;
+}
+
 NTSTATUS disk_code(REQUEST *r)
 {
 	const DISK_STATE *state = disk_state(r->call, r->disk);
@@ -123,6 +133,8 @@ NTSTATUS disk_code(REQUEST *r)
 		return set_attributes(r);
 	case IOCTL_DISK_UPDATE_PROPERTIES: // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntdddisk/ni-ntdddisk-ioctl_disk_update_properties
 		return update_size(r);
+	case IOCTL_DISK_ARE_VOLUMES_READY:
+		return volumes_ready(r);
 	case IOCTL_DISK_UPDATE_DRIVE_SIZE: {
 		DISK_GEOMETRY geometry = geometry_of(r);
 		update_size(r);
