@@ -135,7 +135,8 @@ func (o *op) volumesOn(number uint32) ([]diskVolume, error) {
 // just going, is on no disk; neither is one that does not answer.
 func (o *op) volumes() ([]diskVolume, error) {
 	ids, err := o.volumeIDs()
-	return o.whereVolumesLie(ids), err
+	all, _ := o.whereVolumesLie(ids)
+	return all, err
 }
 
 func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
@@ -155,21 +156,22 @@ func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
 	return ids, nil
 }
 
-func (o *op) whereVolumesLie(ids []winpath.VolumeID) []diskVolume {
+// whereVolumesLie returns the extents of volumes. Offline means that some volumes do not tell theirs and may be offline.
+func (o *op) whereVolumesLie(ids []winpath.VolumeID) (all []diskVolume, offline bool) {
 	objects := make([]object, len(ids))
 	for i, id := range ids {
 		objects[i] = volumeObject(id)
 	}
-	var all []diskVolume
 	for i, a := range askEach(o, objects, func(o *op, i int) (extents, error) { return o.volumeExtents(ids[i]) }) {
 		if a.err != nil {
 			klog.FromContext(o.ctx).V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.err)
+			offline = offline || hasCode(a.err, win32.ERROR_NOT_READY)
 		}
 		for _, extent := range a.value {
 			all = append(all, diskVolume{ids[i], extent})
 		}
 	}
-	return all
+	return all, offline
 }
 
 // awaitVolumes returns the volumes of the given partitions, in the same order. It waits for the volumes that Windows
@@ -197,41 +199,47 @@ func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume
 	}
 	var p patience
 	for {
-		found, late, err := o.searchVolumes(d.number, partitions)
-		if err != nil || late == 0 {
+		found, late, offline, err := o.searchVolumes(d.number, partitions)
+		if err != nil || late == nil {
 			return found, err
+		}
+		if offline {
+			if err := o.bringPartitionOnline(d, late.StartingOffset); err != nil {
+				return nil, err
+			}
 		}
 		// Ask the disk itself, so that the wait ends early if the disk has gone.
 		if _, err := d.attributes(); err != nil {
-			return nil, fail(err, "waiting for the volume of partition %d of disk %d", late, d.number)
+			return nil, fail(err, "waiting for the volume of partition %d of disk %d", late.Number, d.number)
 		}
 		if !o.waitForVolumes(&p, d.number, volumeTime) {
-			return nil, errorf(DeadlineExceeded, reason.VolumeNotArrived, "the volume of partition %d of disk %d has not arrived within %v", late, d.number, volumeTime)
+			return nil, errorf(DeadlineExceeded, reason.VolumeNotArrived, "the volume of partition %d of disk %d has not arrived within %v", late.Number, d.number, volumeTime)
 		}
 	}
 }
 
-// searchVolumes looks for the volumes of a disk's partitions among those of the node. Late is the number of a partition whose
-// volume has not arrived, 0 if there is none. The volumes that were last found on other disks are asked only if any is missing
-// without them: usually the one that is looked for is new, and there may be hundreds of others.
-func (o *op) searchVolumes(disk uint32, partitions []win32.Partition) (found []diskVolume, late uint32, err error) {
+// searchVolumes looks for the volumes of a disk's partitions among those of the node. Late is a partition whose volume has not
+// arrived, or nil; offline means that it may be there, but offline. The volumes that were last found on other disks are asked
+// only if any is missing without them: usually the one that is looked for is new, and there may be hundreds of others.
+func (o *op) searchVolumes(disk uint32, partitions []win32.Partition) (found []diskVolume, late *win32.Partition, offline bool, err error) {
 	ids, err := o.volumeIDs()
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, false, err
 	}
 	first, rest := o.node.hints.likelyFirst(disk, ids)
-	present := o.whereVolumesLie(first)
+	present, offline := o.whereVolumesLie(first)
 	o.node.hints.remember(present)
 	if found, late = volumesAt(disk, partitions, present); len(found) < len(partitions) && len(rest) > 0 {
-		others := o.whereVolumesLie(rest)
+		others, alsoOffline := o.whereVolumesLie(rest)
 		o.node.hints.remember(others)
 		found, late = volumesAt(disk, partitions, append(present, others...))
+		offline = offline || alsoOffline
 	}
-	return found, late, nil
+	return found, late, offline, nil
 }
 
-// volumesAt returns the volumes of a disk's partitions, and the number of a partition that lacks its volume.
-func volumesAt(disk uint32, partitions []win32.Partition, present []diskVolume) (found []diskVolume, late uint32) {
+// volumesAt returns the volumes of a disk's partitions, and a partition that lacks its volume, or nil.
+func volumesAt(disk uint32, partitions []win32.Partition, present []diskVolume) (found []diskVolume, late *win32.Partition) {
 	for _, partition := range partitions {
 		i := slices.IndexFunc(present, func(v diskVolume) bool {
 			return v.extent.DiskNumber == disk && v.extent.StartingOffset == partition.StartingOffset
@@ -239,7 +247,7 @@ func volumesAt(disk uint32, partitions []win32.Partition, present []diskVolume) 
 		if i >= 0 {
 			found = append(found, present[i])
 		} else if getsVolume(partition) {
-			late = partition.Number
+			late = &partition
 		}
 	}
 	return found, late

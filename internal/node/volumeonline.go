@@ -3,6 +3,8 @@
 package node
 
 import (
+	"fmt"
+
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -14,34 +16,55 @@ import (
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddvol/ni-ntddvol-ioctl_volume_online
 func (o *op) bringVolumeOnline(id winpath.VolumeID) error {
-	offline, err := o.isVolumeOffline(id)
-	if err != nil || !offline {
+	return o.bringDeviceOnline(volumeObject(id), id.Device())
+}
+
+// bringPartitionOnline brings the volume of the partition that begins at an offset online, if it has arrived. By one of
+// Microsoft's pages an offline volume refuses every control code, so the volume need not tell where it lies.
+//
+// https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_volume_online
+func (o *op) bringPartitionOnline(d *disk, offset int64) error {
+	_, partition, err := d.partitionAt(offset)
+	if err != nil {
 		return err
 	}
-	h, err := o.k.OpenDevice(id.Device(), readWrite)
-	if err != nil {
-		return fail(err, "opening volume %s to bring it online", id)
+	device := fmt.Sprintf(`\\?\GLOBALROOT\Device\Harddisk%d\Partition%d`, d.number, partition.Number)
+	if err := o.bringDeviceOnline(object{kind: volumeKind, name: device}, device); !missing(err) {
+		return err
 	}
-	defer h.Close()
-	if _, err := h.DeviceIoControl(win32.IOCTL_VOLUME_ONLINE, nil, nil); err != nil {
-		return fail(err, "bringing volume %s online", id)
-	}
-	klog.FromContext(o.ctx).Info("A volume was offline and is online now", "volume", id)
 	return nil
 }
 
-// isVolumeOffline reports whether a volume is offline. Windows answers with success for yes and with an error for no.
-func (o *op) isVolumeOffline(id winpath.VolumeID) (bool, error) {
-	back, err := o.reach(volumeObject(id))
+func (o *op) bringDeviceOnline(volume object, device string) error {
+	offline, err := o.isVolumeOffline(volume, device)
+	if err != nil || !offline {
+		return err
+	}
+	h, err := o.k.OpenDevice(device, readWrite)
+	if err != nil {
+		return fail(err, "opening volume %s to bring it online", volume)
+	}
+	defer h.Close()
+	if _, err := h.DeviceIoControl(win32.IOCTL_VOLUME_ONLINE, nil, nil); err != nil {
+		return fail(err, "bringing volume %s online", volume)
+	}
+	klog.FromContext(o.ctx).Info("A volume was offline and is online now", "volume", volume)
+	return nil
+}
+
+// isVolumeOffline reports whether a volume is offline. Windows answers with success for yes and with an error for no. A
+// volume that is not ready may be one that refuses every control code, and counts as offline.
+func (o *op) isVolumeOffline(volume object, device string) (bool, error) {
+	back, err := o.reach(volume)
 	if err != nil {
 		return false, err
 	}
 	defer back()
-	h, err := o.k.OpenDevice(id.Device(), 0)
+	h, err := o.k.OpenDevice(device, 0)
 	if err != nil {
-		return false, fail(err, "opening volume %s", id)
+		return false, fail(err, "opening volume %s", volume)
 	}
 	defer h.Close()
 	_, err = h.DeviceIoControl(win32.IOCTL_VOLUME_IS_OFFLINE, nil, nil)
-	return err == nil, nil
+	return err == nil || hasCode(err, win32.ERROR_NOT_READY), nil
 }

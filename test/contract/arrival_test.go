@@ -64,32 +64,73 @@ func TestRescanFindsDisksThatWindowsNeverSaw(t *testing.T) {
 	}
 }
 
-// TestAutomountOff: a volume that arrives with its disk is online when it has been listed, and its file system is found.
+// TestAutomountOff: a volume that arrives with its disk is online when it has been listed, and its file system is found,
+// whichever control codes an offline volume refuses.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_volume_online: all of them.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddvol/ni-ntddvol-ioctl_volume_offline: what reads and writes.
 func TestAutomountOff(t *testing.T) {
-	n := switched(t, func(s *emulated.Switches) { s.AutomountOff = true })
-	id := formatted(t, n, 1)
-	image, err := n.Emulated.DetachDisk(1)
-	noError(t, err)
-	n.Reboot()
-	number := attach(t, n, emulated.DiskSpec{ImagePath: image})
-	wantCode(t, formatVolume(t, n, id), codes.Unavailable) // offline: nothing is known of it
-	volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
-	noError(t, err)
-	reply, err := n.Volume.IsVolumeFormatted(t.Context(), &volume.IsVolumeFormattedRequest{VolumeId: volumes.GetVolumeIds()[0]})
-	if err != nil || !reply.GetFormatted() {
-		t.Errorf("IsVolumeFormatted = %v, %v", reply.GetFormatted(), err)
-	}
-	noError(t, mount(t, n, volumes.GetVolumeIds()[0], staging))
-	n.Reboot() // a volume with a mount point comes back by itself
-	n.WriteFile(staging+`\data`, "kept")
-	if got := n.ReadFile(staging + `\data`); got != "kept" {
-		t.Errorf("the data is %q", got)
-	}
+	for name, refuseAll := range map[string]bool{"reads and writes refused": false, "all control codes refused": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := switched(t, func(s *emulated.Switches) { s.AutomountOff, s.OfflineVolumesRefuseAll = true, refuseAll })
+			id, other := formatted(t, n, 1), formatted(t, n, 2)
+			image, err := n.Emulated.DetachDisk(1)
+			noError(t, err)
+			n.Reboot()
+			number := attach(t, n, emulated.DiskSpec{ImagePath: image})
+			wantCode(t, formatVolume(t, n, id), codes.Unavailable) // offline: nothing is known of it
+			volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
+			noError(t, err)
+			reply, err := n.Volume.IsVolumeFormatted(t.Context(), &volume.IsVolumeFormattedRequest{VolumeId: volumes.GetVolumeIds()[0]})
+			if err != nil || !reply.GetFormatted() {
+				t.Errorf("IsVolumeFormatted = %v, %v", reply.GetFormatted(), err)
+			}
+			_, err = n.Volume.IsVolumeFormatted(t.Context(), &volume.IsVolumeFormattedRequest{VolumeId: other})
+			wantCode(t, err, codes.Unavailable) // nothing was asked of its disk, so it is offline still
+			noError(t, mount(t, n, volumes.GetVolumeIds()[0], staging))
+			n.Reboot() // a volume with a mount point comes back by itself
+			n.WriteFile(staging+`\data`, "kept")
+			if got := n.ReadFile(staging + `\data`); got != "kept" {
+				t.Errorf("the data is %q", got)
+			}
 
-	// A volume that cannot be brought online is an error.
-	second := attach(t, n, emulated.DiskSpec{})
-	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_ONLINE, Times: 1, Error: win32.ERROR_ACCESS_DENIED})
-	wantCode(t, partition(t, n, second), codes.PermissionDenied)
+			// A volume that cannot be brought online is an error.
+			second := attach(t, n, emulated.DiskSpec{})
+			n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_ONLINE, Times: 1, Error: win32.ERROR_ACCESS_DENIED})
+			wantCode(t, partition(t, n, second), codes.PermissionDenied)
+		})
+	}
+}
+
+// TestVolumesThatArriveLate: partitioning, bringing online and growing return when the volume is there, whether or not
+// Windows says that it is ready.
+func TestVolumesThatArriveLate(t *testing.T) {
+	const ready = win32.IOCTL_DISK_ARE_VOLUMES_READY
+	for name, fault := range map[string]testnode.Fault{
+		"told":       {},
+		"not told":   {Function: "DeviceIoControl", Code: ready, Error: win32.ERROR_INVALID_FUNCTION},
+		"never told": {Function: "DeviceIoControl", Code: ready, Hang: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := switched(t, func(s *emulated.Switches) { s.VolumesArriveLate, s.VolumeLengthDelayed = true, true })
+			if fault.Function != "" {
+				n.Faults.Add(fault)
+			}
+			id := mounted(t, n, 1)
+			noError(t, n.Emulated.GrowDisk(1, 11<<30))
+			_, err := n.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeId: id})
+			noError(t, err)
+			_, err = n.Volume.UnmountVolume(t.Context(), &volume.UnmountVolumeRequest{VolumeId: id, TargetPath: staging})
+			noError(t, err)
+			noError(t, setState(t, n, 1, false))
+			noError(t, setState(t, n, 1, true))
+			if size := volumeSize(t, n, id); size < 10<<30 {
+				t.Errorf("the volume has %d bytes", size)
+			}
+			n.Faults.Release()
+		})
+	}
 }
 
 // TestGrowingThatWindowsRefuses: when neither the control code nor WMI grows the partition, the error has both.

@@ -164,7 +164,9 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 		"partitions grow after a while":  func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthDelayed },
 		"partitions grow by WMI only":    func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthNever },
 		"volumes learn of growth late":   func(s *emulated.Switches) { s.VolumeLengthDelayed = true },
+		"volumes arrive late":            func(s *emulated.Switches) { s.VolumesArriveLate = true },
 		"automount is off":               func(s *emulated.Switches) { s.AutomountOff = true },
+		"offline volumes refuse all":     func(s *emulated.Switches) { s.AutomountOff, s.OfflineVolumesRefuseAll = true, true },
 		"mount points share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
 		"the held leaf is objected to":   func(s *emulated.Switches) { s.MountPointCallsDelete = true },
 		"numbered namespaces":            func(s *emulated.Switches) { s.NVMeLUNsNumbered = true },
@@ -173,7 +175,8 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 			*s = emulated.Switches{
 				AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,
 				MSR: emulated.MSRDelayed, MSRAfterReads: 5, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
-				GrowPartition: emulated.GrowthDelayed, VolumeLengthDelayed: true, AutomountOff: true,
+				GrowPartition: emulated.GrowthDelayed, VolumeLengthDelayed: true, VolumesArriveLate: true,
+				AutomountOff: true, OfflineVolumesRefuseAll: true,
 			}
 		},
 	}
