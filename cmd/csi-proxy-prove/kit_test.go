@@ -345,7 +345,7 @@ func TestWhatIsRefused(t *testing.T) {
 // The first look says what doctor says, in the same words.
 func TestTheFirstLookSpeaksAsDoctor(t *testing.T) {
 	facts := doctor.Facts{
-		AutomountOff: true, SANPolicy: doctor.OfflineAll, NoAgent: true,
+		AutomountOff: true, BitLockerRequired: true, SANPolicy: doctor.OfflineAll, NoAgent: true,
 		Services:    []doctor.Service{{Name: "LanmanWorkstation", Installed: true, Status: "stopped", Start: "automatic"}},
 		Directories: []doctor.Directory{{Path: `C:\x`, Who: []string{"Users"}}},
 		Endpoints:   []doctor.Endpoint{{Address: `\\.\pipe\csi-proxy-disk-v1`, State: doctor.Answers, Server: "pid 7"}},
@@ -357,7 +357,7 @@ func TestTheFirstLookSpeaksAsDoctor(t *testing.T) {
 	for _, f := range doctor.Examine(facts) {
 		want = append(want, proof.Finding{Name: string(f.Severity) + " " + f.Check, Text: f.What})
 	}
-	if diff := cmp.Diff(m.found, want); diff != "" || len(want) != 6 {
+	if diff := cmp.Diff(m.found, want); diff != "" || len(want) != 7 {
 		t.Errorf("%d findings (-got +want):\n%s", len(want), diff)
 	}
 }

@@ -303,7 +303,8 @@ func (m *machine) lookAtRights() {
 
 // lookAtPolicies looks for what keeps disks from being made or the kit's programs from being started.
 func (m *machine) lookAtPolicies() {
-	if deny, err := number(`SYSTEM\CurrentControlSet\Policies\Microsoft\FVE`, "FDVDenyWriteAccess"); err == nil && deny == 1 {
+	if deny, err := number(doctor.BitLockerKey, doctor.BitLockerValue); err == nil && deny == 1 {
+		m.facts.BitLockerRequired = true
 		m.noDisks = "a policy denies writing to fixed disks that BitLocker does not protect (FDVDenyWriteAccess), as a new disk is"
 	}
 	// https://learn.microsoft.com/windows/win32/api/virtdisk/nf-virtdisk-attachvirtualdisk: neither may its volume be, nor its directory.

@@ -92,7 +92,7 @@ func (x *examination) inspect(ctx context.Context) (missing []string) {
 func (x *examination) settings(ctx context.Context) (missing []string) {
 	ctx, cancel := context.WithTimeout(ctx, factsTime)
 	defer cancel()
-	off, policy, emulated := false, "", false
+	off, denied, policy, emulated := false, false, "", false
 	_ = x.a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
 		list, err := client.ListSwitches(ctx, &admin.ListSwitchesRequest{})
 		for _, s := range list.GetSwitches() {
@@ -113,6 +113,9 @@ func (x *examination) settings(ctx context.Context) (missing []string) {
 		if policy, err = sanPolicy(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			missing = append(missing, "SAN policy: "+err.Error())
 		}
+		if denied, err = bitLockerRequired(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			missing = append(missing, "BitLocker's policy: "+err.Error())
+		}
 	}
 	directories, err := x.a.directories()
 	if err != nil {
@@ -120,7 +123,7 @@ func (x *examination) settings(ctx context.Context) (missing []string) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.facts.AutomountOff, x.facts.SANPolicy, x.facts.Directories = off, policy, directories
+	x.facts.AutomountOff, x.facts.BitLockerRequired, x.facts.SANPolicy, x.facts.Directories = off, denied, policy, directories
 	return missing
 }
 

@@ -50,5 +50,8 @@ func (a *connection) directories() ([]doctor.Directory, error) {
 // sanPolicy is for Windows, too.
 func sanPolicy() (string, error) { return "", errors.ErrUnsupported }
 
+// bitLockerRequired is for Windows, too: an emulated node has no BitLocker.
+func bitLockerRequired() (bool, error) { return false, errors.ErrUnsupported }
+
 // automountOff is for Windows. An emulated node has a switch.
 func automountOff() (bool, error) { return false, errors.ErrUnsupported }

@@ -32,29 +32,22 @@ func systemVersion() string {
 }
 
 // automountOff reports whether mountvol /N was called on this machine. The mount manager keeps that in its service's key, as
-// ReactOS' does (MountmgrWriteNoAutoMount). A container has a registry of its own, which says nothing about the node: that is an
-// error.
+// ReactOS' does (MountmgrWriteNoAutoMount).
 func automountOff() (bool, error) {
-	if _, err := read(`SYSTEM\CurrentControlSet\Control`, "ContainerType"); err == nil {
-		return false, fmt.Errorf("a container does not see the node's registry")
-	}
-	off, err := read(`SYSTEM\CurrentControlSet\Services\MountMgr`, "NoAutoMount")
-	if err == registry.ErrNotExist { //nolint:errorlint // the package returns exactly this
-		return false, nil
-	}
+	off, err := setting(`SYSTEM\CurrentControlSet\Services\MountMgr`, "NoAutoMount")
 	return off != 0, err
 }
 
 // sanPolicy returns what Windows does with new disks. A machine on which nobody has set that has none in its registry.
 func sanPolicy() (string, error) {
-	if _, err := read(`SYSTEM\CurrentControlSet\Control`, "ContainerType"); err == nil {
-		return "", fmt.Errorf("a container does not see the node's registry")
-	}
-	number, err := read(`SYSTEM\CurrentControlSet\Services\partmgr\Parameters`, "SanPolicy")
-	if err == registry.ErrNotExist { //nolint:errorlint // the package returns exactly this
-		return "", nil
-	}
+	number, err := setting(`SYSTEM\CurrentControlSet\Services\partmgr\Parameters`, "SanPolicy")
 	return doctor.SANPolicyOf(number), err
+}
+
+// bitLockerRequired reports whether this machine mounts fixed data drives without BitLocker read-only.
+func bitLockerRequired() (bool, error) {
+	deny, err := setting(doctor.BitLockerKey, doctor.BitLockerValue)
+	return deny == 1, err
 }
 
 // directories returns who may change the directories of the service's program and of its usual log.
@@ -75,6 +68,19 @@ func (*connection) directories() (all []doctor.Directory, err error) {
 		all, err = append(all, doctor.Directory{Path: path, Who: who}), errors.Join(err, failed)
 	}
 	return all, err
+}
+
+// setting reads a number of the node below HKEY_LOCAL_MACHINE, 0 if it is not set. In a container it fails: a container's
+// registry is not the node's.
+func setting(path, value string) (uint64, error) {
+	if _, err := read(`SYSTEM\CurrentControlSet\Control`, "ContainerType"); err == nil {
+		return 0, errors.New("a container does not see the node's registry")
+	}
+	number, err := read(path, value)
+	if err == registry.ErrNotExist { //nolint:errorlint // the package returns exactly this
+		return 0, nil
+	}
+	return number, err
 }
 
 // read reads a number below HKEY_LOCAL_MACHINE.

@@ -123,6 +123,14 @@ func TestAutomount(t *testing.T) {
 	}
 }
 
+func TestBitLockerRequired(t *testing.T) {
+	got := verdicts(doctor.Facts{BitLockerRequired: true})
+	want := []verdict{{doctor.Problem, "bitlocker-required", `disable the policy "Deny write access to fixed drives not protected by BitLocker" for this node`}}
+	if diff := cmp.Diff(got, want, cmp.AllowUnexported(verdict{})); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+}
+
 func TestManyMappings(t *testing.T) {
 	for count, want := range map[int]doctor.Severity{499: "", 500: doctor.Warning, 699: doctor.Warning, 700: doctor.Problem} {
 		r := &admin.InspectResponse{}

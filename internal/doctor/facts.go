@@ -16,9 +16,11 @@ type Facts struct {
 	Inspected *admin.InspectResponse // what only the admin endpoint knows
 	// AutomountOff reports whether Windows leaves volumes offline that it has not mounted before (mountvol /N).
 	AutomountOff bool
-	SANPolicy    string      // what becomes of new disks: OfflineShared
-	Directories  []Directory // that matter to the agent
-	NoAgent      bool        // no agent is meant to serve here: each that does is another one
+	// BitLockerRequired reports whether Windows mounts fixed data drives without BitLocker read-only (FDVDenyWriteAccess).
+	BitLockerRequired bool
+	SANPolicy         string      // what becomes of new disks: OfflineShared
+	Directories       []Directory // that matter to the agent
+	NoAgent           bool        // no agent is meant to serve here: each that does is another one
 	// Unanswered names what was asked for and did not come in time: "disks and volumes".
 	Unanswered []string
 }

@@ -34,7 +34,7 @@ type Finding struct {
 func Examine(f Facts) []Finding {
 	findings := slices.Concat(
 		endpoints(f), unanswered(f), versionsServed(f), services(f), privileges(f), operations(f), dangling(f), mappings(f), mappingsLimit(f), sessions(f), disks(f), volumes(f), owners(f), automount(f),
-		sanPolicy(f), anotherAgent(f), writable(f),
+		sanPolicy(f), bitLocker(f), anotherAgent(f), writable(f),
 	)
 	order := []Severity{Problem, Warning, Note}
 	slices.SortStableFunc(findings, func(a, b Finding) int {

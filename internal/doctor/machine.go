@@ -45,6 +45,30 @@ func sanPolicy(f Facts) []Finding {
 	}}
 }
 
+// BitLockerKey and BitLockerValue name a number below HKEY_LOCAL_MACHINE. It is 1 while the policy "Deny write access to
+// fixed drives not protected by BitLocker" is enabled.
+// https://learn.microsoft.com/windows/client-management/mdm/bitlocker-csp#fixeddrivesrequireencryption
+const (
+	BitLockerKey   = `SYSTEM\CurrentControlSet\Policies\Microsoft\FVE`
+	BitLockerValue = "FDVDenyWriteAccess"
+)
+
+// bitLocker judges the policy that makes every new volume read-only.
+func bitLocker(f Facts) []Finding {
+	if !f.BitLockerRequired {
+		return nil
+	}
+	return []Finding{{
+		Severity: Problem, Check: "bitlocker-required",
+		What:     "every new volume is read-only: a policy denies writing to fixed drives that BitLocker does not protect",
+		Evidence: []string{BitLockerValue + ` is 1 in HKLM\` + BitLockerKey},
+		Do: []string{
+			`disable the policy "Deny write access to fixed drives not protected by BitLocker" for this node`,
+			"then gpupdate /force, and attach the disks again",
+		},
+	}}
+}
+
 // anotherAgent judges who serves the endpoints. One that nobody meant to serve may get the calls of drivers.
 func anotherAgent(f Facts) []Finding {
 	served := map[string][]string{}
