@@ -6,10 +6,13 @@ import (
 	"bytes"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
@@ -20,6 +23,63 @@ func TestUnusualDisksOfAnEmulatedNode(t *testing.T) {
 		t.Skip("nothing of this depends on the system")
 	}
 	unusualDisks(t, emulatedSubject(t, emulated.DefaultSwitches()))
+}
+
+// lateVolumes hides the volumes of a node until they were listed a number of times.
+type lateVolumes struct {
+	kernel.Kernel
+	lists *atomic.Int32 // left
+}
+
+func (k lateVolumes) VolumeNames() ([]string, error) {
+	if k.lists.Add(-1) >= 0 {
+		return nil, nil
+	}
+	return k.Kernel.VolumeNames()
+}
+
+func (k lateVolumes) OpenDevice(path string, access uint32) (kernel.Handle, error) {
+	if k.lists.Load() > 0 && strings.HasPrefix(path, `\\?\Volume`) {
+		return nil, win32.ERROR_FILE_NOT_FOUND
+	}
+	return k.Kernel.OpenDevice(path, access)
+}
+
+// lateDisk is a disk whose volumes arrive late.
+type lateDisk struct {
+	Disk
+	lists *atomic.Int32
+}
+
+func (d lateDisk) Grow(bytes int64) (string, error) {
+	d.lists.Store(3)
+	return d.Disk.Grow(bytes)
+}
+
+func (d lateDisk) Attach() error {
+	d.lists.Store(3)
+	return d.Disk.Attach()
+}
+
+// The life of a disk that grows and is pulled waits for the volume wherever it may be late.
+func TestLifeOfADiskWithALateVolume(t *testing.T) {
+	if testnode.OnWine() {
+		t.Skip("nothing of this depends on the system")
+	}
+	s := emulatedSubject(t, emulated.DefaultSwitches())
+	lists, attach := new(atomic.Int32), s.Attach
+	s.Kernel = lateVolumes{s.Kernel, lists}
+	s.Attach = func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
+		t.Helper()
+		d, err := attach(t, bytes, sectorSize)
+		return lateDisk{d, lists}, err
+	}
+	n, err := node.New(s.Kernel, node.Config{WorkingDirs: []string{mountParent}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.EnablePrivileges(t.Context())
+	grownAndPulled(t, s, n, 512)
 }
 
 func unusualDisks(t *testing.T, s Subject) {
@@ -87,34 +147,45 @@ func grownAndPulled(t *testing.T, s Subject, n *node.Node, sector uint32) {
 	ctx := t.Context()
 	d, err := s.Attach(t, 2*gib, sector)
 	must(err)
-	must(n.Disks.PartitionDisk(ctx, d.Number()))
-	volumes, err := n.Volumes.ListVolumesOnDisk(ctx, d.Number(), 0)
-	must(err)
-	if len(volumes) != 1 {
-		t.Fatalf("the volumes are %q", volumes)
+	// A volume arrives some time after its disk or partition. Until then only listing it waits.
+	arrived := func() string {
+		t.Helper()
+		var volumes []string
+		var failure error
+		_, err := s.settle(func() (bool, error) {
+			volumes, failure = n.Volumes.ListVolumesOnDisk(ctx, d.Number(), 0)
+			return failure == nil, nil
+		})
+		must(errors.Join(err, failure))
+		if len(volumes) != 1 {
+			t.Fatalf("the volumes are %q", volumes)
+		}
+		return volumes[0]
 	}
-	must(n.Volumes.FormatVolume(ctx, volumes[0]))
+	must(n.Disks.PartitionDisk(ctx, d.Number()))
+	volume := arrived()
+	must(n.Volumes.FormatVolume(ctx, volume))
 	at, err := mountPoint(s)
 	must(err)
 	at = strings.TrimSuffix(at, `\`)
-	must(n.Volumes.MountVolume(ctx, volumes[0], at))
-	before, err := n.Volumes.GetVolumeStats(ctx, volumes[0])
+	must(n.Volumes.MountVolume(ctx, volume, at))
+	before, err := n.Volumes.GetVolumeStats(ctx, volume)
 	must(err)
 	_, err = d.Grow(3 * gib)
 	must(err)
 	must(n.Disks.Rescan(ctx))
-	must(n.Volumes.ResizeVolume(ctx, volumes[0], 0))
-	after, err := n.Volumes.GetVolumeStats(ctx, volumes[0])
+	must(n.Volumes.ResizeVolume(ctx, arrived(), 0))
+	after, err := n.Volumes.GetVolumeStats(ctx, volume)
 	must(err)
 	if after.TotalBytes < before.TotalBytes+gib*9/10 {
 		t.Errorf("the volume has %d bytes, it had %d", after.TotalBytes, before.TotalBytes)
 	}
 	must(d.Detach())
 	for range 2 { // the second time it is not mounted
-		must(n.Volumes.UnmountVolume(ctx, volumes[0], at))
+		must(n.Volumes.UnmountVolume(ctx, volume, at))
 	}
 	must(d.Attach())
 	must(n.Disks.Rescan(ctx))
-	must(n.Volumes.MountVolume(ctx, volumes[0], at))
-	must(n.Volumes.UnmountVolume(ctx, volumes[0], at))
+	must(n.Volumes.MountVolume(ctx, arrived(), at))
+	must(n.Volumes.UnmountVolume(ctx, volume, at))
 }
