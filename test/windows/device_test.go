@@ -50,6 +50,17 @@ func send(h kernel.Handle, code uint32, in []byte) error {
 	return err
 }
 
+// setAttributes sets the attributes of a mask, with either version of the call.
+func setAttributes(h kernel.Handle, attributes, mask uint64) (err error) {
+	for _, version := range []uint32{40, 16} {
+		request := win32.SetDiskAttributes{Version: version, Attributes: attributes, AttributesMask: mask}
+		if err = send(h, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, request.Bytes()); err == nil {
+			break
+		}
+	}
+	return err
+}
+
 // createGPT writes an empty GPT.
 func createGPT(h kernel.Handle) error {
 	id, err := guid.NewV4()
@@ -111,13 +122,7 @@ func partitionedWith(s Subject, d Disk, attributes uint64) (win32.Partition, err
 		return win32.Partition{}, err
 	}
 	defer h.Close()
-	// Whether a disk comes up offline or read-only is another question.
-	for _, version := range []uint32{40, 16} {
-		request := win32.SetDiskAttributes{Version: version, AttributesMask: win32.DISK_ATTRIBUTE_OFFLINE | win32.DISK_ATTRIBUTE_READ_ONLY}
-		if send(h, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, request.Bytes()) == nil {
-			break
-		}
-	}
+	_ = setAttributes(h, 0, win32.DISK_ATTRIBUTE_OFFLINE|win32.DISK_ATTRIBUTE_READ_ONLY) // whether it comes up with them is R4
 	if err := createGPT(h); err != nil {
 		return win32.Partition{}, err
 	}
@@ -159,7 +164,32 @@ func formatted(s Subject, d Disk) (volume string, p win32.Partition, err error) 
 	if err != nil {
 		return "", p, err
 	}
-	return volume, p, s.Kernel.FormatVolume(volume, "NTFS")
+	_, err = s.format(volume)
+	return volume, p, err
+}
+
+// format formats a volume as soon as Windows does, and returns how each attempt ended: of equal results, the first. Windows'
+// storage provider learns late of a partition that a control code made.
+func (s Subject) format(volume string) (attempts []string, err error) {
+	attempts = s.attempt(func() string {
+		err = s.Kernel.FormatVolume(volume, "NTFS")
+		return verdict(err)
+	})
+	return attempts, err
+}
+
+// attempt makes a call until it results in success or the time is over.
+func (s Subject) attempt(call func() (result string)) (attempts []string) {
+	start, last := time.Now(), ""
+	_, _ = s.settle(func() (bool, error) {
+		after := time.Since(start).Round(time.Millisecond)
+		result := call()
+		if result != last {
+			attempts, last = append(attempts, fmt.Sprintf("after %v: %s", after, result)), result
+		}
+		return result == "success", nil
+	})
+	return attempts
 }
 
 // verdict returns the result of a call in one word.

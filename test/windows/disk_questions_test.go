@@ -112,13 +112,7 @@ func askCreateDiskClears(t testing.TB, s Subject) (any, error) {
 		return nil, err
 	}
 	const both = win32.DISK_ATTRIBUTE_OFFLINE | win32.DISK_ATTRIBUTE_READ_ONLY
-	for _, version := range []uint32{40, 16} {
-		request := win32.SetDiskAttributes{Version: version, Attributes: both, AttributesMask: both}
-		if err = send(h, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, request.Bytes()); err == nil {
-			break
-		}
-	}
-	if err != nil {
+	if err := setAttributes(h, both, both); err != nil {
 		return answer, err
 	}
 	answer.Call = verdict(createGPT(h))

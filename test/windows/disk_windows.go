@@ -24,6 +24,14 @@ type VirtualDisk struct {
 	number uint32
 	path   string
 	handle syscall.Handle // InvalidHandle while it is detached
+
+	openings []opening // the attempts to open it for reading and writing since it was last attached
+}
+
+// An opening is an attempt to open an attached disk.
+type opening struct {
+	after time.Duration // since it was attached
+	err   error
 }
 
 // AttachVirtualDisk makes a VHDX and attaches it, raw, until the test ends.
@@ -76,7 +84,11 @@ func (d *VirtualDisk) attach(ctx context.Context) error {
 		return vhd.AttachVirtualDisk(d.handle, vhd.AttachVirtualDiskFlagNone, &vhd.AttachVirtualDiskParameters{Version: 1})
 	})
 	if err == nil {
+		attached := time.Now()
+		d.openings = nil
 		err = repeat(ctx, arrivesIn, func(error) bool { return true }, func() (err error) {
+			after := time.Since(attached)
+			defer func() { d.openings = append(d.openings, opening{after, err}) }()
 			if d.number, err = d.find(); err != nil {
 				return err
 			}

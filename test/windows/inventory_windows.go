@@ -25,6 +25,24 @@ func BIOSSerial() (serial string, err error) {
 	return strings.TrimSpace(serial), err
 }
 
+// formatVolume has Windows' storage provider format a volume as NTFS, and returns the return value: which of several numbers
+// with one Win32 code it was.
+// https://learn.microsoft.com/windows-hardware/drivers/storage/format-msft-volume
+func formatVolume(volume string) (returned string, err error) {
+	returned = "not listed"
+	err = withWMI(`ROOT\Microsoft\Windows\Storage`, func(services *ole.IDispatch) error {
+		return each(services, "SELECT * FROM MSFT_Volume", func(object *ole.IDispatch) error {
+			path, err := text(object, "Path")
+			if err != nil || !strings.EqualFold(path, volume) {
+				return err
+			}
+			returned, err = returnValue(object, "Format", map[string]any{"FileSystem": "NTFS", "Full": false, "Force": true})
+			return err
+		})
+	})
+	return returned, err
+}
+
 // storageDisks returns the disks as Windows' own tools show them, by number.
 // https://learn.microsoft.com/windows-hardware/drivers/storage/msft-disk
 func storageDisks() (map[string]map[string]string, error) {

@@ -34,7 +34,7 @@ func machineQuestions() []Question {
 		{24, "Do all reads of disks parse, on this architecture?", askReads},
 		{36, "What does Windows tell of the disks that it needs: in the registry, by the bus types of adapters, and by the LUNs of NVMe disks?", askNeeds},
 	}
-	return slices.Concat(all, linkQuestions(), automountQuestions(), rightsQuestions())
+	return slices.Concat(all, linkQuestions(), automountQuestions(), machineArrivalQuestions(), rightsQuestions())
 }
 
 // readDisk is what the agent reads from a disk, beside the output of Windows' own tools.

@@ -3,8 +3,11 @@
 package windows
 
 import (
+	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -13,6 +16,7 @@ func mountQuestions() []Question {
 	return []Question{
 		{28, "Which paths does GetVolumePathNamesForVolumeNameW list after an unmount, with the mount manager and without?", askPathNames},
 		{29, "Do SetVolumeMountPointW and DeleteVolumeMountPointW bear handles that others have on the directory?", askHolders},
+		{50, "After FSCTL_DELETE_REPARSE_POINT through a held handle, does IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED remove the mount manager's record?", askMountManagerTold},
 	}
 }
 
@@ -74,55 +78,113 @@ func askPathNames(t testing.TB, s Subject) (any, error) {
 	return answers, nil
 }
 
-// held is the results of mounting and unmounting while somebody has a handle on the directory.
+// held is the results of mounting and unmounting while a handle is open on the directory.
 type held struct {
 	Mount, Unmount string
+	Ended          string `json:",omitempty"` // why the rest was not tried
 }
 
 func askHolders(t testing.TB, s Subject) (any, error) {
+	volume, _, err := freshVolume(t, s)
+	if err != nil {
+		return nil, err
+	}
+	const pinned = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE
+	return map[string]held{
+		"may delete":              mountHeld(s, volume, win32.DELETE|win32.FILE_LIST_DIRECTORY, shareAll),
+		"does not share deletion": mountHeld(s, volume, win32.FILE_LIST_DIRECTORY, pinned),
+		"does not share deletion, and may write attributes": mountHeld(s, volume, win32.FILE_LIST_DIRECTORY|win32.FILE_WRITE_ATTRIBUTES, pinned),
+	}, nil
+}
+
+// mountHeld mounts and unmounts a volume while a directory is held, and each without the handle where that fails. What
+// fails without it, too, ends the part: its code is in the answer.
+func mountHeld(s Subject, volume string, access, share uint32) (answer held) {
+	at, err := mountPoint(s)
+	if err != nil {
+		answer.Ended = "making a directory: " + verdict(err)
+		return answer
+	}
+	for _, step := range []struct {
+		call   func() error
+		result *string
+	}{
+		{func() error { return s.Kernel.SetVolumeMountPoint(at, volume) }, &answer.Mount},
+		{func() error { return s.Kernel.DeleteVolumeMountPoint(at) }, &answer.Unmount},
+	} {
+		h, err := openPlace(s, strings.TrimSuffix(at, `\`), access, share)
+		if err != nil {
+			answer.Ended = "opening the directory: " + verdict(err)
+			return answer
+		}
+		err = step.call()
+		_ = h.Close()
+		if *step.result = verdict(err); err == nil {
+			continue
+		}
+		if err := step.call(); err != nil {
+			answer.Ended = "without the handle: " + verdict(err)
+			return answer
+		}
+	}
+	return answer
+}
+
+// mountPointDeleted is IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ni-mountmgr-ioctl_mountmgr_volume_mount_point_deleted
+const mountPointDeleted = 0x006DC01C
+
+// mountPointNames returns a MOUNTMGR_VOLUME_MOUNT_POINT: the offset and length of each name, and the names.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ns-mountmgr-_mountmgr_volume_mount_point
+func mountPointNames(mountPoint, volume string) []byte {
+	const header = 8
+	var b, names []byte
+	for _, name := range []string{mountPoint, volume} {
+		offset := header + len(names)
+		for _, unit := range utf16.Encode([]rune(name)) {
+			names = binary.LittleEndian.AppendUint16(names, unit)
+		}
+		b = binary.LittleEndian.AppendUint16(b, uint16(offset))
+		b = binary.LittleEndian.AppendUint16(b, uint16(header+len(names)-offset))
+	}
+	return append(b, names...)
+}
+
+// askMountManagerTold removes a mount point through a handle that does not share deletion, as the agent could. The page
+// spells a mount point \DosDevices\E:\dir; whether other spellings count is open.
+func askMountManagerTold(t testing.TB, s Subject) (any, error) {
 	volume, at, err := freshVolume(t, s)
 	if err != nil {
 		return nil, err
 	}
-	place := strings.TrimSuffix(at, `\`)
-	const pinned = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE
-	answers := map[string]held{}
-	for _, holder := range []struct {
-		name          string
-		access, share uint32
-	}{
-		{"may delete", win32.DELETE | win32.FILE_LIST_DIRECTORY, shareAll},
-		{"does not share deletion", win32.FILE_LIST_DIRECTORY, pinned},
-		{"does not share deletion, and may write attributes", win32.FILE_LIST_DIRECTORY | win32.FILE_WRITE_ATTRIBUTES, pinned},
-	} {
-		var answer held
-		during := func(call func() error) (string, error) {
-			h, err := openPlace(s, place, holder.access, holder.share)
-			if err != nil {
-				return "", err
-			}
-			defer h.Close()
-			return verdict(call()), nil
+	if err := s.Kernel.SetVolumeMountPoint(at, volume); err != nil {
+		return nil, err
+	}
+	at = strings.TrimSuffix(at, `\`)
+	place, err := openPlace(s, at, win32.FILE_LIST_DIRECTORY|win32.FILE_WRITE_ATTRIBUTES, win32.FILE_SHARE_READ|win32.FILE_SHARE_WRITE)
+	if err != nil {
+		return nil, err
+	}
+	defer place.Close()
+	var answers []string
+	step := func(name string, err error) (listed bool) {
+		paths, failure := s.Kernel.VolumePathNames(volume)
+		answers = append(answers, fmt.Sprintf("%s: %s; listed: %d, %s", name, verdict(err), len(paths), verdict(failure)))
+		return failure != nil || len(paths) > 0
+	}
+	listed := step("FSCTL_DELETE_REPARSE_POINT", send(place, win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT)))
+	manager, err := s.Kernel.OpenDevice(`\\.\MountPointManager`, readWrite)
+	if err != nil {
+		return append(answers, "opening the mount manager: "+verdict(err)), nil
+	}
+	defer manager.Close()
+	unique := strings.TrimSuffix(strings.Replace(volume, `\\?\`, `\??\`, 1), `\`)
+	for _, spelling := range []string{`\DosDevices\` + at, `\DosDevices\` + at + `\`, `\??\` + at, `\??\` + at + `\`} {
+		if !listed {
+			break
 		}
-		mount := func() error { return s.Kernel.SetVolumeMountPoint(at, volume) }
-		unmount := func() error { return s.Kernel.DeleteVolumeMountPoint(at) }
-		if answer.Mount, err = during(mount); err != nil {
-			return answers, err
-		}
-		if answer.Mount != "success" {
-			if err := mount(); err != nil {
-				return answers, err
-			}
-		}
-		if answer.Unmount, err = during(unmount); err != nil {
-			return answers, err
-		}
-		if answer.Unmount != "success" {
-			if err := unmount(); err != nil {
-				return answers, err
-			}
-		}
-		answers[holder.name] = answer
+		err := send(manager, mountPointDeleted, mountPointNames(spelling, unique))
+		listed = step("IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED of "+strings.Replace(spelling, at, "C:…", 1), err)
 	}
 	return answers, nil
 }

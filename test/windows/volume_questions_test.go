@@ -46,7 +46,7 @@ func pathsWith(t testing.TB, s Subject, attributes uint64) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Kernel.FormatVolume(volume, "NTFS"); err != nil {
+	if _, err := s.format(volume); err != nil {
 		return nil, err
 	}
 	return s.Kernel.VolumePathNames(volume)
@@ -116,7 +116,7 @@ func askFreeSpace(t testing.TB, s Subject) (any, error) {
 		answers[name] = answer
 	}
 	look("raw")
-	if err := s.Kernel.FormatVolume(volume, "NTFS"); err != nil {
+	if _, err := s.format(volume); err != nil {
 		return answers, err
 	}
 	look(fmt.Sprintf("NTFS on a partition of %d bytes", p.Length))

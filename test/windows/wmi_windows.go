@@ -97,11 +97,29 @@ func unless(err error, result uintptr) error {
 }
 
 // invoke calls a method of a class or an instance, with in parameters by name.
-// https://learn.microsoft.com/windows/win32/wmisdk/swbemobject-execmethod-
 func invoke(object *ole.IDispatch, method string, in map[string]any) error {
+	return done(execMethod(object, method, in))
+}
+
+// returnValue calls a method as invoke does, and returns its return value.
+func returnValue(object *ole.IDispatch, method string, in map[string]any) (returned string, err error) {
+	v, err := execMethod(object, method, in)
+	if err != nil {
+		return "", err
+	}
+	err = withObject(v, func(out *ole.IDispatch) (err error) {
+		returned, err = text(out, "ReturnValue")
+		return err
+	})
+	return returned, err
+}
+
+// execMethod returns the out parameters of a method.
+// https://learn.microsoft.com/windows/win32/wmisdk/swbemobject-execmethod-
+func execMethod(object *ole.IDispatch, method string, in map[string]any) (out *ole.VARIANT, err error) {
 	methods, err := object.GetProperty("Methods_")
 	if err != nil {
-		return fmt.Errorf("%s: %w", method, err)
+		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	err = withObject(methods, func(methods *ole.IDispatch) error {
 		item, err := methods.CallMethod("Item", method)
@@ -110,7 +128,8 @@ func invoke(object *ole.IDispatch, method string, in map[string]any) error {
 		}
 		return withObject(item, func(item *ole.IDispatch) error {
 			if len(in) == 0 { // it has no InParameters
-				return done(object.CallMethod("ExecMethod_", method))
+				out, err = object.CallMethod("ExecMethod_", method)
+				return err
 			}
 			class, err := item.GetProperty("InParameters")
 			if err != nil {
@@ -125,15 +144,16 @@ func invoke(object *ole.IDispatch, method string, in map[string]any) error {
 					if err := put(parameters, in); err != nil {
 						return err
 					}
-					return done(object.CallMethod("ExecMethod_", method, parameters))
+					out, err = object.CallMethod("ExecMethod_", method, parameters)
+					return err
 				})
 			})
 		})
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", method, err)
+		return nil, fmt.Errorf("%s: %w", method, err)
 	}
-	return nil
+	return out, nil
 }
 
 // put sets properties.

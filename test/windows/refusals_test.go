@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// Questions that meet a refusal tell it, and go on where they can.
+
+// refusing is a node that refuses one call.
+type refusing struct {
+	kernel.Kernel
+	code     uint32 // of the control code on volumes; 0: none
+	mounting bool
+	formats  int // how many are refused
+}
+
+func (k *refusing) OpenDevice(path string, access uint32) (kernel.Handle, error) {
+	h, err := k.Kernel.OpenDevice(path, access)
+	if err == nil && k.code != 0 && strings.HasPrefix(path, `\\?\Volume`) {
+		h = refusingHandle{h, k.code}
+	}
+	return h, err
+}
+
+type refusingHandle struct {
+	kernel.Handle
+	code uint32
+}
+
+func (h refusingHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
+	if code == h.code {
+		return 0, win32.ERROR_NOT_READY
+	}
+	return h.Handle.DeviceIoControl(code, in, out)
+}
+
+func (k *refusing) SetVolumeMountPoint(mountPoint, volume string) error {
+	if k.mounting {
+		return win32.ERROR_SHARING_VIOLATION
+	}
+	return k.Kernel.SetVolumeMountPoint(mountPoint, volume)
+}
+
+func (k *refusing) FormatVolume(volume, fileSystem string) error {
+	if k.formats--; k.formats >= 0 {
+		return win32.ERROR_WRITE_PROTECT
+	}
+	return k.Kernel.FormatVolume(volume, fileSystem)
+}
+
+// R30 tells a volume that did not come from one that came and refuses.
+func TestArrivalOfAVolume(t *testing.T) {
+	off := emulated.DefaultSwitches()
+	off.AutomountOff = true
+	for want, test := range map[string]struct {
+		switches emulated.Switches
+		kernel   func(kernel.Kernel) kernel.Kernel
+		offline  string // IOCTL_VOLUME_IS_OFFLINE
+	}{
+		"came, and tells its extents":            {off, func(k kernel.Kernel) kernel.Kernel { return k }, "success"},
+		"none is known to lie there, and 0 came": {emulated.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel { return withoutVolumes{k, t} }, ""},
+		"came, and does not tell its extents": {emulated.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel {
+			return &refusing{Kernel: k, code: win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS}
+		}, "ERROR_GEN_FAILURE"},
+	} {
+		s := emulatedSubject(t, test.switches)
+		s.Kernel, s.Patience = test.kernel(s.Kernel), time.Millisecond
+		answer, err := arrival(t, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, answer["volume"], want)
+		same(t, answer["arrived, opened without access, IOCTL_VOLUME_IS_OFFLINE"], test.offline)
+	}
+}
+
+// R29 notes what ended one of its parts, and tries the others.
+func TestMountingIsRefused(t *testing.T) {
+	s := emulatedSubject(t, emulated.DefaultSwitches())
+	s.Kernel = &refusing{Kernel: s.Kernel, mounting: true}
+	answer, err := askHolders(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const code = "ERROR_SHARING_VIOLATION"
+	ended := held{Mount: code, Ended: "without the handle: " + code}
+	same(t, answer, any(map[string]held{"may delete": ended, "does not share deletion": ended, "does not share deletion, and may write attributes": ended}))
+}
+
+// A question that needs a formatted volume waits until Windows' provider knows the partition.
+func TestFormattingIsRefusedAtFirst(t *testing.T) {
+	s := emulatedSubject(t, emulated.DefaultSwitches())
+	d, err := s.Attach(t, gib, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Kernel, s.Patience = &refusing{Kernel: s.Kernel, formats: 2}, time.Minute
+	if _, _, err := formatted(s, d); err != nil {
+		t.Error(err)
+	}
+}
