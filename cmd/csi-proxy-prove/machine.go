@@ -48,7 +48,7 @@ func (m *machine) examine() {
 func (m *machine) hide(by string, names ...string) {
 	common := []string{
 		"administrator", "administrators", "admin", "root", "system", "user", "users", "guest", "workgroup", "localhost", "builtin",
-		"nt authority", "authority", "windows", "defaultaccount", "wine", "host", "domain", "windows user", "temp", "default", "public",
+		"nt authority", "authority", "windows", "defaultaccount", "wine", "host", "domain", "windows user", "temp", "default", "public", "systemprofile",
 	}
 	if m.hidden.Names == nil {
 		m.hidden.Names = map[string]string{}

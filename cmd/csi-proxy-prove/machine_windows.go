@@ -29,6 +29,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+	machinetests "github.com/kubernetes-csi/csi-proxy/test/windows"
 )
 
 // look finds out what this machine is and has. It changes nothing.
@@ -279,6 +280,9 @@ func (m *machine) lookAtSettings() {
 // lookAtRights looks for the agent's privileges in this process's token, and for others who may change the kit's directory.
 // https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-token_privileges
 func (m *machine) lookAtRights() {
+	if machinetests.RunsAsSystem() {
+		m.note("account", "SYSTEM, and not an administrator's: what differs between them is tried as SYSTEM alone")
+	}
 	held := map[windows.LUID]bool{}
 	buffer := make([]windows.LUIDAndAttributes, 128)
 	size := uint32(uintptr(len(buffer)) * unsafe.Sizeof(buffer[0]))

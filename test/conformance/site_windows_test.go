@@ -135,6 +135,9 @@ func hasVolume(number uint32) (bool, error) {
 func (*onWindows) share(t testing.TB) offeredShare {
 	t.Helper()
 	s, err := windows.NewShare(t)
+	if missing := windows.NotHere(""); errors.As(err, &missing) {
+		t.Skip(missing)
+	}
 	noError(t, err)
 	return offeredShare{s.Remote, s.User, s.Password}
 }

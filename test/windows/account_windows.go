@@ -27,8 +27,9 @@ func (a account) add() error {
 	if err := addUser(a.name, a.password, a.mark); err != nil {
 		return err
 	}
-	if err := logOn(a.name, a.password); errors.Is(err, windows.ERROR_LOGON_TYPE_NOT_GRANTED) {
-		return NotHere("local accounts may not log on to this machine from the network (Deny access to this computer from the network)")
+	var refused NotHere
+	if err := logonRefused(logOn(a.name, a.password)); errors.As(err, &refused) {
+		return refused
 	}
 	return nil // other refusals are for the tests to meet
 }

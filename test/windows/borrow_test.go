@@ -4,9 +4,14 @@ package windows
 
 import (
 	"errors"
+	"fmt"
+	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
@@ -31,6 +36,35 @@ func TestWhatIsBorrowed(t *testing.T) {
 		}
 	}
 }
+
+// An account that may not log on is named as such, and its questions are not asked.
+func TestLogonThatAPolicyRefuses(t *testing.T) {
+	for code, right := range map[error]string{
+		syscall.Errno(1385): "SeDenyNetworkLogonRight", win32.Errno(1385): "SeDenyNetworkLogonRight", win32.ERROR_ACCOUNT_RESTRICTION: "ERROR_ACCOUNT_RESTRICTION",
+	} {
+		s := emulatedSubject(t, emulated.DefaultSwitches())
+		s.Kernel = unmappable{s.Kernel, fmt.Errorf("wrapped: %w", code)}
+		for _, q := range shareQuestions() {
+			if q.Number == 22 {
+				continue // it asks for codes
+			}
+			if a := q.Ask(t, s); a.Status != "not asked" || !strings.Contains(a.Reason, right) {
+				t.Errorf("%v: %+v", code, a)
+			}
+		}
+	}
+	if err := logonRefused(win32.ERROR_LOGON_FAILURE); err != win32.ERROR_LOGON_FAILURE { //nolint:errorlint // exactly this
+		t.Errorf("a wrong password: %v", err)
+	}
+}
+
+// unmappable is a node whose mappings fail.
+type unmappable struct {
+	kernel.Kernel
+	err error
+}
+
+func (k unmappable) CreateSMBGlobalMapping(string, string, kernel.Secret, bool) error { return k.err }
 
 // The secret for mutual CHAP is set only on a machine whose owner has said so.
 func TestTheSecretIsLeftAlone(t *testing.T) {

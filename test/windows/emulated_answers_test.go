@@ -37,6 +37,7 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 			return Share{next, "csi", "csi-password"}, nil
 		},
 		Stranger: func(testing.TB) (Share, error) { return Share{`\\fs.emulated\other`, `AZURE\csi`, "csi-password"}, nil },
+		Drop:     func(s Share) error { return node.DropSMBSessions(strings.Split(s.Remote, `\`)[2]) },
 		Target: func(testing.TB) (Target, error) {
 			return Target{"192.0.2.10", 3260, "iqn.2026-01.emulated:chap", "csi-user", "chap-secret-123"}, nil
 		},
@@ -130,6 +131,8 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			same(t, answers[35], any(map[string]string{
 				"below, mapped": "ERROR_FILE_NOT_FOUND", "below, not mapped": "ERROR_NETNAME_DELETED", "by path, not mapped": "ERROR_LOGON_FAILURE",
 			}))
+			got49 := answers[49].([]string)
+			same(t, []string{got49[1], got49[2], got49[6]}, []string{"opened: OK", "session ended: disconnected", "1s after the open: OK"})
 			same(t, strings.HasPrefix(answers[23].(map[string]string)["with the volume open"], "ISDSC_DEVICE_BUSY_ON_SESSION"), true)
 		}},
 		"other": {other, func(t *testing.T, answers map[int]any) {

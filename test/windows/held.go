@@ -20,9 +20,12 @@ const letGo = 20 * time.Second
 // heldByOthers reports whether an error is that of a file or disk that somebody else holds, which a moment later he may not.
 func heldByOthers(err error) bool {
 	codes := []win32.Errno{win32.ERROR_SHARING_VIOLATION, win32.ERROR_ACCESS_DENIED, win32.ERROR_NOT_READY}
-	return slices.ContainsFunc(codes, func(code win32.Errno) bool {
-		return errors.Is(err, code) || errors.Is(err, syscall.Errno(code))
-	})
+	return slices.ContainsFunc(codes, func(code win32.Errno) bool { return isCode(err, code) })
+}
+
+// isCode reports whether an error is a Win32 code, of the kernel or of this package's own calls.
+func isCode(err error, code win32.Errno) bool {
+	return errors.Is(err, code) || errors.Is(err, syscall.Errno(code))
 }
 
 // patiently makes a call until it ends otherwise than that somebody holds what it needs.

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
 )
@@ -23,18 +22,8 @@ func linkQuestions() []Question {
 	}
 }
 
-func mapped(t testing.TB, s Subject) (Share, error) {
-	share, err := s.Share(t)
-	if err != nil {
-		return share, err
-	}
-	err = s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), true)
-	t.Cleanup(func() { _ = s.Kernel.RemoveSMBGlobalMapping(share.Remote) })
-	return share, err
-}
-
 func askLinkToShare(t testing.TB, s Subject) (any, error) {
-	share, err := mapped(t, s)
+	share, err := mapped(t, s, true)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func machineSubject(t *testing.T) Subject {
 		t.Fatal(err)
 	}
 	return Subject{
-		Kernel: kernel.New(), Patience: time.Minute, Share: NewShare, Stranger: NewStrangersShare, Target: NewTarget, Initiator: BorrowInitiator,
+		Kernel: kernel.New(), Patience: time.Minute, Share: NewShare, Stranger: NewStrangersShare, Drop: EndSessions, Target: NewTarget, Initiator: BorrowInitiator,
 		Attach: func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
 			t.Helper()
 			return AttachVirtualDisk(t, bytes, sectorSize)

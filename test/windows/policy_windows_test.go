@@ -36,7 +36,7 @@ func TestPolicyOfAPipesClient(t *testing.T) {
 		"image: '" + filepath.Dir(program) + `\'`:           true,
 		"image: '" + program + ".exe'":                      false,
 		"image: 'C:\\Windows\\'":                            false,
-		"sid: S-1-5-18":                                     false,
+		"sid: S-1-5-18":                                     RunsAsSystem(),
 		sid + ", elevated: " + map[bool]string{true: "false", false: "true"}[elevated()]: false,
 		"uid: 0": false,
 	} {

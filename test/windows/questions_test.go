@@ -37,6 +37,9 @@ type Subject struct {
 	Share, Stranger func(t testing.TB) (Share, error)
 	Target          func(t testing.TB) (Target, error)
 
+	// Drop ends the sessions that the server of a share has for the share's account.
+	Drop func(Share) error
+
 	// Initiator starts the iSCSI initiator of a node that is not only the test's, until the test ends; nil: it is.
 	Initiator func(t testing.TB) error
 

@@ -3,6 +3,7 @@
 package windows
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,19 @@ func shareQuestions() []Question {
 	return []Question{
 		{22, "Which codes do failures of MSFT_SmbGlobalMapping.Create carry?", askMappingFailures},
 		{35, "After a global mapping was removed: what do openings on the share come to, by path and below an open directory?", askUnmapped},
+		{49, "After the server ended the session: what is a mapping's status, and 0, 100 and 1000 ms after an open that makes it again?", askReconnected},
 	}
+}
+
+// mapped maps a share until the test ends.
+func mapped(t testing.TB, s Subject, private bool) (Share, error) {
+	t.Helper()
+	share, err := s.Share(t)
+	if err != nil {
+		return share, err
+	}
+	t.Cleanup(func() { _ = s.Kernel.RemoveSMBGlobalMapping(share.Remote) })
+	return share, logonRefused(s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), private))
 }
 
 func askMappingFailures(t testing.TB, s Subject) (any, error) {
@@ -57,14 +70,11 @@ func askMappingFailures(t testing.TB, s Subject) (any, error) {
 // askUnmapped finds out whether an open directory of a share is a way around the list of mappings. The share's root is asked
 // for a name that it does not have: a server that is asked says so.
 func askUnmapped(t testing.TB, s Subject) (any, error) {
-	share, err := s.Share(t)
+	share, err := mapped(t, s, false)
 	if err != nil {
 		return nil, err
 	}
-	root := `\\?\UNC` + share.Remote[1:] + `\`
-	if err := s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), false); err != nil {
-		return nil, err
-	}
+	root := share.root()
 	directory, err := openDirectory(s, nil, root)
 	if err != nil {
 		_ = s.Kernel.RemoveSMBGlobalMapping(share.Remote)
@@ -89,6 +99,49 @@ func askUnmapped(t testing.TB, s Subject) (any, error) {
 	}
 	answers["by path, not mapped"] = verdict(err)
 	return answers, nil
+}
+
+// root returns the path of a share's root for calls of files.
+func (s Share) root() string { return `\\?\UNC` + s.Remote[1:] + `\` }
+
+func askReconnected(t testing.TB, s Subject) (any, error) {
+	share, err := mapped(t, s, false)
+	if err != nil {
+		return nil, err
+	}
+	var answers []string
+	status := func(when string) {
+		mappings, err := s.Kernel.SMBGlobalMappings()
+		answer := "not listed, " + verdict(err)
+		for _, m := range mappings {
+			if strings.EqualFold(m.RemotePath, share.Remote) {
+				answer = win32.SMBMappingStatusName(m.Status)
+			}
+		}
+		answers = append(answers, when+": "+answer)
+	}
+	open := func() {
+		answers = append(answers, "open: "+timed(func() error {
+			h, err := openDirectory(s, nil, share.root())
+			if err == nil {
+				_ = h.Close()
+			}
+			return err
+		}))
+	}
+	open()
+	status("opened")
+	if err := s.Drop(share); err != nil {
+		return answers, err
+	}
+	status("session ended")
+	open()
+	opened := time.Now()
+	for _, after := range []time.Duration{0, 100 * time.Millisecond, time.Second} {
+		time.Sleep(time.Until(opened.Add(after)))
+		status(fmt.Sprintf("%v after the open", after))
+	}
+	return answers, s.Kernel.RemoveSMBGlobalMapping(share.Remote)
 }
 
 func openDirectory(s Subject, in kernel.Handle, name string) (kernel.Handle, error) {

@@ -77,6 +77,15 @@ func newShare(t testing.TB, a account, flags uint32) (Share, error) {
 	return made, nil
 }
 
+// EndSessions ends the sessions of a share's account, as a server does that restarts. Its open files are closed.
+func EndSessions(s Share) error {
+	user, err := windows.UTF16PtrFromString(s.User[strings.LastIndex(s.User, `\`)+1:])
+	if err != nil {
+		return err
+	}
+	return netError("NetSessionDel", winapi.NetSessionDel(nil, nil, user))
+}
+
 // accessOf returns descriptors, in SDDL, of a share and of its directory: others of the network must not find a place to write to. The
 // share admits the account alone, so that whoever opens it has come with its password and not as the administrator who tests;
 // the directory admits administrators, too, who remove it.

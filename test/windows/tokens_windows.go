@@ -12,6 +12,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
 )
 
+// RunsAsSystem reports whether this process's user is SYSTEM.
+func RunsAsSystem() bool {
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+	return err == nil && user.User.Sid.IsWellKnown(windows.WinLocalSystemSid)
+}
+
 // OwnToken returns a copy of this process's token for AsToken: what it may do, the process may.
 func OwnToken() (windows.Token, error) {
 	return impersonation(func(own windows.Token) (windows.Token, error) { return own, nil })
@@ -31,7 +37,9 @@ func StrangersToken() (windows.Token, error) {
 			if err != nil {
 				return 0, err
 			}
-			disable = append(disable, windows.SIDAndAttributes{Sid: sid})
+			if !sid.Equals(user.User.Sid) { // this process may run as SYSTEM
+				disable = append(disable, windows.SIDAndAttributes{Sid: sid})
+			}
 		}
 		var made windows.Token
 		err = winapi.CreateRestrictedToken(own, winapi.DisableMaxPrivilege, uint32(len(disable)), &disable[0], 0, nil, 0, nil, &made)

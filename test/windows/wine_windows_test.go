@@ -20,7 +20,7 @@ func TestBindings(t *testing.T) {
 	for dll, functions := range map[string][]string{
 		"advapi32.dll": {"CreateRestrictedToken", "LogonUserW"},
 		"mpr.dll":      {"WNetAddConnection3W"},
-		"netapi32.dll": {"NetUserAdd", "NetUserGetInfo", "NetUserDel", "NetShareAdd", "NetShareGetInfo", "NetShareSetInfo", "NetShareDel"},
+		"netapi32.dll": {"NetUserAdd", "NetUserGetInfo", "NetUserDel", "NetShareAdd", "NetShareGetInfo", "NetShareSetInfo", "NetShareDel", "NetSessionDel"},
 		"virtdisk.dll": {
 			"CreateVirtualDisk", "OpenVirtualDisk", "AttachVirtualDisk", "DetachVirtualDisk", "ResizeVirtualDisk", "GetVirtualDiskPhysicalPath",
 		},

@@ -163,3 +163,15 @@ var (
 // https://learn.microsoft.com/windows/win32/api/lmshare/nf-lmshare-netsharedel
 //
 //sys	NetShareDel(server *uint16, name *uint16, reserved uint32) (status uint32) = netapi32.NetShareDel
+
+// NetSessionDel ends the sessions of a server: without a client, all of a user.
+//
+//	NET_API_STATUS NET_API_FUNCTION NetSessionDel(
+//	  [in] LMSTR servername,
+//	  [in] LMSTR UncClientName,
+//	  [in] LMSTR username
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/lmshare/nf-lmshare-netsessiondel
+//
+//sys	NetSessionDel(server *uint16, client *uint16, user *uint16) (status uint32) = netapi32.NetSessionDel

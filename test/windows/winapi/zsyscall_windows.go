@@ -46,6 +46,7 @@ var (
 	procCreateRestrictedToken = modadvapi32.NewProc("CreateRestrictedToken")
 	procLogonUserW            = modadvapi32.NewProc("LogonUserW")
 	procWNetAddConnection3W   = modmpr.NewProc("WNetAddConnection3W")
+	procNetSessionDel         = modnetapi32.NewProc("NetSessionDel")
 	procNetShareAdd           = modnetapi32.NewProc("NetShareAdd")
 	procNetShareDel           = modnetapi32.NewProc("NetShareDel")
 	procNetShareGetInfo       = modnetapi32.NewProc("NetShareGetInfo")
@@ -73,6 +74,12 @@ func LogonUser(user *uint16, domain *uint16, password *uint16, kind uint32, prov
 
 func WNetAddConnection3(owner uintptr, resource *NetResource, password *uint16, user *uint16, flags uint32) (status uint32) {
 	r0, _, _ := syscall.SyscallN(procWNetAddConnection3W.Addr(), uintptr(owner), uintptr(unsafe.Pointer(resource)), uintptr(unsafe.Pointer(password)), uintptr(unsafe.Pointer(user)), uintptr(flags))
+	status = uint32(r0)
+	return
+}
+
+func NetSessionDel(server *uint16, client *uint16, user *uint16) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procNetSessionDel.Addr(), uintptr(unsafe.Pointer(server)), uintptr(unsafe.Pointer(client)), uintptr(unsafe.Pointer(user)))
 	status = uint32(r0)
 	return
 }
