@@ -45,8 +45,8 @@ func sanPolicy(f Facts) []Finding {
 	}}
 }
 
-// BitLockerKey and BitLockerValue name a number below HKEY_LOCAL_MACHINE. It is 1 while the policy "Deny write access to
-// fixed drives not protected by BitLocker" is enabled.
+// BitLockerKey and BitLockerValue name a number below HKEY_LOCAL_MACHINE. It is 1 while the policy "Deny write access
+// to fixed drives not protected by BitLocker" is enabled.
 // https://learn.microsoft.com/windows/client-management/mdm/bitlocker-csp#fixeddrivesrequireencryption
 const (
 	BitLockerKey   = `SYSTEM\CurrentControlSet\Policies\Microsoft\FVE`

@@ -71,8 +71,8 @@ func askVolumesReady(t testing.TB, s Subject) (any, error) {
 	return answers, look("online again")
 }
 
-// awaitReady asks a disk whether its volumes are ready. The call blocks its synchronous handle, so it has one of its own,
-// which stays open if the call does not return.
+// awaitReady asks a disk whether its volumes are ready. The call blocks its synchronous handle, so it has one of its
+// own, which stays open if the call does not return.
 func awaitReady(s Subject, d Disk) (string, error) {
 	h, err := openDisk(s, d)
 	if err != nil {

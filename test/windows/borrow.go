@@ -43,17 +43,18 @@ func servesNobody(hosts []string) error {
 	return nil
 }
 
-// logonRefused returns a NotHere for an account that a policy of the machine keeps from logging on from the network, and any
-// other error as it is.
+// logonRefused returns a NotHere if a policy of the machine refused a local account's logon from the network. Any other error
+// it returns as it is.
 // https://learn.microsoft.com/windows/win32/secauthz/account-rights-constants
 func logonRefused(err error) error {
 	const logonTypeNotGranted = win32.Errno(1385) // ERROR_LOGON_TYPE_NOT_GRANTED
 	switch {
 	case isCode(err, logonTypeNotGranted):
-		return NotHere("local accounts may not log on to this machine from the network (ERROR_LOGON_TYPE_NOT_GRANTED): they have the user right " +
-			`"Deny access to this computer from the network" (SeDenyNetworkLogonRight), or lack "Access this computer from the network" (SeNetworkLogonRight)`)
+		return NotHere("local accounts may not log on to this machine from the network (ERROR_LOGON_TYPE_NOT_GRANTED): " +
+			`they have the user right "Deny access to this computer from the network" (SeDenyNetworkLogonRight), ` +
+			`or lack "Access this computer from the network" (SeNetworkLogonRight)`)
 	case isCode(err, win32.ERROR_ACCOUNT_RESTRICTION):
-		return NotHere("a policy of this machine keeps local accounts from logging on from the network (ERROR_ACCOUNT_RESTRICTION)")
+		return NotHere("a policy of this machine restricts local accounts (ERROR_ACCOUNT_RESTRICTION)")
 	}
 	return err
 }

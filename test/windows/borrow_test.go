@@ -40,7 +40,8 @@ func TestWhatIsBorrowed(t *testing.T) {
 // An account that may not log on is named as such, and its questions are not asked.
 func TestLogonThatAPolicyRefuses(t *testing.T) {
 	for code, right := range map[error]string{
-		syscall.Errno(1385): "SeDenyNetworkLogonRight", win32.Errno(1385): "SeDenyNetworkLogonRight", win32.ERROR_ACCOUNT_RESTRICTION: "ERROR_ACCOUNT_RESTRICTION",
+		syscall.Errno(1385): "SeDenyNetworkLogonRight", win32.Errno(1385): "SeDenyNetworkLogonRight",
+		win32.ERROR_ACCOUNT_RESTRICTION: "ERROR_ACCOUNT_RESTRICTION",
 	} {
 		s := emulatedSubject(t, emulated.DefaultSwitches())
 		s.Kernel = unmappable{s.Kernel, fmt.Errorf("wrapped: %w", code)}

@@ -90,10 +90,11 @@ func askHolders(t testing.TB, s Subject) (any, error) {
 		return nil, err
 	}
 	const pinned = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE
+	const list, write = win32.FILE_LIST_DIRECTORY, win32.FILE_WRITE_ATTRIBUTES
 	return map[string]held{
-		"may delete":              mountHeld(s, volume, win32.DELETE|win32.FILE_LIST_DIRECTORY, shareAll),
-		"does not share deletion": mountHeld(s, volume, win32.FILE_LIST_DIRECTORY, pinned),
-		"does not share deletion, and may write attributes": mountHeld(s, volume, win32.FILE_LIST_DIRECTORY|win32.FILE_WRITE_ATTRIBUTES, pinned),
+		"may delete":              mountHeld(s, volume, list|win32.DELETE, shareAll),
+		"does not share deletion": mountHeld(s, volume, list, pinned),
+		"does not share deletion, and may write attributes": mountHeld(s, volume, list|write, pinned),
 	}, nil
 }
 
@@ -161,7 +162,8 @@ func askMountManagerTold(t testing.TB, s Subject) (any, error) {
 		return nil, err
 	}
 	at = strings.TrimSuffix(at, `\`)
-	place, err := openPlace(s, at, win32.FILE_LIST_DIRECTORY|win32.FILE_WRITE_ATTRIBUTES, win32.FILE_SHARE_READ|win32.FILE_SHARE_WRITE)
+	const access, share = win32.FILE_LIST_DIRECTORY | win32.FILE_WRITE_ATTRIBUTES, win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE
+	place, err := openPlace(s, at, access, share)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +174,8 @@ func askMountManagerTold(t testing.TB, s Subject) (any, error) {
 		answers = append(answers, fmt.Sprintf("%s: %s; listed: %d, %s", name, verdict(err), len(paths), verdict(failure)))
 		return failure != nil || len(paths) > 0
 	}
-	listed := step("FSCTL_DELETE_REPARSE_POINT", send(place, win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT)))
+	err = send(place, win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT))
+	listed := step("FSCTL_DELETE_REPARSE_POINT", err)
 	manager, err := s.Kernel.OpenDevice(`\\.\MountPointManager`, readWrite)
 	if err != nil {
 		return append(answers, "opening the mount manager: "+verdict(err)), nil

@@ -65,8 +65,10 @@ func TestArrivalOfAVolume(t *testing.T) {
 		kernel   func(kernel.Kernel) kernel.Kernel
 		offline  string // IOCTL_VOLUME_IS_OFFLINE
 	}{
-		"came, and tells its extents":            {off, func(k kernel.Kernel) kernel.Kernel { return k }, "success"},
-		"none is known to lie there, and 0 came": {emulated.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel { return withoutVolumes{k, t} }, ""},
+		"came, and tells its extents": {off, func(k kernel.Kernel) kernel.Kernel { return k }, "success"},
+		"none is known to lie there, and 0 came": {emulated.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel {
+			return withoutVolumes{k, t}
+		}, ""},
 		"came, and does not tell its extents": {emulated.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel {
 			return &refusing{Kernel: k, code: win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS}
 		}, "ERROR_GEN_FAILURE"},
@@ -92,7 +94,9 @@ func TestMountingIsRefused(t *testing.T) {
 	}
 	const code = "ERROR_SHARING_VIOLATION"
 	ended := held{Mount: code, Ended: "without the handle: " + code}
-	same(t, answer, any(map[string]held{"may delete": ended, "does not share deletion": ended, "does not share deletion, and may write attributes": ended}))
+	same(t, answer, any(map[string]held{
+		"may delete": ended, "does not share deletion": ended, "does not share deletion, and may write attributes": ended,
+	}))
 }
 
 // A question that needs a formatted volume waits until Windows' provider knows the partition.

@@ -28,7 +28,8 @@ func mapped(t testing.TB, s Subject, private bool) (Share, error) {
 		return share, err
 	}
 	t.Cleanup(func() { _ = s.Kernel.RemoveSMBGlobalMapping(share.Remote) })
-	return share, logonRefused(s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), private))
+	err = s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), private)
+	return share, logonRefused(err)
 }
 
 func askMappingFailures(t testing.TB, s Subject) (any, error) {
