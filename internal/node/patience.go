@@ -14,6 +14,7 @@ const (
 	volumeTime    = 30 * time.Second // until the volume of a new partition, or of a disk that came online, arrives
 	reservedTime  = time.Second      // until the Microsoft Reserved partition of a new GPT appears, if Windows makes one
 	answerTime    = 10 * time.Second // until a file server answers a query
+	statusTime    = 2 * time.Second  // until the mapping of a share that answers is no longer listed as disconnected
 	installTime   = 10 * time.Second // until Windows has installed devices that it never saw
 	formatTime    = 10 * time.Second // until a new volume can be formatted
 	openTime      = 5 * time.Second  // until other programs let go of a disk that is being changed

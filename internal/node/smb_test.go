@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
@@ -175,6 +177,52 @@ func TestIsSymlinkDoesNotWaitForEver(t *testing.T) {
 			t.Fatal(err)
 		}
 		isLink(true)
+	})
+}
+
+// A mapping is made again if it is still disconnected some time after its share was opened, and kept if its state cannot be
+// read.
+func TestMappingThatStaysDisconnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var k *emulated.Node
+		var n *Node
+		var calls []string
+		var opened, removed time.Time
+		fails := false
+		n, k = smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
+			calls = append(calls, call.Function)
+			switch call.Function {
+			case "OpenFile":
+				opened = time.Now()
+			case "RemoveSMBGlobalMapping":
+				removed = time.Now()
+			case "SMBGlobalMappings":
+				if fails && calls[max(0, len(calls)-2)] == "OpenFile" {
+					return win32.ERROR_GEN_FAILURE
+				}
+				if err := k.DropSMBSessions("fs.emulated"); err != nil {
+					return err
+				}
+			}
+			return do()
+		})
+		stage := func() error {
+			return n.SMB.NewSMBGlobalMapping(t.Context(), testShare, "", "csi", Secret("csi-password"))
+		}
+		if err := stage(); err != nil {
+			t.Fatal(err)
+		}
+		calls, fails = nil, true
+		if err := stage(); err == nil || slices.Contains(calls, "RemoveSMBGlobalMapping") {
+			t.Errorf("the state could not be read: got %v after %v", err, calls)
+		}
+		fails = false
+		if err := stage(); err != nil {
+			t.Error(err)
+		}
+		if waited := removed.Sub(opened); waited < statusTime || waited > 2*statusTime {
+			t.Errorf("removed after %v", waited)
+		}
 	})
 }
 

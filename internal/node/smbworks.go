@@ -23,22 +23,23 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 		return false, err
 	}
 	failure := o.openOnShare(shareRoot(key), win32.FILE_DIRECTORY_FILE)
-	status := mapping.Status
-	if status != win32.SMB_MAPPING_OK { // an idle session is disconnected; opening a file reconnects it
-		if mapping, err := o.mapping(key); err == nil && mapping != nil {
-			status = mapping.Status
+	answers := failure == nil || denied(failure) && o.onlyRootDenies(share)
+	// An idle session is disconnected, and opening a file reconnects it. Windows may list that late.
+	for late := (patience{}); mapping.Status != win32.SMB_MAPPING_OK; {
+		if mapping, err = o.mapping(key); mapping == nil || err != nil {
+			return false, err
+		}
+		if !answers || mapping.Status != win32.SMB_MAPPING_DISCONNECTED || !late.wait(statusTime) {
+			break
 		}
 	}
-	connected := status != win32.SMB_MAPPING_DISCONNECTED
 	switch {
-	case failure == nil && connected:
-		return true, nil
-	case denied(failure) && connected && o.onlyRootDenies(share):
+	case answers && mapping.Status != win32.SMB_MAPPING_DISCONNECTED:
 		return true, nil
 	case failure == nil, denied(failure), refusesLogon(failure):
 		// After a restart of Windows a mapping can be left disconnected without its credentials. Files that still open are
 		// opened with other ones. kubernetes-csi/csi-driver-smb#219, kubernetes-sigs/azurefile-csi-driver#3416
-		klog.FromContext(o.ctx).Info("A share is mapped but its credentials do not work; it is mapped again", "share", key, "status", win32.SMBMappingStatusName(status), "err", failure)
+		klog.FromContext(o.ctx).Info("A share is mapped but its credentials do not work; it is mapped again", "share", key, "status", win32.SMBMappingStatusName(mapping.Status), "err", failure)
 		return false, nil
 	case hasCode(failure, win32.ERROR_BAD_NET_NAME):
 		return false, smbError(NotFound, failure, "the share %s is mapped but its server has no such share; the mapping is kept", key)
@@ -59,8 +60,8 @@ func (o *op) openOnShare(path string, options uint32) error {
 	return err
 }
 
-// onlyRootDenies reports whether a denial at the root of a connected share says nothing about the mapping: these credentials
-// are the ones that it has, or the directory that is asked for answers. Shares whose root is closed to those who may use
+// onlyRootDenies reports whether a denial at the root of a share says nothing about the mapping: these credentials are the
+// ones that it was made with, or the directory that is asked for answers. Shares whose root is closed to those who may use
 // its folders are common.
 func (o *op) onlyRootDenies(share winpath.UNC) bool {
 	key := shareKey(share.Server, share.Share)

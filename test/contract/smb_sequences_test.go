@@ -16,6 +16,7 @@ import (
 	fs "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
@@ -28,6 +29,7 @@ type shareDriver struct {
 	removesMapping bool
 	references     map[string]bool // the SMB driver's, by staging path
 
+	before    func() // each call
 	calls     []string
 	fail      int // the index of the call that fails; -1: none
 	late      bool
@@ -42,6 +44,9 @@ var (
 func (d *shareDriver) call(name string, rpc func() error) error {
 	number := len(d.calls)
 	d.calls = append(d.calls, name)
+	if d.before != nil {
+		d.before()
+	}
 	if number != d.fail {
 		return rpc()
 	}
@@ -284,6 +289,22 @@ func TestShareDriversWithKernelFaults(t *testing.T) {
 					d.live()
 				})
 			}
+		}
+	})
+}
+
+// The server ends the node's sessions all the time, and mappings are listed as disconnected for a while after each use: the
+// share is mapped once.
+func TestShareDriversWithLateStatus(t *testing.T) {
+	forBothDrivers(t, func(t *testing.T, removesMapping bool) {
+		s := emulated.DefaultScenario()
+		s.Switches.MappingStatusDelayed = true
+		d := newShareDriverOn(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}}, removesMapping)
+		d.before = func() { noError(t, d.node.Emulated.DropSMBSessions("fs.emulated")) }
+		d.live()
+		create := kernel.Call{Function: "CreateSMBGlobalMapping"}
+		if n := alike(d.node.Faults.Calls(), create); n != 1 {
+			t.Errorf("the share was mapped %d times", n)
 		}
 	})
 }

@@ -52,6 +52,7 @@ func switchDoubts() map[string]settlement {
 		"MountPointCallsDelete":      by(29),
 		"MountManagerNotices":        by(28, 38),
 		"MappingsOutliveReboot":      by(39),
+		"MappingStatusDelayed":       {why: "no question ends a session under the mapping of a share"},
 		"LinksRefused":               by(40),
 		"LostSessions":               {why: "no question cuts a machine off from its storage"},
 		"Timing":                     {why: "durations are measured, not asked"},

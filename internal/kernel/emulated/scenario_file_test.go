@@ -42,6 +42,7 @@ switches:
   mountPointCallsDelete: true
   mountManagerNotices: true
   mappingsOutliveReboot: false
+  mappingStatusDelayed: true
   linksRefused: never
   lostSessions: connected
   sanPolicy: OfflineAll
@@ -129,7 +130,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
 			NVMeLUNsNumbered: true, IdentifiersApart: true, SystemPartitionUnknown: true, LinksRefused: LinksRefusedNever, Timing: TimingWindows,
 			LostSessions: LostSessionsConnected, SANPolicy: SANOfflineAll,
-			MultiAttach: true, MountPointCallsDelete: true,
+			MultiAttach: true, MountPointCallsDelete: true, MappingStatusDelayed: true,
 		},
 		SystemDisk: DiskSpec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Adapter: 1, Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,

@@ -14,9 +14,13 @@ import (
 // SMBGlobalMappings implements kernel.SMB.
 func (n *Node) SMBGlobalMappings() (mappings []kernel.SMBGlobalMapping, err error) {
 	err = n.call("MSFT_SmbGlobalMapping", "", func() error {
-		for _, m := range n.state.SMB.Mappings {
+		for i := range n.state.SMB.Mappings {
+			m := &n.state.SMB.Mappings[i]
 			mapping := kernel.SMBGlobalMapping{RemotePath: `\\` + m.Server + `\` + m.Share, Status: win32.SMB_MAPPING_OK}
 			if server := n.state.SMB.server(m.Server); server == nil || server.Stopped || m.Dropped || m.Bare {
+				mapping.Status = win32.SMB_MAPPING_DISCONNECTED
+			} else if m.Late > 0 {
+				m.Late--
 				mapping.Status = win32.SMB_MAPPING_DISCONNECTED
 			}
 			mappings = append(mappings, mapping)

@@ -53,7 +53,13 @@ func (n *Node) shareContent(serverName, share string, look bool) (*content, erro
 		return nil, errNotMounted
 	}
 	if dropped {
-		if err := n.update(func(s *state) { s.SMB.mapping(serverName, share).Dropped = false }); err != nil {
+		if err := n.update(func(s *state) {
+			m := s.SMB.mapping(serverName, share)
+			m.Dropped = false
+			if s.Switches.MappingStatusDelayed {
+				m.Late = 3
+			}
+		}); err != nil {
 			return nil, err
 		}
 	}

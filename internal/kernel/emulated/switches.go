@@ -154,6 +154,9 @@ type Switches struct {
 	// credentials, or gone?
 	MappingsOutliveReboot bool `yaml:"mappingsOutliveReboot" json:"mappingsOutliveReboot"`
 
+	// MappingStatusDelayed: is an SMB mapping still listed as disconnected for a moment after an open has reconnected it?
+	MappingStatusDelayed bool `yaml:"mappingStatusDelayed" json:"mappingStatusDelayed,omitempty"`
+
 	// LinksRefused: which links does OBJ_DONT_REPARSE refuse? Wine ignores the attribute.
 	LinksRefused LinksRefused `yaml:"linksRefused" json:"linksRefused"`
 

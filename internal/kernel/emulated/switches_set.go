@@ -53,6 +53,7 @@ func switchTexts() []Switch {
 		{"mountPointCallsDelete", "", boolean, "They open it with `DELETE`, so that a handle that does not share deletion is in their way."},
 		{"mountManagerNotices", "", boolean, "The mount manager forgets a mount point that was removed without `DeleteVolumeMountPointW`, and follows one that was moved."},
 		{"mappingsOutliveReboot", "", boolean, "SMB mappings stay after a reboot, disconnected and without their credentials."},
+		{"mappingStatusDelayed", "", boolean, "An SMB mapping that an open has reconnected is listed as disconnected for a moment."},
 		{"linksRefused", "", "onTheWay, everywhere, never", "Which links `OBJ_DONT_REPARSE` refuses when a file is opened."},
 		{"lostSessions", "", "disconnected, connected, unlisted", "How an iSCSI session is listed whose connection is lost."},
 		{"timing", "", "none, windows", "How long calls take: as long as the host does, or about as long as on Windows."},

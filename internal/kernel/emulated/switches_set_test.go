@@ -36,6 +36,7 @@ func TestSetSwitch(t *testing.T) {
 		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
 		"sanPolicy": "OfflineShared", "mappingsOutliveReboot": "true", "linksRefused": "onTheWay", "lostSessions": "disconnected", "timing": "none",
 		"nvmeLUNsNumbered": "false", "identifiersApart": "false", "systemPartitionUnknown": "false", "multiAttach": "false", "mountPointCallsDelete": "false",
+		"mappingStatusDelayed": "false",
 	}
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Fatal(d)
@@ -48,6 +49,7 @@ func TestSetSwitch(t *testing.T) {
 		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
 		"sanPolicy": "OfflineAll", "mappingsOutliveReboot": "false", "linksRefused": "never", "lostSessions": "unlisted", "timing": "windows",
 		"nvmeLUNsNumbered": "true", "identifiersApart": "true", "systemPartitionUnknown": "true", "multiAttach": "true", "mountPointCallsDelete": "true",
+		"mappingStatusDelayed": "true",
 	} {
 		must(t, n.SetSwitch(name, answer))
 		want[name] = answer
