@@ -21,8 +21,8 @@ func Functions() []string {
 		"VolumeInformation", "DiskFreeSpace", "FormatVolume",
 		// ISCSI
 		"AddISCSISendTargetPortal", "ReportISCSISendTargetPortals", "RefreshISCSISendTargetPortal",
-		"RemoveISCSISendTargetPortal", "ReportISCSITargets", "ReportISCSITargetPortals", "ISCSISessionList",
-		"DevicesForISCSISession", "ISCSIPersistentLogins", "RemoveISCSIPersistentTarget", "LoginISCSITarget",
+		"RemoveISCSISendTargetPortal", "ReportISCSITargets", "ReportISCSITargetPortals", "ISCSIDiscoveryMechanisms",
+		"ISCSISessionList", "DevicesForISCSISession", "ISCSIPersistentLogins", "RemoveISCSIPersistentTarget", "LoginISCSITarget",
 		"LogoutISCSITarget", "SetISCSIInitiatorCHAPSharedSecret",
 		// Services
 		"QueryService", "StartService", "StopService", "DependentServices",

@@ -61,6 +61,14 @@ func (k *intercepted) ReportISCSITargetPortals(target string) (portals []byte, c
 	return portals, count, err
 }
 
+func (k *intercepted) ISCSIDiscoveryMechanisms(target string) (mechanisms []string, err error) {
+	err = k.do("ISCSIDiscoveryMechanisms", target, func() (err error) {
+		mechanisms, err = k.kernel.ISCSIDiscoveryMechanisms(target)
+		return err
+	})
+	return mechanisms, err
+}
+
 func (k *intercepted) ISCSISessionList() (sessions ISCSISessions, err error) {
 	err = k.do("ISCSISessionList", "", func() (err error) { sessions, err = k.kernel.ISCSISessionList(); return err })
 	return sessions, err

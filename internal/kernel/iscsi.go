@@ -32,6 +32,10 @@ type ISCSI interface {
 	// win32.ISCSITargetPortal (ReportIScsiTargetPortalsW).
 	ReportISCSITargetPortals(target string) (portals []byte, count int, err error)
 
+	// ISCSIDiscoveryMechanisms lists the mechanisms that found a known target (GetIScsiTargetInformationW with
+	// DiscoveryMechanisms): texts that begin with "SendTargets:", "iSNS:" or "HBA:".
+	ISCSIDiscoveryMechanisms(target string) ([]string, error)
+
 	// ISCSISessionList lists the sessions, as win32.ISCSISession (GetIScsiSessionListW).
 	ISCSISessionList() (ISCSISessions, error)
 

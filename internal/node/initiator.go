@@ -40,6 +40,7 @@ var (
 		"RemoveIScsiSendTargetPortalW":      {win32.ISDSC_SESSION_BUSY: sessionTime},
 		"ReportIScsiTargetsW":               listing,
 		"ReportIScsiTargetPortalsW":         listing,
+		"GetIScsiTargetInformationW":        listing,
 		"GetIScsiSessionListW":              listing,
 		"ReportIScsiPersistentLoginsW":      listing,
 		"RemoveIScsiPersistentTargetW":      {win32.ISDSC_SESSION_BUSY: sessionTime},
@@ -121,6 +122,14 @@ func (i initiatorService) targets() (names []string, err error) {
 func (i initiatorService) targetPortals(target string) ([]win32.ISCSITargetPortal, error) {
 	ask := func() ([]byte, int, error) { return i.op.k.ReportISCSITargetPortals(target) }
 	return list(i, "ReportIScsiTargetPortalsW", ask, win32.ParseISCSITargetPortals)
+}
+
+func (i initiatorService) discoveryMechanisms(target string) (mechanisms []string, err error) {
+	err = i.patiently("GetIScsiTargetInformationW", func() (err error) {
+		mechanisms, err = i.op.k.ISCSIDiscoveryMechanisms(target)
+		return err
+	})
+	return mechanisms, err
 }
 
 func (i initiatorService) sessions() ([]win32.ISCSISession, error) {

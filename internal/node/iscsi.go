@@ -4,8 +4,10 @@ package node
 
 import (
 	"context"
+	"net/netip"
 	"slices"
 	"sort"
+	"strings"
 
 	"k8s.io/klog/v2"
 
@@ -92,23 +94,25 @@ func (s *ISCSI) DiscoverTargetPortal(ctx context.Context, at TargetPortal) ([]st
 }
 
 func (o *op) discover(p portal) ([]string, error) {
-	registered, err := o.registeredPortals(p)
+	all, err := o.allPortals()
 	if err != nil {
 		return nil, err
 	}
-	if len(registered) == 0 {
+	own := slices.DeleteFunc(slices.Clone(all), func(r win32.ISCSITargetPortalInfo) bool { return !p.is(r.Portal) })
+	if len(own) == 0 {
 		return nil, errorf(NotFound, reason.PortalNotFound, "the target portal %s is not registered on this node; register it with AddTargetPortal", p)
 	}
-	for _, r := range registered {
+	for _, r := range own {
 		if err := o.initiator().refreshPortal(r); err != nil {
 			return nil, o.failISCSI(err, "asking the target portal %s for its targets", p)
 		}
 	}
-	return o.targetsAt(p)
+	return o.targetsAt(p, all)
 }
 
-// targetsAt returns the names of the known targets that answer at a portal. A target that goes meanwhile is left out.
-func (o *op) targetsAt(p portal) ([]string, error) {
+// targetsAt returns the names of the known targets that answer at a portal, or that it named. A target that goes meanwhile
+// is left out.
+func (o *op) targetsAt(p portal, registered []win32.ISCSITargetPortalInfo) ([]string, error) {
 	all, err := o.initiator().targets()
 	if err != nil {
 		return nil, o.failISCSI(err, "listing the iSCSI targets")
@@ -122,12 +126,45 @@ func (o *op) targetsAt(p portal) ([]string, error) {
 		if err != nil {
 			return nil, o.failISCSI(err, "asking where the target %s answers", name)
 		}
-		if slices.ContainsFunc(portals, p.is) {
+		if slices.ContainsFunc(portals, p.is) || o.namedBy(p, registered, name, portals) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
+}
+
+// namedBy reports whether a portal may have named a target that answers at other portals only. That is so behind a NAT, or
+// if the portal is registered by its DNS name. If the initiator service does not tell, the portal counts as having named
+// the target, unless the target answers at another portal that is registered.
+func (o *op) namedBy(p portal, registered []win32.ISCSITargetPortalInfo, target string, portals []win32.ISCSITargetPortal) bool {
+	mechanisms, err := o.initiator().discoveryMechanisms(target)
+	if hasCode(err, win32.ISDSC_TARGET_NOT_FOUND) {
+		return false
+	}
+	told := err == nil && len(mechanisms) > 0
+	for _, m := range mechanisms {
+		by, sent := win32.ParseSendTargets(m)
+		switch {
+		case sent && p.is(by.Portal):
+			return true
+		case strings.HasPrefix(m, "iSNS:"), strings.HasPrefix(m, "HBA:"):
+		case !sent, isIP(by.Portal.Address) && !isIP(p.address): // p may be told as its address
+			told = false
+		}
+	}
+	if told {
+		return false
+	}
+	klog.FromContext(o.ctx).Info("The initiator service does not tell which portal named a target", "target", target, "mechanisms", mechanisms, "err", err)
+	return !slices.ContainsFunc(portals, func(w win32.ISCSITargetPortal) bool {
+		return slices.ContainsFunc(registered, func(r win32.ISCSITargetPortalInfo) bool { return portal{w.Address, w.Socket}.is(r.Portal) })
+	})
+}
+
+func isIP(address string) bool {
+	_, err := netip.ParseAddr(address)
+	return err == nil
 }
 
 // ListTargetPortals lists all registered portals, also those that other programs registered.

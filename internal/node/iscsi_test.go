@@ -305,3 +305,64 @@ func TestClassOfISCSI(t *testing.T) {
 		}
 	}
 }
+
+// toldISCSI is an initiator service with one target, which answers at one address, and two portals.
+type toldISCSI struct {
+	kernel.Kernel
+	answers    string
+	mechanisms []string
+	err        error
+}
+
+func (toldISCSI) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
+	for _, address := range []string{"array.example", "192.0.2.1", "192.0.2.2"} {
+		portals = append(portals, win32.ISCSITargetPortalInfo{Portal: win32.ISCSITargetPortal{Address: address, Socket: 3260}}.Bytes()...)
+		count++
+	}
+	return portals, count, nil
+}
+
+func (toldISCSI) RefreshISCSISendTargetPortal(string, uint32, []byte) error { return nil }
+
+func (toldISCSI) ReportISCSITargets() ([]string, error) { return []string{scriptedTarget}, nil }
+
+func (k toldISCSI) ReportISCSITargetPortals(string) (portals []byte, count int, err error) {
+	return win32.ISCSITargetPortal{Address: k.answers, Socket: 3260}.Bytes(), 1, nil
+}
+
+func (k toldISCSI) ISCSIDiscoveryMechanisms(string) ([]string, error) { return k.mechanisms, k.err }
+
+// What Windows tells of a target decides whether the portal named it. What cannot be read counts as naming it.
+func TestDiscoveryMechanisms(t *testing.T) {
+	by := func(address string) string { return "SendTargets:*" + address + ` 0003260 ROOT\ISCSIPRT\0000_0` }
+	const inside = "10.0.0.7"
+	for name, test := range map[string]struct {
+		portal, answers string
+		mechanisms      []string
+		err             error
+		want            bool
+	}{
+		"at the portal":                   {"192.0.2.1", "192.0.2.1", nil, win32.ISDSC_TARGET_ERROR, true},
+		"named by it":                     {"192.0.2.1", inside, []string{by("192.0.2.2"), by("192.0.2.1")}, nil, true},
+		"named by it, as it is written":   {"array.example", inside, []string{by("ARRAY.example")}, nil, true},
+		"named by another":                {"192.0.2.1", inside, []string{by("192.0.2.2")}, nil, false},
+		"named by another port":           {"192.0.2.1", inside, []string{"SendTargets:*192.0.2.1 0003261 x"}, nil, false},
+		"from other sources":              {"192.0.2.1", inside, []string{"iSNS:192.0.2.9", "HBA:x"}, nil, false},
+		"named by an address, not a name": {"array.example", inside, []string{by("192.0.2.7")}, nil, true},
+		"named by a name, not an address": {"192.0.2.1", inside, []string{by("array.example")}, nil, false},
+		"the same, and it is another's":   {"array.example", "192.0.2.2", []string{by("192.0.2.2")}, nil, false},
+		"another text":                    {"192.0.2.1", inside, []string{"SendTargets"}, nil, true},
+		"no text":                         {"192.0.2.1", inside, nil, nil, true},
+		"a failure":                       {"192.0.2.1", inside, nil, win32.ERROR_CALL_NOT_IMPLEMENTED, true},
+		"a failure, at another portal":    {"192.0.2.1", "192.0.2.2", nil, win32.ERROR_CALL_NOT_IMPLEMENTED, false},
+		"gone":                            {"192.0.2.1", inside, nil, win32.ISDSC_TARGET_NOT_FOUND, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			names, err := bare(t, toldISCSI{answers: test.answers, mechanisms: test.mechanisms, err: test.err}).ISCSI.
+				DiscoverTargetPortal(t.Context(), TargetPortal{Address: test.portal})
+			if err != nil || (len(names) == 1) != test.want {
+				t.Errorf("got %v, %v, want found %v", names, err, test.want)
+			}
+		})
+	}
+}

@@ -27,6 +27,7 @@ const (
 	fileServer, financeShare                               = "nas-keller", "lohnbuch$"
 	otherTarget, otherInitiator, otherPortal               = "iqn.2010-03.org.example:raid.42", "iqn.1991-05.com.microsoft:chef-laptop", "san.berlin.example.net"
 
+	otherArray     = "array.berlin.example.net"
 	sidOfMachine   = "1004336348-1177238915-682003330"
 	ownShare       = "csiprove-0123456789"
 	ownTarget      = "iqn.1991-05.com.microsoft:csiprove-abcdef0123-target"
@@ -81,7 +82,7 @@ func madeUp(t *testing.T) *proof.Report {
 	}
 	texts := []string{
 		machineHost, strings.ToUpper(machineHost), machineDNS, `\\` + machineNetBIOS + `\` + machineUser, machineUser + "@" + machineDomain, `C:\Users\` + otherUser + `\AppData`,
-		machineSerial, diskSerial, strings.ToLower(diskSerial), `\\` + fileServer + `\` + financeShare, otherTarget, otherInitiator, otherPortal, "S-1-5-21-" + sidOfMachine + "-1001",
+		machineSerial, diskSerial, strings.ToLower(diskSerial), `\\` + fileServer + `\` + financeShare, otherTarget, otherInitiator, otherPortal, otherArray, "S-1-5-21-" + sidOfMachine + "-1001",
 		uniqueDiskNAA, strings.ToLower(uniqueDiskNAA), identifierText, hex.EncodeToString([]byte(identifierText)),
 	}
 	add(recording.Call{Function: "SMBGlobalMappings", Result: result([]kernel.SMBGlobalMapping{{RemotePath: `\\` + fileServer + `\` + financeShare}, {RemotePath: `\\` + machineHost + `\` + ownShare}})})
@@ -95,6 +96,7 @@ func madeUp(t *testing.T) *proof.Report {
 	}}
 	add(recording.Call{Function: "DeviceIoControl", Handle: 1, Code: win32.IOCTL_STORAGE_QUERY_PROPERTY, CodeName: "IOCTL_STORAGE_QUERY_PROPERTY",
 		In: win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), Out: ids.Bytes()})
+	add(recording.Call{Function: "ISCSIDiscoveryMechanisms", Object: ownTarget, Result: result([]string{"SendTargets:*" + otherArray + " 0003260 " + otherInitiator})})
 	add(recording.Call{Function: "OpenFile", Object: `\\?\C:\Users\` + otherUser + `\x`, How: &kernel.OpenHow{}})
 	buffer := slices.Concat([]byte{7, 7, 7}, sid(), []byte{9}, naa(t))
 	for _, text := range texts {
@@ -136,7 +138,7 @@ func TestNothingPersonalIsInAReport(t *testing.T) {
 	personal := [][]byte{sid()[12:24]}
 	for _, text := range []string{
 		machineHost, machineDomain, machineNetBIOS, machineUser, otherUser, machineSerial, fileServer, financeShare, otherTarget, otherInitiator, otherPortal,
-		"1004336348", "1177238915", "682003330",
+		otherArray, "1004336348", "1177238915", "682003330",
 	} {
 		personal = append(personal, []byte(text), wide(text))
 	}

@@ -69,6 +69,17 @@ func (k *recorded) ReportISCSITargetPortals(target string) ([]byte, int, error) 
 	})
 }
 
+func (k *recorded) ISCSIDiscoveryMechanisms(target string) (mechanisms []string, err error) {
+	c := &Call{Function: "ISCSIDiscoveryMechanisms", Object: target}
+	err = k.w.do(c, func() (err error) {
+		if mechanisms, err = k.kernel.ISCSIDiscoveryMechanisms(target); hasResult(err) {
+			c.returned(mechanisms)
+		}
+		return err
+	})
+	return mechanisms, err
+}
+
 func (k *recorded) ISCSISessionList() (sessions kernel.ISCSISessions, err error) {
 	c := &Call{Function: "ISCSISessionList"}
 	err = k.w.do(c, func() (err error) {

@@ -89,6 +89,16 @@ func (c *Call) Others(own func(name string) bool) Others {
 		for _, p := range portals {
 			portal(p)
 		}
+	case "ISCSIDiscoveryMechanisms":
+		add("TARGET", c.Object)
+		var mechanisms []string
+		_ = json.Unmarshal(c.Result, &mechanisms)
+		for _, m := range mechanisms {
+			if p, ok := win32.ParseSendTargets(m); ok {
+				add("INITIATOR", p.InitiatorName)
+				portal(p.Portal)
+			}
+		}
 	case "DevicesForISCSISession":
 		devices, _ := win32.ParseISCSIDevices(c.Out, c.Count)
 		for _, d := range devices {

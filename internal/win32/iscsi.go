@@ -2,7 +2,12 @@
 
 package win32
 
-import "github.com/Microsoft/go-winio/pkg/guid"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+)
 
 // Flags of ISCSI_LOGIN_OPTIONS.InformationSpecified, and the values of ISCSI_AUTH_TYPES.
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/ns-iscsidsc-iscsi_login_options
@@ -18,6 +23,24 @@ const (
 
 // ISCSI_ANY_INITIATOR_PORT leaves the choice of the initiator's port to the initiator service.
 const ISCSI_ANY_INITIATOR_PORT = 0xFFFFFFFF
+
+// DiscoveryMechanisms is the TARGET_INFORMATION_CLASS of the mechanisms that found a target.
+// https://learn.microsoft.com/windows/win32/api/iscsidsc/ne-iscsidsc-target_information_class
+const DiscoveryMechanisms = 2
+
+// ParseSendTargets parses the discovery mechanism of a target that a portal named. Microsoft's pages tell no more than its
+// first word. NetApp's cmdlet Get-NaHostIscsiTarget prints "SendTargets:*10.61.169.28 0003260 Root\ISCSIPRT\0000_0".
+func ParseSendTargets(text string) (info ISCSITargetPortalInfo, ok bool) {
+	rest, ok := strings.CutPrefix(text, "SendTargets:")
+	fields := strings.Fields(strings.TrimPrefix(rest, "*"))
+	if !ok || len(fields) < 2 {
+		return info, false
+	}
+	port, err := strconv.ParseUint(fields[1], 10, 16)
+	info.Portal = ISCSITargetPortal{Address: strings.Trim(fields[0], "[]"), Socket: uint16(port)}
+	info.InitiatorName = strings.Join(fields[2:], " ")
+	return info, err == nil
+}
 
 const (
 	maxISCSIText       = 256 // units, the NUL included, of names of initiators, portals and addresses

@@ -135,6 +135,28 @@ func TestISCSIStatus(t *testing.T) {
 
 // FuzzISCSI: whatever the initiator service answers, and wherever the buffer lay, parsers fail with *LayoutError or
 // return a value that survives being encoded and parsed again.
+func TestParseSendTargets(t *testing.T) {
+	for text, want := range map[string]ISCSITargetPortalInfo{
+		`SendTargets:*10.61.169.28 0003260 Root\ISCSIPRT\0000_0`: {InitiatorName: `Root\ISCSIPRT\0000_0`, Portal: ISCSITargetPortal{Address: "10.61.169.28", Socket: 3260}},
+		`SendTargets:nas.example 860`:                            {Portal: ISCSITargetPortal{Address: "nas.example", Socket: 860}},
+		`SendTargets:*[2001:db8::1] 0003260`:                     {Portal: ISCSITargetPortal{Address: "2001:db8::1", Socket: 3260}},
+		`SendTargets:*`:                                          {},
+		`SendTargets:*10.61.169.28`:                              {},
+		`iSNS:10.61.169.28 0003260`:                              {},
+		``:                                                       {},
+	} {
+		got, ok := ParseSendTargets(text)
+		if ok != (want != ISCSITargetPortalInfo{}) || ok && got != want {
+			t.Errorf("%q: got %+v, %v", text, got, ok)
+		}
+	}
+	for _, port := range []string{"65536", "-1", "x"} {
+		if got, ok := ParseSendTargets("SendTargets:*a " + port); ok {
+			t.Errorf("port %s: got %+v", port, got)
+		}
+	}
+}
+
 func FuzzISCSI(f *testing.F) {
 	for _, v := range iscsiGoldenValues() {
 		f.Add(v.bytes, uint64(sessionsBase), 2)

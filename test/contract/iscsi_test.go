@@ -128,6 +128,46 @@ func TestISCSIPortals(t *testing.T) {
 	wantCode(t, login(t, n, openTarget, 0, "", ""), codes.NotFound)
 }
 
+// A portal that is registered by its DNS name, or behind a NAT, names targets that answer at another address. They are
+// found, and those of other portals are not.
+func TestISCSIAdvertisedAddress(t *testing.T) {
+	const inside = "iqn.2026-01.emulated:inside"
+	for _, address := range []string{"array.example", "198.51.100.1"} {
+		t.Run(address, func(t *testing.T) {
+			s := emulated.DefaultScenario()
+			array := emulated.ISCSIPortalSpec{Advertises: "10.0.0.7", Targets: []emulated.ISCSITargetSpec{{Name: inside}}}
+			array.At.Address, array.At.Port = address, 3260
+			s.ISCSI = append(s.ISCSI, array)
+			n := testnode.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})
+			portal := &iscsi.TargetPortal{TargetAddress: address}
+			_, err := n.ISCSI.AddTargetPortal(t.Context(), &iscsi.AddTargetPortalRequest{TargetPortal: portal})
+			noError(t, err)
+			found := func(want ...string) {
+				t.Helper()
+				reply, err := n.ISCSI.DiscoverTargetPortal(t.Context(), &iscsi.DiscoverTargetPortalRequest{TargetPortal: portal})
+				noError(t, err)
+				if diff := cmp.Diff(reply.GetIqns(), want); diff != "" {
+					t.Errorf("targets (-got +want):\n%s", diff)
+				}
+			}
+			all := []string{chapTarget, mutualTarget, openTarget}
+			if diff := cmp.Diff(discovered(t, n), all); diff != "" {
+				t.Errorf("targets of the other portal (-got +want):\n%s", diff)
+			}
+			found(inside)
+			_, err = n.ISCSI.ConnectTarget(t.Context(), &iscsi.ConnectTargetRequest{TargetPortal: portal, Iqn: inside})
+			noError(t, err)
+
+			// If Windows does not tell, targets count as found that answer at no registered portal.
+			n.Faults.Add(testnode.Fault{Function: "ISCSIDiscoveryMechanisms", Error: win32.ERROR_CALL_NOT_IMPLEMENTED})
+			found(inside)
+			if diff := cmp.Diff(discovered(t, n), []string{chapTarget, inside, mutualTarget, openTarget}); diff != "" {
+				t.Errorf("targets of the other portal (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestISCSIUnreachablePortal(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	for _, p := range []*iscsi.TargetPortal{

@@ -16,7 +16,7 @@ import (
 func targetQuestions() []Question {
 	return []Question{
 		{18, "Which lengths of a CHAP secret does the initiator take, and does an empty one clear it?", askSecretLengths},
-		{19, "Under which addresses does a target answer that was discovered by address and by name?", askDiscovery},
+		{19, "Under which addresses does a target answer that was discovered by address and by name, and which mechanism is told?", askDiscovery},
 		{23, "What does LogoutIScsiTarget do while a volume of the target is mounted, and how long does it take?", askLogout},
 		{26, "Do adding a portal and refreshing it contact it, and how long do they take when it does not answer?", askUnreachable},
 	}
@@ -92,7 +92,11 @@ func askDiscovery(t testing.TB, s Subject) (any, error) {
 			}
 			addresses = append(addresses, fmt.Sprintf("%s:%d", p.Address, p.Socket))
 		}
-		answers[name] = map[string]any{"refresh": refresh, "portals": addresses, "listing them": verdict(err)}
+		mechanisms, mechanismErr := s.Kernel.ISCSIDiscoveryMechanisms(target.IQN)
+		answers[name] = map[string]any{
+			"refresh": refresh, "portals": addresses, "listing them": verdict(err),
+			"mechanisms": mechanisms, "asking for them": verdict(mechanismErr),
+		}
 		_ = s.Kernel.RemoveISCSISendTargetPortal("", win32.ISCSI_ANY_INITIATOR_PORT, portal)
 	}
 	return answers, nil

@@ -4,6 +4,7 @@ package emulated
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -167,7 +168,7 @@ func (n *Node) ReportISCSITargetPortals(target string) (portals []byte, count in
 	err = n.withISCSI("ReportIScsiTargetPortalsW", target, func(s iscsiState) error {
 		for _, k := range s.Known {
 			if strings.EqualFold(k.Target, target) {
-				portals = append(portals, k.Portal.portal().Bytes()...)
+				portals = append(portals, s.advertised(k.Portal).portal().Bytes()...)
 				count++
 			}
 		}
@@ -177,6 +178,22 @@ func (n *Node) ReportISCSITargetPortals(target string) (portals []byte, count in
 		return nil
 	})
 	return portals, count, err
+}
+
+// ISCSIDiscoveryMechanisms implements kernel.ISCSI, in the form that win32.ParseSendTargets describes.
+func (n *Node) ISCSIDiscoveryMechanisms(target string) (mechanisms []string, err error) {
+	err = n.withISCSI("GetIScsiTargetInformationW", target, func(s iscsiState) error {
+		for _, k := range s.Known {
+			if strings.EqualFold(k.Target, target) {
+				mechanisms = append(mechanisms, fmt.Sprintf("SendTargets:*%s %07d %s", k.Portal.Address, k.Portal.Port, iscsiAdapter))
+			}
+		}
+		if len(mechanisms) == 0 {
+			return win32.ISDSC_TARGET_NOT_FOUND
+		}
+		return nil
+	})
+	return mechanisms, err
 }
 
 // ISCSIPersistentLogins implements kernel.ISCSI.

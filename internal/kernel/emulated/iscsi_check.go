@@ -15,6 +15,9 @@ func checkPortals(portals []ISCSIPortalSpec) error {
 		if p.At.Address == "" || strings.ContainsAny(p.At.Address, " \t") || p.At.Port == 0 {
 			return at(fmt.Errorf("%q port %d is not an address", p.At.Address, p.At.Port), "iscsiPortals", i)
 		}
+		if strings.ContainsAny(p.Advertises, " \t") {
+			return at(fmt.Errorf("%q is not an address", p.Advertises), "iscsiPortals", i)
+		}
 		if slices.ContainsFunc(portals[:i], func(o ISCSIPortalSpec) bool { return o.At.same(p.At) }) {
 			return at(fmt.Errorf("portal %s port %d appears twice", p.At.Address, p.At.Port), "iscsiPortals", i)
 		}

@@ -12,8 +12,9 @@ import (
 
 // ISCSIPortalSpec is a portal of a storage system that the node can reach.
 type ISCSIPortalSpec struct {
-	At      portalName        `yaml:",inline" json:"at"`
-	Targets []ISCSITargetSpec `yaml:"targets" json:"targets"`
+	At         portalName        `yaml:",inline" json:"at"`
+	Advertises string            `yaml:"advertises" json:"advertises,omitempty"` // the address that it names to initiators; empty: its own
+	Targets    []ISCSITargetSpec `yaml:"targets" json:"targets"`
 }
 
 // portalName is the address of a portal, in which case does not matter.
@@ -169,6 +170,14 @@ func (s iscsiState) reachable(name portalName) (ISCSIPortalSpec, bool) {
 // portal returns the index of the portal of a name, -1 if there is none.
 func (s iscsiState) portal(name portalName) int {
 	return slices.IndexFunc(s.Storage, func(p ISCSIPortalSpec) bool { return p.At.same(name) })
+}
+
+// advertised returns the address at which the targets of a portal say that they answer.
+func (s iscsiState) advertised(name portalName) portalName {
+	if i := s.portal(name); i >= 0 && s.Storage[i].Advertises != "" {
+		name.Address = s.Storage[i].Advertises
+	}
+	return name
 }
 
 func (p ISCSIPortalSpec) target(name string) (ISCSITargetSpec, bool) {

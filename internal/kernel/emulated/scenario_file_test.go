@@ -105,6 +105,7 @@ smbServers:
 iscsiPortals:
   - address: 192.0.2.1
     port: 3261
+    advertises: 10.0.0.1
     targets:
       - name: iqn.2026-01.t:1
         username: user
@@ -164,7 +165,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 		SMBUsers:   []SMBUserSpec{{Name: "u", Domains: []string{"D"}, Password: "pw"}},
 		SMBServers: []SMBServerSpec{{Name: "fs", Shares: []SMBShareSpec{{Name: "one", Users: []string{"U"}, ClosedRoot: true}, {Name: "two"}}, NoEncryption: true}},
 		ISCSI: []ISCSIPortalSpec{
-			{At: portalName{"192.0.2.1", 3261}, Targets: []ISCSITargetSpec{{
+			{At: portalName{"192.0.2.1", 3261}, Advertises: "10.0.0.1", Targets: []ISCSITargetSpec{{
 				Name: "iqn.2026-01.t:1", Username: "user", Secret: "secret-secret", MutualSecret: "mutual-secret", PendingQueries: 1,
 				LUNs: []ISCSILUNSpec{{
 					LUN: 3, SizeBytes: 4 << 20, SerialNumber: "l",

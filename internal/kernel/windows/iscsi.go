@@ -115,6 +115,21 @@ func (Kernel) ReportISCSITargetPortals(target string) (portals []byte, count int
 	return portals, len(portals) / win32.SizeofISCSITargetPortal, err
 }
 
+// ISCSIDiscoveryMechanisms calls GetIScsiTargetInformationW with DiscoveryMechanisms.
+//
+// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-getiscsitargetinformationw
+func (Kernel) ISCSIDiscoveryMechanisms(target string) ([]string, error) {
+	const function = "GetIScsiTargetInformationW"
+	target16, err := wide(function, target)
+	if err != nil {
+		return nil, err
+	}
+	b, err := grownISCSI(function, target, 1, func(n *uint32, buffer *byte) uint32 {
+		return winapi.GetIScsiTargetInformation(target16, nil, win32.DiscoveryMechanisms, n, buffer)
+	})
+	return multiStrings(units(b)), err
+}
+
 // SetISCSIInitiatorCHAPSharedSecret calls the function of that name.
 //
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-setiscsiinitiatorchapsharedsecret

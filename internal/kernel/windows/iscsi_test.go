@@ -30,6 +30,8 @@ func TestISCSIQueries(t *testing.T) {
 				if _, _, err := k.ReportISCSITargetPortals(name); err != nil {
 					t.Logf("%s: %v", name, err)
 				}
+				mechanisms, err := k.ISCSIDiscoveryMechanisms(name)
+				t.Logf("%s: %q, %v", name, mechanisms, err)
 			}
 			return err
 		},
@@ -66,8 +68,9 @@ func TestISCSIUnknown(t *testing.T) {
 		AuthType:             win32.ISCSI_CHAP_AUTH_TYPE, Username: "user", Password: kernel.Secret("twelve-bytes"),
 	})
 	_, _, devicesErr := k.DevicesForISCSISession(win32.ISCSIUniqueID{AdapterUnique: 1, AdapterSpecific: 2})
+	_, mechanismsErr := k.ISCSIDiscoveryMechanisms("iqn.2001-04.com.example:none")
 	for name, err := range map[string]error{
-		"login": loginErr, "devices": devicesErr, "logout": k.LogoutISCSITarget(win32.ISCSIUniqueID{AdapterUnique: 1, AdapterSpecific: 2}),
+		"mechanisms": mechanismsErr, "login": loginErr, "devices": devicesErr, "logout": k.LogoutISCSITarget(win32.ISCSIUniqueID{AdapterUnique: 1, AdapterSpecific: 2}),
 	} {
 		var failed *kernel.Error
 		if !errors.As(err, &failed) || failed.Code == 0 {

@@ -124,6 +124,20 @@ func FindISCSI(function string) error { return modiscsidsc.NewProc(function).Fin
 //
 //sys	ReportIScsiTargetPortals(initiator *uint16, target *uint16, tag *uint16, count *uint32, portals *byte) (status uint32) = iscsidsc.ReportIScsiTargetPortalsW
 
+// GetIScsiTargetInformation retrieves information about a target. The size is in bytes, in and out.
+//
+//	ISDSC_STATUS ISDSC_API GetIScsiTargetInformationW(
+//	  [in]           PWSTR                    TargetName,
+//	  [in, optional] PWSTR                    DiscoveryMechanism,
+//	  [in]           TARGET_INFORMATION_CLASS InfoClass,
+//	  [in, out]      PULONG                   BufferSize,
+//	  [out]          PVOID                    Buffer
+//	);
+//
+// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-getiscsitargetinformationw
+//
+//sys	GetIScsiTargetInformation(target *uint16, mechanism *uint16, class uint32, size *uint32, information *byte) (status uint32) = iscsidsc.GetIScsiTargetInformationW
+
 // GetIScsiSessionList lists the sessions. The size is in bytes, in and out.
 //
 //	ISDSC_STATUS ISDSC_API GetIScsiSessionListW(

@@ -49,6 +49,7 @@ var (
 	procAddIScsiSendTargetPortalW         = modiscsidsc.NewProc("AddIScsiSendTargetPortalW")
 	procGetDevicesForIScsiSessionW        = modiscsidsc.NewProc("GetDevicesForIScsiSessionW")
 	procGetIScsiSessionListW              = modiscsidsc.NewProc("GetIScsiSessionListW")
+	procGetIScsiTargetInformationW        = modiscsidsc.NewProc("GetIScsiTargetInformationW")
 	procLoginIScsiTargetW                 = modiscsidsc.NewProc("LoginIScsiTargetW")
 	procLogoutIScsiTarget                 = modiscsidsc.NewProc("LogoutIScsiTarget")
 	procRefreshIScsiSendTargetPortalW     = modiscsidsc.NewProc("RefreshIScsiSendTargetPortalW")
@@ -99,6 +100,12 @@ func GetDevicesForIScsiSession(session *ISCSIUniqueID, count *uint32, devices *b
 
 func GetIScsiSessionList(size *uint32, count *uint32, sessions *byte) (status uint32) {
 	r0, _, _ := syscall.SyscallN(procGetIScsiSessionListW.Addr(), uintptr(unsafe.Pointer(size)), uintptr(unsafe.Pointer(count)), uintptr(unsafe.Pointer(sessions)))
+	status = uint32(r0)
+	return
+}
+
+func GetIScsiTargetInformation(target *uint16, mechanism *uint16, class uint32, size *uint32, information *byte) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procGetIScsiTargetInformationW.Addr(), uintptr(unsafe.Pointer(target)), uintptr(unsafe.Pointer(mechanism)), uintptr(class), uintptr(unsafe.Pointer(size)), uintptr(unsafe.Pointer(information)))
 	status = uint32(r0)
 	return
 }

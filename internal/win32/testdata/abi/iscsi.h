@@ -60,6 +60,9 @@
 #define ISCSI_MUTUAL_CHAP_AUTH_TYPE 2
 #define ISCSI_ANY_INITIATOR_PORT 0xFFFFFFFF
 
+/* TARGET_INFORMATION_CLASS enumeration */
+#define DiscoveryMechanisms 2
+
 /* ISCSI_UNIQUE_SESSION_ID structure */
 typedef struct {
     ULONGLONG AdapterUnique;
