@@ -146,8 +146,8 @@ func policySuggest(a *connection) *cobra.Command {
 		Long: `Write a policy that allows what an audit log shows, and no more, to standard output. No agent is asked.
 
 Each caller in the log gets a rule with the methods that it called, the directories of its paths, and the services and servers
-that it named. Calls that were refused are left out. Let the log run until every driver has made, mounted, grown and removed a
-volume, read the result, and give the rules names.`,
+that it named. Calls that were refused are left out, and so are the names in calls that failed, and names with a *. Let the log
+run until every driver has made, mounted, grown and removed a volume, read the result, and give the rules names.`,
 		Example: `  csi-proxyctl policy suggest audit.jsonl >policy.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
 			file, err := os.Open(args[0])
@@ -161,6 +161,9 @@ volume, read the result, and give the rules names.`,
 			}
 			if s.LeftOut > 0 {
 				_, _ = fmt.Fprintf(c.ErrOrStderr(), "left out: %d calls that were refused or malformed, or whose caller is not in the log\n", s.LeftOut)
+			}
+			if s.NamesLeftOut > 0 {
+				_, _ = fmt.Fprintf(c.ErrOrStderr(), "left out: %d names in calls that failed, or with a *\n", s.NamesLeftOut)
 			}
 			if s.Rules() == 0 {
 				return failure{fmt.Errorf("%s: no call of the storage API is in it that a policy could allow", args[0])}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
@@ -37,6 +38,8 @@ type Suggestion struct {
 	rules []*suggested
 	// LeftOut counts the lines that no rule allows: calls that were refused, or whose caller or request the log does not have.
 	LeftOut int
+	// NamesLeftOut counts the names in calls that failed, and those with a *, which is a pattern in a policy.
+	NamesLeftOut int
 }
 
 // suggested is a rule of a file, in the order of its fields there.
@@ -98,7 +101,7 @@ func (s *Suggestion) add(e entry) bool {
 	addTo(&r.Methods, Written(e.Method))
 	var request any
 	if json.Unmarshal(e.Request, &request) == nil {
-		r.name("", request)
+		s.name(r, e, "", request)
 	}
 	return true
 }
@@ -131,15 +134,20 @@ func (s *Suggestion) ruleOf(c suggestedClient, e entry) *suggested {
 	return r
 }
 
-// name takes in what a request names.
-func (r *suggested) name(field string, value any) {
+// name takes in what the request of a call names.
+func (s *Suggestion) name(r *suggested, e entry, field string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		for field, below := range value {
-			r.name(field, below)
+			s.name(r, e, field, below)
 		}
 	case string:
-		switch meaningOf(protoreflect.Name(field)) {
+		meaning := meaningOf(protoreflect.Name(field))
+		if meaning > free && (e.Code != codes.OK.String() || strings.Contains(value, everything)) {
+			s.NamesLeftOut++
+			return
+		}
+		switch meaning {
 		case Path:
 			if path, err := winpath.Parse(value, winpath.Options{ForwardSlash: true}); err == nil {
 				addTo(&r.Directories, territory(path))
