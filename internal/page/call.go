@@ -5,15 +5,16 @@ package page
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
+	"slices"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
@@ -24,37 +25,43 @@ import (
 // A method makes a call of the admin endpoint with a request as JSON.
 type method func(ctx context.Context, request []byte) (proto.Message, error)
 
-// methods returns the methods that the page's buttons call. None reads or takes a file of the host.
+// methods returns the methods that the page's buttons call, with the fields that they set. None names a file of the host.
 func methods(c *adminclient.Client) map[string]method {
 	return map[string]method{
-		"AttachDisk": unary(func(ctx context.Context, r *api.AttachDiskRequest, _ ...grpc.CallOption) (*api.AttachDiskResponse, error) {
-			if r.GetImagePath() != "" {
-				return nil, errors.New("the page attaches no images; use csi-proxyctl node disk attach --image")
-			}
-			return c.AttachDisk(ctx, r)
-		}),
-		"DetachDisk":          unary(c.DetachDisk),
-		"GrowDisk":            unary(c.GrowDisk),
-		"SetDiskState":        unary(c.SetDiskState),
-		"SetDiskReadOnly":     unary(c.SetDiskReadOnly),
-		"SetSMBServerState":   unary(c.SetSMBServerState),
-		"DropSMBSessions":     unary(c.DropSMBSessions),
-		"SetISCSIPortalState": unary(c.SetISCSIPortalState),
-		"SetClock":            unary(c.SetClock),
-		"RemoveFault":         unary(c.RemoveFault),
+		"AttachDisk":          unary(c.AttachDisk, "sizeBytes", "serialNumber", "busType", "offline", "formatted"),
+		"DetachDisk":          unary(c.DetachDisk, "diskNumber"),
+		"GrowDisk":            unary(c.GrowDisk, "diskNumber", "sizeBytes"),
+		"SetDiskState":        unary(c.SetDiskState, "diskNumber", "online"),
+		"SetDiskReadOnly":     unary(c.SetDiskReadOnly, "diskNumber", "readOnly"),
+		"SetSMBServerState":   unary(c.SetSMBServerState, "server", "running"),
+		"DropSMBSessions":     unary(c.DropSMBSessions, "server"),
+		"SetISCSIPortalState": unary(c.SetISCSIPortalState, "address", "port", "connected"),
+		"SetClock":            unary(c.SetClock, "advance", "stopped"),
+		"RemoveFault":         unary(c.RemoveFault, "id"),
 		"Reboot":              unary(c.Reboot),
 	}
 }
 
+// unary returns a method that refuses requests with other fields than these.
 func unary[Q any, M interface {
 	*Q
 	proto.Message
-}, R proto.Message](call func(context.Context, M, ...grpc.CallOption) (R, error),
+}, R proto.Message](call func(context.Context, M, ...grpc.CallOption) (R, error), fields ...string,
 ) method {
 	return func(ctx context.Context, text []byte) (proto.Message, error) {
 		request := M(new(Q))
 		if err := protojson.Unmarshal(text, request); err != nil {
 			return nil, err
+		}
+		var refusal error
+		request.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+			if !slices.Contains(fields, f.JSONName()) {
+				refusal = status.Errorf(codes.PermissionDenied, "the page does not set %s; use csi-proxyctl node", f.JSONName())
+			}
+			return refusal == nil
+		})
+		if refusal != nil {
+			return nil, refusal
 		}
 		return call(ctx, request)
 	}

@@ -223,7 +223,6 @@ func TestChanges(t *testing.T) {
 	s.want(400, "not a gRPC error code", "/fault", `{"method":"disk","status":"NOT_READY"}`)
 	s.want(400, "no kernel function", "/fault", `{"function":"Foo","hang":true}`)
 	s.want(400, "unknown field", "/fault", `{"functions":"Foo"}`)
-	s.want(400, "attaches no images", "/call/AttachDisk", `{"imagePath":"/etc/passwd"}`)
 	s.want(403, "does not call GetPath", "/call/GetPath", `{"windowsPath":"C:\\"}`)
 	s.want(403, "does not call SetSMBPassword", "/call/SetSMBPassword", `{}`)
 	s.want(400, "too large", "/call/DetachDisk", `{"diskNumber":1`+strings.Repeat(" ", 100<<10)+`}`)
