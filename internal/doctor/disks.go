@@ -64,8 +64,8 @@ func grown(d treeview.Disk) []Finding {
 	}
 	return []Finding{{
 		Severity: Warning, Check: "partition-smaller", What: fmt.Sprintf("disk %d is larger than what its volume uses: it was grown, and the volume was not", d.Number),
-		Evidence: []string{fmt.Sprintf("disk %d has %s, its partitions end at %s", d.Number, treeview.Size(d.SizeBytes), treeview.Size(end))},
-		Do:       []string{"csi-proxyctl volume resize " + quote(volume.ID)},
+		Evidence: []string{fmt.Sprintf("%s: disk %d has %s, its partitions end at %s", volume.ID, d.Number, treeview.Size(d.SizeBytes), treeview.Size(end))},
+		Do:       []string{command("csi-proxyctl volume resize %s", argument{"VOLUME", volume.ID})},
 	}}
 }
 

@@ -15,9 +15,10 @@ import (
 func dangling(f Facts) []Finding {
 	var findings []Finding
 	for _, d := range f.Inspected.GetDangling() {
+		path := argument{"PATH", d.GetPath()}
 		finding := Finding{
 			Severity: Warning, Check: "dangling-link", What: "the link " + d.GetPath() + " leads nowhere",
-			Evidence: []string{d.GetPath() + " → " + d.GetTarget()}, Do: []string{"csi-proxyctl fs rmdir " + quote(d.GetPath())},
+			Evidence: []string{d.GetPath() + " → " + d.GetTarget()}, Do: []string{command("csi-proxyctl fs rmdir %s", path)},
 		}
 		switch d.GetKind() {
 		case admin.DanglingKind_DANGLING_KIND_MOUNT_POINT:
@@ -25,14 +26,14 @@ func dangling(f Facts) []Finding {
 			finding.What = "the disk of the volume that is mounted at " + d.GetPath() + " is gone"
 			finding.Do = []string{
 				"if pods still use the volume: attach the disk again",
-				"if nothing uses it: csi-proxyctl volume unmount " + quote(d.GetTarget()) + " " + quote(d.GetPath()),
+				command("if nothing uses it: csi-proxyctl volume unmount %s %s", argument{"VOLUME", d.GetTarget()}, path),
 			}
 		case admin.DanglingKind_DANGLING_KIND_SHARE:
 			finding.Check = "dangling-share-link"
 			finding.What = "the share behind " + d.GetPath() + " is not mapped, as after a reboot"
 			finding.Do = []string{
 				"if pods use it: restart them, so that kubelet has the driver map it again",
-				"if nothing uses it: csi-proxyctl fs rmdir " + quote(d.GetPath()),
+				command("if nothing uses it: csi-proxyctl fs rmdir %s", path),
 			}
 		}
 		findings = append(findings, finding)
@@ -51,8 +52,8 @@ func mappings(f Facts) []Finding {
 			Severity: Problem, Check: "stale-smb-mapping", What: "the mapping of " + m.GetRemotePath() + " does not work",
 			Evidence: []string{fmt.Sprintf("%s: %s", m.GetRemotePath(), m.GetStatus())},
 			Do: []string{
-				"check that the file server answers from this node: Test-NetConnection " + server(m.GetRemotePath()) + " -Port 445",
-				"after a password was changed: csi-proxyctl smb map " + quote(m.GetRemotePath()) + " --user USER --password-file FILE",
+				command("check that the file server answers from this node: Test-NetConnection %s -Port 445", argument{"SERVER", server(m.GetRemotePath())}),
+				command("after a password was changed: csi-proxyctl smb map %s --user USER --password-file FILE", argument{"SHARE", m.GetRemotePath()}),
 			},
 		})
 	}
@@ -117,9 +118,4 @@ func sessions(f Facts) []Finding {
 func server(share string) string {
 	name, _, _ := strings.Cut(strings.TrimLeft(share, `\`), `\`)
 	return name
-}
-
-// quote quotes an argument for both PowerShell and POSIX shells.
-func quote(text string) string {
-	return "'" + text + "'"
 }

@@ -103,9 +103,10 @@ func writable(f Facts) []Finding {
 		if len(d.Who) == 0 {
 			continue
 		}
-		do := "chmod go-w " + quote(d.Path)
+		directory := argument{"DIRECTORY", d.Path}
+		do := command("chmod go-w %s", directory)
 		if strings.Contains(d.Path, `\`) {
-			do = "icacls " + quote(d.Path) + " /inheritance:r /grant:r *S-1-5-18:(OI)(CI)F *S-1-5-32-544:(OI)(CI)F, and look at what is in it"
+			do = command("look at what is in it, and: icacls %s /inheritance:r /grant:r *S-1-5-18:(OI)(CI)F *S-1-5-32-544:(OI)(CI)F", directory)
 		}
 		findings = append(findings, Finding{
 			Severity: Warning, Check: "writable-directory", What: "others than administrators may change " + d.Path + ": they can put programs, links or endpoints there",

@@ -8,10 +8,10 @@ func privileges(f Facts) []Finding {
 	for _, p := range f.Inspected.GetMissingPrivileges() {
 		findings = append(findings, Finding{
 			Severity: Problem, Check: "missing-privilege", What: "the agent's account lacks a privilege for " + p.GetNeededFor(),
-			Evidence: []string{p.GetName() + ": not in the token of the agent's process"},
+			Evidence: []string{p.GetName() + " (" + p.GetUserRight() + "): not in the token of the agent's process"},
 			Do: []string{
 				`run the agent as LocalSystem; in a HostProcess pod that is runAsUserName: NT AUTHORITY\SYSTEM`,
-				"or grant its account the user right " + quote(p.GetUserRight()) + ", and start the agent again",
+				"or grant its account this user right, and start the agent again",
 				"if it is a service, see whether it is limited to some privileges: sc qprivs csiproxy",
 			},
 		})

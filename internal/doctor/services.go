@@ -38,15 +38,17 @@ func services(f Facts) []Finding {
 
 // startService returns the steps that start a service.
 func startService(s Service) []string {
+	name := argument{"SERVICE", s.Name}
+	auto, start := command("sc config %s start= auto", name), command("csi-proxyctl system service start %s", name)
 	switch {
 	case !s.Installed:
 		return []string{"install the Windows feature that has the service " + s.Name}
 	case s.Start == "disabled":
-		return []string{"sc config " + s.Name + " start= auto", "csi-proxyctl system service start " + s.Name}
+		return []string{auto, start}
 	case s.Start != "automatic":
-		return []string{"csi-proxyctl system service start " + s.Name, "for good: sc config " + s.Name + " start= auto"}
+		return []string{start, "for good: " + auto}
 	default:
-		return []string{"csi-proxyctl system service start " + s.Name}
+		return []string{start}
 	}
 }
 

@@ -37,7 +37,7 @@ func volume(d treeview.Disk, p treeview.Partition) []Finding {
 		findings = append(findings, Finding{
 			Severity: Warning, Check: "file-system-smaller", What: fmt.Sprintf("a file system of disk %d is smaller than its partition: growing it was not completed", d.Number),
 			Evidence: []string{fmt.Sprintf("%s: file system %s, partition %s", v.ID, treeview.Size(v.TotalBytes), treeview.Size(p.SizeBytes))},
-			Do:       []string{"csi-proxyctl volume resize " + quote(v.ID)},
+			Do:       []string{command("csi-proxyctl volume resize %s", argument{"VOLUME", v.ID})},
 		})
 	}
 	return findings
