@@ -12,6 +12,8 @@ import (
 	"runtime"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
 // A bundle is a disk outside a node, as a cloud keeps it: a directory with the disk's bytes, its identity and the files of
@@ -42,6 +44,23 @@ var errNoTravel = errors.New("on a Windows host there are no bundles, and nodes 
 
 // bundleFormat is the version of disk.json that this program writes, and the newest that it reads.
 const bundleFormat = 1
+
+// maxBundleFile is more bytes than disk.json and attached.json have.
+const maxBundleFile = 1 << 20
+
+// refused reports whether a file was refused for what it is.
+func refused(err error) bool {
+	return errors.Is(err, plainfile.ErrNotRegular) || errors.Is(err, plainfile.ErrTooLong)
+}
+
+// reason returns an error without the name of the file.
+func reason(err error) string {
+	var failed *os.PathError
+	if errors.As(err, &failed) {
+		return failed.Err.Error()
+	}
+	return err.Error()
+}
 
 // bundleInfo is the content of disk.json.
 type bundleInfo struct {
@@ -74,15 +93,18 @@ func (h *host) writeBundleInfo(home string, info bundleInfo) error {
 // readBundleInfo reads disk.json. If it is missing, the error is os.ErrNotExist.
 func readBundleInfo(home string) (info bundleInfo, err error) {
 	file := filepath.Join(home, bundleFile)
-	text, err := os.ReadFile(file)
-	if err != nil {
+	text, err := plainfile.Read(file, maxBundleFile)
+	if err != nil && !refused(err) {
 		return info, err
 	}
-	if err = json.Unmarshal(text, &info); err == nil && (info.Format < 1 || info.Format > bundleFormat) {
+	if err == nil {
+		err = json.Unmarshal(text, &info)
+	}
+	if err == nil && (info.Format < 1 || info.Format > bundleFormat) {
 		err = fmt.Errorf("it has format %d; this program reads format %d", info.Format, bundleFormat)
 	}
 	if err != nil {
-		return info, &DamagedStateError{file, err.Error(), "restore it from a copy, or attach " + bundleImage + " from another directory, without its files"}
+		return info, &DamagedStateError{file, reason(err), "restore it from a copy, or attach " + bundleImage + " from another directory, without its files"}
 	}
 	return info, nil
 }

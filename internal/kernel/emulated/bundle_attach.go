@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -13,21 +14,36 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 )
 
+// findBundle locks the bundle that a disk is to be and reads it; nil if the disk is to be none. The caller holds no lock of
+// the node.
+func (n *Node) findBundle(spec *DiskSpec) (*lockedBundle, error) {
+	if !travels {
+		if spec.BundlePath != "" {
+			return nil, errNoTravel
+		}
+		return nil, nil
+	}
+	home, ok := bundleAt(spec.ImagePath)
+	if !ok && spec.BundlePath == "" {
+		return nil, nil
+	}
+	home, err := n.bundleHome(cmp.Or(spec.BundlePath, home), spec)
+	if err != nil {
+		return nil, err
+	}
+	b, err := lockBundle(home, n.dir)
+	if err != nil {
+		return nil, err
+	}
+	if b.info, err = readBundleInfo(home); err != nil {
+		return nil, errors.Join(err, b.lock.Close())
+	}
+	return b, nil
+}
+
 // attachBundle attaches a bundle, where it lies. A node has it from the moment when its node.json says so.
-func (n *Node) attachBundle(path string, spec *DiskSpec) (*disk, error) {
-	home, err := n.bundleHome(path, spec)
-	if err != nil {
-		return nil, err
-	}
-	lock, err := awaitLock(filepath.Join(home, bundleLock))
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Close()
-	info, err := readBundleInfo(home)
-	if err != nil {
-		return nil, err
-	}
+func (n *Node) attachBundle(b *lockedBundle, spec *DiskSpec) (*disk, error) {
+	home, info := b.home, b.info
 	if r := n.state.bundle(n.dir, home); r != nil {
 		return nil, fmt.Errorf("%w: %s is attached to this node already, as disk %d", ErrInvalidSpec, home, r.Number)
 	}
@@ -39,7 +55,7 @@ func (n *Node) attachBundle(path string, spec *DiskSpec) (*disk, error) {
 		return nil, err
 	}
 	record.Bundle = n.bundleName(home)
-	if err := n.claim(home); err != nil {
+	if err := n.claim(b); err != nil {
 		return nil, err
 	}
 	d, err := n.newDisk(record)
@@ -72,7 +88,7 @@ func (n *Node) bundleHome(path string, spec *DiskSpec) (string, error) {
 		if home = path; !filepath.IsAbs(home) {
 			return "", fmt.Errorf("%w: %s is not an absolute path", ErrInvalidSpec, path)
 		}
-		if err := n.host.createBundle(home, spec); err != nil {
+		if err := n.control(func() error { return n.host.createBundle(home, spec) }); err != nil {
 			return "", err
 		}
 	}
@@ -99,12 +115,15 @@ func (n *Node) startDisk(record diskState) (*disk, error) {
 		return nil, errNoTravel
 	}
 	home := record.home(n.dir)
-	lock, err := awaitLock(filepath.Join(home, bundleLock))
-	if err != nil {
-		return nil, &DamagedStateError{home, err.Error(), "restore the bundle, or start with an empty state directory"}
+	b, err := lockBundle(home, n.dir)
+	if damaged := new(*DamagedStateError); err != nil && !errors.As(err, damaged) {
+		err = &DamagedStateError{home, err.Error(), "restore the bundle, or start with an empty state directory"}
 	}
-	defer lock.Close()
-	if err := n.claim(home); err != nil {
+	if err != nil {
+		return nil, err
+	}
+	defer b.lock.Close()
+	if err := n.claim(b); err != nil {
 		return nil, err
 	}
 	return n.newDisk(record)
@@ -138,7 +157,12 @@ func (im *image) renaming(blocks []gpt.Block, renamed []renamedVolume) change {
 
 // rename gives the files of a volume of a clone their new place. After a death it may have happened already.
 func (im *image) rename(r renamedVolume) error {
-	err := im.host.rename(im.files(r.from), im.files(r.to))
+	volumes, err := openVolumes(filepath.Dir(im.files(r.from)))
+	if err != nil {
+		return im.host.noted(err)
+	}
+	defer volumes.Close()
+	err = im.host.renameIn(volumes, r.from.String(), r.to.String())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

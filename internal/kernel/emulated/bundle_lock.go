@@ -9,6 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
 // ErrAttachedElsewhere means that another node has a bundle attached.
@@ -20,63 +23,101 @@ type holders struct {
 	StateDirs []string `json:"stateDirs"`
 }
 
+// lockPatience is much longer than a node holds a lock of a bundle.
+const lockPatience = 30 * time.Second
+
 // awaitLock takes a lock of a bundle, which ends when the file is closed. It waits for other nodes, of this process too: they
 // hold it for one change.
 func awaitLock(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|notThroughALink, 0o600)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|notThroughALink|withoutWaiting, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := awaitFileLock(f); err != nil {
-		return nil, errors.Join(&os.PathError{Op: "lock", Path: f.Name(), Err: err}, f.Close())
+	for end := time.Now().Add(lockPatience); ; time.Sleep(5 * time.Millisecond) {
+		held, err := lockFile(f)
+		switch {
+		case err == nil && !held:
+			return f, nil
+		case err == nil && time.Now().Before(end):
+			continue
+		case err == nil:
+			err = fmt.Errorf("another process has held it for %v; lsof shows which", lockPatience)
+		}
+		return nil, errors.Join(&os.PathError{Op: "lock", Path: name, Err: err}, f.Close())
 	}
-	return f, nil
 }
 
-// claim notes in a locked bundle that this node is about to have it attached, unless another node has it. Several may, if
-// the switch MultiAttach is set on each.
-func (n *Node) claim(home string) error {
-	list, err := readHolders(home)
+// A lockedBundle is a bundle that no other node attaches before it is closed.
+type lockedBundle struct {
+	home   string
+	lock   *os.File
+	listed []string // in attached.json
+	others []otherNode
+	info   bundleInfo // read by findBundle
+}
+
+// otherNode is another node that has a bundle attached.
+type otherNode struct {
+	dir    string
+	shares bool // it allows others to attach it as well
+}
+
+// lockBundle locks a bundle for the node of a state directory, and finds out which other nodes have it attached. What a bundle names may be anywhere, on a file system
+// that does not answer: the caller holds no lock of the node.
+func lockBundle(home, stateDir string) (_ *lockedBundle, err error) {
+	b := &lockedBundle{home: home}
+	if b.lock, err = awaitLock(filepath.Join(home, bundleLock)); err != nil {
+		return nil, err
+	}
+	if err := b.findOthers(stateDir); err != nil {
+		return nil, errors.Join(err, b.lock.Close())
+	}
+	return b, nil
+}
+
+func (b *lockedBundle) findOthers(stateDir string) error {
+	volumes, err := openVolumes(filepath.Join(b.home, volumesDir))
 	if err != nil {
 		return err
 	}
-	next := holders{StateDirs: []string{n.dir}}
-	for _, dir := range list.StateDirs {
-		if dir == n.dir {
+	_ = volumes.Close() // a directory handle holds no data
+	if b.listed, err = readHolders(b.home); err != nil {
+		return err
+	}
+	for _, dir := range b.listed {
+		if dir == stateDir {
 			continue
 		}
-		there, shares, err := holds(dir, home)
-		if err != nil {
+		s, err := loadState(dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		if there && !(shares && n.state.Switches.MultiAttach) {
-			return fmt.Errorf("%w: %s to the one in %s; detach it there, or set the switch multiAttach on both", ErrAttachedElsewhere, home, dir)
-		}
-		if there {
-			next.StateDirs = append(next.StateDirs, dir)
+		if err == nil && s.bundle(dir, b.home) != nil {
+			b.others = append(b.others, otherNode{dir, s.Switches.MultiAttach})
 		}
 	}
-	if len(next.StateDirs) == 1 {
-		if err := n.host.removeDropped(home); err != nil {
-			return err
-		}
-	}
-	if slices.Equal(next.StateDirs, list.StateDirs) {
-		return nil
-	}
-	return n.host.writeHolders(home, next)
+	return nil
 }
 
-// holds reports whether the node of a state directory has a bundle attached, and whether it shares it.
-func holds(stateDir, home string) (there, shares bool, err error) {
-	s, err := loadState(stateDir)
-	if errors.Is(err, os.ErrNotExist) {
-		return false, false, nil
+// claim notes in a bundle that this node is about to have it attached, unless another node has it. Several may, if the switch
+// MultiAttach is set on each.
+func (n *Node) claim(b *lockedBundle) error {
+	next := holders{StateDirs: []string{n.dir}}
+	for _, other := range b.others {
+		if !other.shares || !n.state.Switches.MultiAttach {
+			return fmt.Errorf("%w: %s to the one in %s; detach it there, or set the switch multiAttach on both", ErrAttachedElsewhere, b.home, other.dir)
+		}
+		next.StateDirs = append(next.StateDirs, other.dir)
 	}
-	if err != nil {
-		return false, false, err
+	if len(next.StateDirs) == 1 {
+		if err := n.host.removeDropped(b.home); err != nil {
+			return err
+		}
 	}
-	return s.bundle(stateDir, home) != nil, s.Switches.MultiAttach, nil
+	if slices.Equal(next.StateDirs, b.listed) {
+		return nil
+	}
+	return n.host.writeHolders(b.home, next)
 }
 
 // bundle returns the record of the disk that is a bundle, nil if the node has not got it attached.
@@ -96,15 +137,24 @@ func sameDir(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
-func readHolders(home string) (list holders, err error) {
-	text, err := os.ReadFile(filepath.Join(home, bundleHolders))
+// readHolders returns the state directories in attached.json.
+func readHolders(home string) ([]string, error) {
+	file := filepath.Join(home, bundleHolders)
+	text, err := plainfile.Read(file, maxBundleFile)
 	if errors.Is(err, os.ErrNotExist) {
-		return list, nil
+		return nil, nil
 	}
+	if err != nil && !refused(err) {
+		return nil, err
+	}
+	var list holders
 	if err == nil {
 		err = json.Unmarshal(text, &list)
 	}
-	return list, err
+	if err != nil {
+		return nil, &DamagedStateError{file, reason(err), "remove it if no node has the bundle attached"}
+	}
+	return list.StateDirs, nil
 }
 
 func (h *host) writeHolders(home string, list holders) error {

@@ -207,3 +207,24 @@ func TestOlderProgramsPassOverBundles(t *testing.T) {
 		t.Errorf("node.json:\n%s", text)
 	}
 }
+
+// A saved node has copies of its bundles, which no node has attached, and names none outside its directory.
+func TestBundlesOfASavedNode(t *testing.T) {
+	needTravel(t)
+	n := newNode(t, nil)
+	attachedAs(t, n, DiskSpec{SizeBytes: 32 << 20, BundlePath: filepath.Join(t.TempDir(), "vol-1")})
+	saved := filepath.Join(t.TempDir(), "saved")
+	must(t, n.Save(saved, false))
+	s, err := loadState(saved)
+	must(t, err)
+	record := s.Disks[len(s.Disks)-1]
+	if _, err := os.Lstat(filepath.Join(record.home(saved), bundleHolders)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s of the copy: %v", bundleHolders, err)
+	}
+	s.Disks[len(s.Disks)-1].Bundle = filepath.Join("..", record.Bundle)
+	text, err := encodeState(s)
+	must(t, err)
+	if _, err := decodeState(text); err == nil {
+		t.Error("a bundle outside the directory was accepted by a relative path")
+	}
+}

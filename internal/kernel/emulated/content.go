@@ -57,10 +57,16 @@ func (n *Node) mount(what content) (*content, error) {
 
 // openContentDir opens the directory of a content's files, and makes it if needed.
 func (n *Node) openContentDir(path string) (*os.Root, error) {
-	info, err := os.Lstat(path)
+	volumes, err := openVolumes(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer volumes.Close()
+	name := filepath.Base(path)
+	info, err := volumes.Lstat(name)
 	if errors.Is(err, os.ErrNotExist) {
-		if err = n.host.mkdir(path); err == nil {
-			info, err = os.Lstat(path)
+		if err = n.host.mkdirIn(volumes, name); err == nil {
+			info, err = volumes.Lstat(name)
 		}
 	}
 	if err != nil {
@@ -69,7 +75,7 @@ func (n *Node) openContentDir(path string) (*os.Root, error) {
 	if !info.IsDir() { // a link of somebody else: the files would be anywhere
 		return nil, win32.ERROR_UNRECOGNIZED_VOLUME
 	}
-	root, err := os.OpenRoot(path)
+	root, err := volumes.OpenRoot(name)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +83,27 @@ func (n *Node) openContentDir(path string) (*os.Root, error) {
 		return nil, errors.Join(win32.ERROR_UNRECOGNIZED_VOLUME, root.Close())
 	}
 	return root, nil
+}
+
+// openVolumes opens the directory of all volumes' files, or of all shares of a server. A link in its place is refused: what
+// the node removes would be anywhere.
+func openVolumes(path string) (*os.Root, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	problem := &DamagedStateError{path, "it is a link, or not a directory", "put the directory itself in its place"}
+	if !info.IsDir() {
+		return nil, problem
+	}
+	dir, err := os.OpenRoot(path + string(os.PathSeparator) + ".") // of a pipe that took its place, this waits for no writer
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := dir.Stat("."); err != nil || !os.SameFile(info, opened) {
+		return nil, errors.Join(problem, dir.Close())
+	}
+	return dir, nil
 }
 
 // dismount retires the content of one volume.

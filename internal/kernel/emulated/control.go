@@ -3,7 +3,6 @@
 package emulated
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -15,8 +14,15 @@ import (
 // AttachDisk adds a disk, which gets the lowest free number and is visible at once unless DisksInstallLate says otherwise. A clone of an online disk comes online
 // with a new identity.
 func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
+	b, err := n.findBundle(&spec)
+	if err != nil {
+		return 0, err
+	}
+	if b != nil {
+		defer b.lock.Close()
+	}
 	err = n.control(func() error {
-		d, err := n.attach(spec)
+		d, err := n.attach(spec, b)
 		if err != nil {
 			return err
 		}
@@ -29,13 +35,9 @@ func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
 	return number, err
 }
 
-func (n *Node) attach(spec DiskSpec) (*disk, error) {
-	if travels {
-		if home, ok := bundleAt(spec.ImagePath); ok || spec.BundlePath != "" {
-			return n.attachBundle(cmp.Or(spec.BundlePath, home), &spec)
-		}
-	} else if spec.BundlePath != "" {
-		return nil, errNoTravel
+func (n *Node) attach(spec DiskSpec, b *lockedBundle) (*disk, error) {
+	if b != nil {
+		return n.attachBundle(b, &spec)
 	}
 	if spec.ImagePath != "" {
 		info, err := os.Lstat(spec.ImagePath)

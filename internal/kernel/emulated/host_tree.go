@@ -5,25 +5,37 @@ package emulated
 import (
 	"errors"
 	"os"
+	"path/filepath"
 )
 
 // removeAll removes a tree of the host, if it is there. It has few directories open, however deep the tree is: what lies in
 // a directory of it and has content is moved to its top.
 func (h *host) removeAll(name string) error {
-	if err := h.step("removeAll", name); err != nil {
-		return err
-	}
-	if err := os.Remove(name); err == nil || errors.Is(err, os.ErrNotExist) {
+	err := h.inParent(name, h.removeAllIn)
+	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	top, err := os.OpenRoot(name)
+	return err
+}
+
+func (h *host) removeAllIn(dir *os.Root, name string) error {
+	if err := h.step("removeAll", filepath.Join(dir.Name(), name)); err != nil {
+		return err
+	}
+	if err := dir.Remove(name); err == nil || errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	top, err := dir.OpenRoot(name)
 	if err != nil {
 		return h.noted(err)
 	}
 	for again := true; again && err == nil; {
 		again, err = flatten(top)
 	}
-	return h.noted(errors.Join(err, top.Close(), removeIfThere(name)))
+	if err = errors.Join(err, top.Close()); err == nil {
+		err = dir.Remove(name)
+	}
+	return h.noted(err)
 }
 
 // flatten removes what a directory holds, except what it moves up from below. It reports whether it found anything.

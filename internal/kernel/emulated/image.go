@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
 const (
@@ -95,19 +97,17 @@ func (h *host) openImage(dir, name string) (*image, error) {
 }
 
 func (h *host) open(im *image) (*image, error) {
-	info, err := os.Lstat(im.path())
+	file, err := plainfile.Open(im.path(), os.O_RDWR)
 	switch {
-	case err == nil && !info.Mode().IsRegular():
-		return nil, &DamagedStateError{im.path(), "it is not a regular file", restoreImage}
-	case errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, plainfile.ErrNotRegular), errors.Is(err, os.ErrNotExist):
 		return nil, &DamagedStateError{im.path(), err.Error(), restoreImage}
-	case err == nil:
-		im.file, err = os.OpenFile(im.path(), os.O_RDWR, 0)
-	}
-	if err != nil { // the host's trouble, with an image that is there
+	case err != nil: // the host's trouble, with an image that is there
 		return nil, h.noted(err)
 	}
-	im.size = info.Size()
+	im.file = file
+	if err := im.measure(); err != nil {
+		return nil, errors.Join(h.noted(err), im.file.Close())
+	}
 	unlock, err := im.alone()
 	if err == nil {
 		err = im.replay()
@@ -123,17 +123,20 @@ func (im *image) replay() error {
 	if err := removeIfThere(im.journal() + newSuffix); err != nil {
 		return im.host.noted(err)
 	}
-	file, err := os.ReadFile(im.journal())
+	file, err := plainfile.Read(im.journal(), maxJournalBytes)
 	if errors.Is(err, os.ErrNotExist) {
 		im.half = false
 		return nil
 	}
-	if err != nil {
+	if err != nil && !refused(err) {
 		return im.host.noted(err)
 	}
-	c, err := decodeChange(file)
+	var c change
+	if err == nil {
+		c, err = decodeChange(file)
+	}
 	if err != nil {
-		return &DamagedStateError{im.journal(), err.Error(),
+		return &DamagedStateError{im.journal(), reason(err),
 			"restore it, or remove it if the half-done change of the disk's tables may stay"}
 	}
 	im.half = true
@@ -208,15 +211,20 @@ func contentPath(dir string, id guid.GUID) string { return filepath.Join(dir, vo
 
 // dropContent removes the files of a volume: one rename hides them, and the deletion may take its time.
 func (h *host) dropContent(path string) error {
-	dropped := filepath.Join(filepath.Dir(path), droppedPrefix+newImageName())
-	err := h.rename(path, dropped)
+	volumes, err := openVolumes(filepath.Dir(path))
+	if err != nil {
+		return h.noted(err)
+	}
+	defer volumes.Close()
+	dropped := droppedPrefix + newImageName()
+	err = h.renameIn(volumes, filepath.Base(path), dropped)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return h.removeAll(dropped)
+	return h.removeAllIn(volumes, dropped)
 }
 
 // droppedPrefix begins the names of volume directories that are being deleted.

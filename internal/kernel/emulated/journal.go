@@ -26,6 +26,9 @@ type change struct {
 type renamedVolume struct{ from, to guid.GUID }
 
 // The second magic is that of a change with renamed volumes, which older programs refuse to apply in part.
+// maxJournalBytes is more than any change has: the largest is the bitmap of 16 TiB, with half of it.
+const maxJournalBytes = 1 << 30
+
 const (
 	journalMagic  = "emudisk1"
 	journalMagic2 = "emudisk2"

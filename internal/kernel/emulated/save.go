@@ -97,6 +97,11 @@ func (n *Node) copyState(to string, disks []diskState) error {
 				return err
 			}
 		}
+		if r.Bundle != "" { // the copy is attached to no other node
+			if err := removeIfThere(filepath.Join(to, disks[i].Bundle, bundleHolders)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -78,18 +78,17 @@ func (n *Node) tidy() error {
 
 // removeDropped removes the volume contents that were being deleted, of a state directory or a bundle.
 func (h *host) removeDropped(dir string) error {
-	contents, err := os.ReadDir(filepath.Join(dir, volumesDir))
+	volumes, err := openVolumes(filepath.Join(dir, volumesDir))
 	if err != nil {
 		return h.noted(err)
 	}
-	for _, file := range contents {
-		if strings.HasPrefix(file.Name(), droppedPrefix) {
-			if err := h.removeAll(filepath.Join(dir, volumesDir, file.Name())); err != nil {
-				return err
-			}
+	defer volumes.Close()
+	return h.noted(everyName(volumes, func(name string) error {
+		if strings.HasPrefix(name, droppedPrefix) {
+			return h.removeAllIn(volumes, name)
 		}
-	}
-	return nil
+		return nil
+	}))
 }
 
 // tidyDisks looks after one file in the directory of the images.

@@ -8,18 +8,22 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
 // stateFormat is the version of node.json that this program writes, and the newest that it reads.
 const stateFormat = 1
 
 const stateFile = "node.json"
+
+// maxStateBytes is far more than the largest node needs.
+const maxStateBytes = 64 << 20
 
 // state is the content of node.json. It is changed only as a whole, by Node.update.
 type state struct {
@@ -133,6 +137,8 @@ func (s *state) check() error {
 			return fmt.Errorf("disk %d or its image appears twice", d.Number)
 		case d.SectorSize != 512 && d.SectorSize != 4096:
 			return fmt.Errorf("disk %d has sectors of %d bytes", d.Number, d.SectorSize)
+		case d.Bundle != "" && !filepath.IsAbs(d.Bundle) && !filepath.IsLocal(d.Bundle):
+			return fmt.Errorf("disk %d has the bundle %q", d.Number, d.Bundle)
 		}
 		numbers[d.Number], images[d.Image] = true, true
 	}
@@ -175,14 +181,17 @@ func (h *host) saveState(dir string, s state) error {
 // loadState reads node.json. A missing file is os.ErrNotExist, any other error a *DamagedStateError.
 func loadState(dir string) (state, error) {
 	file := filepath.Join(dir, stateFile)
-	text, err := os.ReadFile(file)
-	if err != nil {
+	text, err := plainfile.Read(file, maxStateBytes)
+	if err != nil && !refused(err) {
 		return state{}, err
 	}
-	s, err := decodeState(text)
+	var s state
+	if err == nil {
+		s, err = decodeState(text)
+	}
 	if err != nil {
 		return state{}, &DamagedStateError{
-			File: file, Problem: err.Error(),
+			File: file, Problem: reason(err),
 			Advice: "restore the file from a copy, run the program that wrote it, or start with an empty state directory",
 		}
 	}

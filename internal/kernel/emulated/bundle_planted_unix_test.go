@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package emulated
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+)
+
+// bundled returns a bundle with a formatted volume.
+func bundled(t *testing.T, n *Node) (home, volume string) {
+	t.Helper()
+	needTravel(t)
+	number, volume := written(t, n, "kept")
+	return filepath.Dir(detached(t, n, number)), volume
+}
+
+// replaced puts something else in the place of a file or directory.
+func replaced(t *testing.T, path string, make func(path string) error) {
+	t.Helper()
+	must(t, os.RemoveAll(path))
+	must(t, make(path))
+}
+
+// A bundle comes from elsewhere. Whatever lies in the place of its files, or of the node.json that it names, an attach ends, and
+// so does the node.
+func TestPlantedBundles(t *testing.T) {
+	pipe := func(path string) error { return syscall.Mkfifo(path, 0o600) }
+	long := func(path string) error {
+		return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, maxStateBytes+1))
+	}
+	for name, plant := range map[string]func(path string) error{
+		"a pipe": pipe,
+		"a link to a pipe": func(path string) error {
+			return errors.Join(pipe(path+"-pipe"), os.Symlink(path+"-pipe", path))
+		},
+		"a link to a good file": func(path string) error {
+			return errors.Join(os.WriteFile(path+"-good", []byte("{}"), 0o600), os.Symlink(path+"-good", path))
+		},
+		"a long file": long,
+		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
+	} {
+		for _, file := range []string{bundleFile, bundleHolders, stateFile, bundleJournal, bundleImage, volumesDir} {
+			if file == bundleJournal && name == "a long file" || file == bundleImage && name == "a long file" || file == volumesDir && name == "a directory" {
+				continue // they may be that
+			}
+			t.Run(name+" as "+file, func(t *testing.T) {
+				n := newNode(t, nil)
+				home, _ := bundled(t, n)
+				at := filepath.Join(home, file)
+				if file == stateFile {
+					other := t.TempDir()
+					at = filepath.Join(other, file)
+					must(t, n.host.writeHolders(home, holders{StateDirs: []string{other}}))
+				}
+				replaced(t, at, plant)
+				_, err := n.AttachDisk(DiskSpec{BundlePath: home, LUNAuto: true})
+				damaged := new(*DamagedStateError)
+				if !errors.As(err, damaged) && !errors.Is(err, ErrInvalidSpec) || !strings.Contains(err.Error(), at+": it ") {
+					t.Errorf("got %v, want that %s is refused", err, at)
+				}
+				attachedAs(t, n, DiskSpec{SizeBytes: 32 << 20})
+				must(t, n.Close())
+			})
+		}
+	}
+}
+
+// A link in the place of a bundle's volumes leads a node nowhere, before an attach, at a start, and while the bundle is attached.
+func TestVolumesThatAreALink(t *testing.T) {
+	n := newNode(t, nil)
+	home, volume := bundled(t, n)
+	id, err := guid.FromString(strings.Trim(volume, `\?Volume{}`))
+	must(t, err)
+	volumes, aside, outside := filepath.Join(home, volumesDir), filepath.Join(home, "aside"), t.TempDir()
+	precious := filepath.Join(outside, id.String(), "precious")
+	dropped := filepath.Join(outside, droppedPrefix+"not")
+	must(t, errors.Join(os.MkdirAll(precious, 0o700), os.Mkdir(dropped, 0o700)))
+	swap := func() { must(t, errors.Join(os.Rename(volumes, aside), os.Symlink(outside, volumes))) }
+	back := func() { must(t, errors.Join(os.Remove(volumes), os.Rename(aside, volumes))) }
+	damaged := new(*DamagedStateError)
+
+	swap()
+	if _, err := n.AttachDisk(DiskSpec{BundlePath: home, LUNAuto: true}); !errors.As(err, damaged) || (*damaged).File != volumes {
+		t.Errorf("an attach: %v", err)
+	}
+	back()
+	number := attachedAs(t, n, DiskSpec{BundlePath: home})
+	must(t, n.Close())
+	swap()
+	if other, err := Open(n.dir, Options{NoSync: true}); !errors.As(err, damaged) || (*damaged).File != volumes {
+		_ = other.Close()
+		t.Errorf("a start: %v", err)
+	}
+	back()
+	own := filepath.Join(n.dir, volumesDir)
+	must(t, errors.Join(os.Rename(own, own+"-aside"), os.Symlink(outside, own)))
+	if other, err := Open(n.dir, Options{NoSync: true}); !errors.As(err, damaged) || (*damaged).File != own {
+		_ = other.Close()
+		t.Errorf("a start with a link in the state directory: %v", err)
+	}
+	must(t, errors.Join(os.Remove(own), os.Rename(own+"-aside", own)))
+	n = openNode(t, n.dir, Options{})
+	swap()
+	if path, err := n.HostPath(volume + "precious"); err == nil {
+		t.Errorf("a path leads to %s", path)
+	}
+	// As a format does.
+	if err := n.withDisk(number, func(d *disk) error { return d.commit(change{empty: []guid.GUID{id}}) }); !errors.As(err, damaged) {
+		t.Errorf("emptied: %v", err)
+	}
+	for _, path := range []string{precious, dropped} {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("outside: %v", err)
+		}
+	}
+	back()
+	if path := hostPath(t, n, volume); filepath.Dir(path) != volumes {
+		t.Errorf("afterwards the volume is in %s", path)
+	}
+}
+
+func TestAnImageThatIsALink(t *testing.T) {
+	n := newNode(t, nil)
+	image, err := n.DiskImage(1)
+	must(t, err)
+	must(t, n.Close())
+	must(t, errors.Join(os.Rename(image, image+"-moved"), os.Symlink(image+"-moved", image)))
+	damaged := new(*DamagedStateError)
+	if other, err := Open(n.dir, Options{NoSync: true}); !errors.As(err, damaged) || (*damaged).File != image {
+		_ = other.Close()
+		t.Errorf("got %v, want that the image is refused", err)
+	}
+}
+
+// While an attach waits for another node's lock of the bundle, others use the node.
+func TestAnAttachWaitsAlone(t *testing.T) {
+	needTravel(t)
+	home := filepath.Join(t.TempDir(), "vol-1")
+	var lock *os.File
+	made := make(chan struct{})
+	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: func(change, path string) (err error) {
+		if change == "rename" && path == home+newSuffix { // the bundle gets its name
+			lock, err = awaitLock(filepath.Join(path, bundleLock))
+			close(made)
+		}
+		return err
+	}})
+	attached := make(chan error)
+	go func() {
+		_, err := n.AttachDisk(DiskSpec{BundlePath: home, SizeBytes: 32 << 20, LUNAuto: true})
+		attached <- err
+	}()
+	<-made
+	attachedAs(t, n, DiskSpec{SizeBytes: 32 << 20})
+	must(t, lock.Close())
+	must(t, <-attached)
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plainfile opens files that somebody else may have prepared: it follows no link at their names, waits for nothing, and
+// takes regular files only.
+package plainfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// The reasons why a file is refused, in an *fs.PathError.
+var (
+	ErrNotRegular = errors.New("it is a link, or not a regular file")
+	ErrTooLong    = errors.New("it is too long")
+)
+
+// Open opens a regular file, with os.O_RDONLY or other flags of os.OpenFile that create nothing. The directories of the path
+// may be links.
+func Open(name string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(name, flag|withoutWaiting, 0)
+	if err != nil { // of a link or a socket, the system's reason says less
+		if info, lstatErr := os.Lstat(name); lstatErr == nil && !info.Mode().IsRegular() {
+			err = notRegular(name)
+		}
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = notRegular(name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Read returns the content of a regular file of at most limit bytes.
+func Read(name string, limit int64) ([]byte, error) {
+	f, err := Open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(content)) > limit {
+		err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: it has more than %d bytes", ErrTooLong, limit)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return content, nil
+}
+
+func notRegular(name string) error { return &fs.PathError{Op: "open", Path: name, Err: ErrNotRegular} }
