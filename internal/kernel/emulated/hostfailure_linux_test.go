@@ -244,3 +244,22 @@ func TestFrozenHost(t *testing.T) {
 		t.Errorf("after the freeze the state is the %s one", got)
 	}
 }
+
+// After a failure of the host, the node writes its state again. While the host cannot make that durable, no call is answered: a
+// loss of power could bring the old state back.
+func TestNoAnswerBeforeTheStateIsDurable(t *testing.T) {
+	var host outage
+	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
+	host = outage{isWrite(stateFile + newSuffix), syscall.ENOSPC}
+	if err := n.SetDiskOnline(2, true); err == nil {
+		t.Error("a disk is online while the state cannot be written")
+	}
+	host = outage{func(change, path string) bool { return change == "syncdir" && filepath.Clean(path) == n.dir }, syscall.EIO}
+	for range 2 {
+		if path, err := n.HostPath(`C:\`); err == nil {
+			t.Errorf("a call is answered with %s while the state is not durable", path)
+		}
+	}
+	host = outage{}
+	hostPath(t, n, `C:\`)
+}
