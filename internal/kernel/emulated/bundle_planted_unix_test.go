@@ -24,10 +24,10 @@ func bundled(t *testing.T, n *Node) (home, volume string) {
 }
 
 // replaced puts something else in the place of a file or directory.
-func replaced(t *testing.T, path string, make func(path string) error) {
+func replaced(t *testing.T, path string, plant func(path string) error) {
 	t.Helper()
 	must(t, os.RemoveAll(path))
-	must(t, make(path))
+	must(t, plant(path))
 }
 
 // A bundle comes from elsewhere. Whatever lies in the place of its files, or of the node.json that it names, an attach ends, and
