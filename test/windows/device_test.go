@@ -172,7 +172,9 @@ func formatted(s Subject, d Disk) (volume string, p win32.Partition, err error) 
 // storage provider learns late of a partition that a control code made.
 func (s Subject) format(volume string) (attempts []string, err error) {
 	attempts = s.attempt(func() string {
-		err = s.Kernel.FormatVolume(volume, "NTFS")
+		if err = s.Kernel.FormatVolume(volume, "NTFS"); err != nil {
+			_ = s.Kernel.UpdateStorageCache() // the next attempt shows what came of it
+		}
 		return verdict(err)
 	})
 	return attempts, err
