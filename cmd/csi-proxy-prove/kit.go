@@ -259,11 +259,12 @@ func (k *kit) summary(report *proof.Report, file string) {
 			continue
 		}
 		text := p.Reason
-		if counts := p.Counts(); len(p.Checks) > 0 {
-			text = strings.TrimSpace(fmt.Sprintf("%d checks held, %d failed, %d not here  %s", counts[proof.Held], counts[proof.Failed], counts[proof.NotHere], text))
+		if len(p.Checks) > 0 {
+			text = strings.TrimSpace(fmt.Sprintf("checks: %v  %s", p.Counts(), text))
 		}
 		k.print("%-9s %-17s %s", p.Verdict, p.Name, text)
 	}
+	k.print("Parts: %v", report.Counts())
 	for _, left := range report.Left {
 		k.print("LEFT      %s", left)
 	}

@@ -18,12 +18,11 @@ var pageText string
 // page writes a report as one HTML file that needs no other.
 func page(w io.Writer, r *proof.Report) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"class":  func(v proof.Verdict) string { return strings.ReplaceAll(string(v), " ", "-") },
-		"counts": countsText,
-		"lines":  func(lines []string) string { return strings.Join(lines, "\n") },
-		"took":   func(seconds float64) string { return fmt.Sprintf("%.1f s", seconds) },
-		"name":   func() string { return nameOf(r.Machine) },
-		"date":   func() string { return r.Begun.Format("2006-01-02 15:04 MST") },
+		"class": func(v proof.Verdict) string { return strings.ReplaceAll(string(v), " ", "-") },
+		"lines": func(lines []string) string { return strings.Join(lines, "\n") },
+		"took":  func(seconds float64) string { return fmt.Sprintf("%.1f s", seconds) },
+		"name":  func() string { return nameOf(r.Machine) },
+		"date":  func() string { return r.Begun.Format("2006-01-02 15:04 MST") },
 	}).Parse(pageText)
 	if err != nil {
 		return err
@@ -37,16 +36,4 @@ func nameOf(m proof.Machine) string {
 		return "Wine " + m.Wine
 	}
 	return m.Product
-}
-
-// countsText returns the verdicts of a part's checks.
-func countsText(p proof.Part) string {
-	counts := p.Counts()
-	var all []string
-	for _, v := range []proof.Verdict{proof.Held, proof.Failed, proof.NotHere, proof.NotRun} {
-		if counts[v] > 0 {
-			all = append(all, fmt.Sprintf("%d %s", counts[v], v))
-		}
-	}
-	return strings.Join(all, ", ")
 }

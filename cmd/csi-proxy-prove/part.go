@@ -120,7 +120,7 @@ func parts() []part {
 	const makes = "It makes VHDX disks, directories below C:\\var\\lib\\kubelet, shares with users of its own, services that do nothing, and, where the iSCSI target server is installed and has no targets, a target; the server is restarted for it. An iSCSI initiator that nobody uses gets portals and sessions and, with -chap, a secret for mutual CHAP in place of one that was set in advance. It takes all of them away again."
 	return []part{
 		{
-			name: "machine", minutes: 2, systems: onWindows, limit: brief, needs: []need{freePipes, noService},
+			name: "machine", minutes: 2, systems: onBoth, limit: brief, needs: []need{freePipes, noService},
 			does: "What the other parts are made of: accounts, services that do nothing, a command as SYSTEM, registry values of the kit's own; and who may open the agent's pipes, with fewer rights and with enough.",
 			steps: []step{test("windows.test", "^(TestServices|TestLeftServicesAreRemoved|TestAsSystem|TestRegistryValuesAreRestored|TestAccountsAreKnownByTheirComment|"+
 				"TestBIOSSerial|TestTokens|TestPipesFromARestrictedToken|TestPolicyOfAPipesClient)$", machine)},

@@ -71,6 +71,7 @@ func reportRows(r *proof.Report) []string {
 	for _, f := range r.Found {
 		rows = append(rows, "FOUND\t"+f.Name+": "+f.Text)
 	}
+	rows = append(rows, fmt.Sprintf("PARTS\t%v", r.Counts()))
 	for _, p := range r.Parts {
 		if p.Verdict == proof.NotRun && p.Reason == "" {
 			continue

@@ -4,7 +4,9 @@ package proof
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -107,11 +109,34 @@ type Answer struct {
 	Reason   string          `json:"reason,omitempty"`
 }
 
+// Counts has the number of checks or parts with each verdict.
+type Counts map[Verdict]int
+
+// String returns them for people: 5 held, 1 failed.
+func (c Counts) String() string {
+	var all []string
+	for _, v := range []Verdict{Held, Failed, NotHere, NotRun} {
+		if c[v] > 0 {
+			all = append(all, fmt.Sprintf("%d %s", c[v], v))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 // Counts returns how many checks have each verdict.
-func (p Part) Counts() map[Verdict]int {
-	counts := map[Verdict]int{}
+func (p Part) Counts() Counts {
+	counts := Counts{}
 	for _, c := range p.Checks {
 		counts[c.Verdict]++
+	}
+	return counts
+}
+
+// Counts returns how many parts have each verdict.
+func (r *Report) Counts() Counts {
+	counts := Counts{}
+	for _, p := range r.Parts {
+		counts[p.Verdict]++
 	}
 	return counts
 }

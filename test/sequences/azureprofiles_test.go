@@ -83,6 +83,9 @@ func (m azureMachine) attach(t *testing.T, n *testnode.Node, lun int) uint32 {
 // LUN of one that is not attached, whatever disk the driver would look at first.
 func TestAzureFindsTheRightDisk(t *testing.T) {
 	t.Parallel()
+	if testnode.OnWine() {
+		t.Skip("require a host that tells where a file has holes: the digests of these disks would read terabytes of zeros")
+	}
 	machines := azureMachines()
 	for number, name := range slices.Sorted(maps.Keys(machines)) {
 		m := machines[name]

@@ -88,6 +88,11 @@ func askInAnother(t *testing.T, q Question, path string, limit time.Duration) (o
 	c := exec.CommandContext(ctx, program, "-test.run=^"+t.Name()[:strings.LastIndex(t.Name(), "/")]+"$", "-test.count=1", "-test.timeout=0")
 	c.Env = append(os.Environ(), questionVariable+"="+q.name(), AnswersVariable+"="+path)
 	c.WaitDelay = 10 * time.Second // for the output of what it started
+	l, err := inherited()
+	if err != nil {
+		return nil, err
+	}
+	before := l.Remaining()
 	out, err = c.CombinedOutput()
 	if err == nil {
 		return out, nil
@@ -95,13 +100,10 @@ func askInAnother(t *testing.T, q Question, path string, limit time.Duration) (o
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	l, opened := inherited()
-	if opened == nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
-		defer cancel()
-		_, opened = l.Clean(ctx)
-	}
-	return out, errors.Join(err, opened)
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
+	defer cancel()
+	_, left := l.Clean(ctx, before...)
+	return out, errors.Join(err, left)
 }
 
 // end returns the last lines of an output in one.

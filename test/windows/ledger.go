@@ -68,12 +68,13 @@ func (l *Ledger) Remaining() []Entry {
 }
 
 // Clean takes away what the entries name, the last first, and strikes it out. It leaves alone what is not the thing that
-// was made, and returns what is left, with the reasons.
-func (l *Ledger) Clean(ctx context.Context) (left []Entry, err error) {
+// was made, and returns what is left, with the reasons. The entries of keep stay as they are: others made those things.
+func (l *Ledger) Clean(ctx context.Context, keep ...Entry) (left []Entry, err error) {
 	entries, err := l.load()
 	if err != nil {
 		return nil, err
 	}
+	entries = without(entries, keep)
 	var failures []error
 	for _, e := range slices.Backward(entries) {
 		if err := l.remove(ctx, e); err != nil {
@@ -82,6 +83,13 @@ func (l *Ledger) Clean(ctx context.Context) (left []Entry, err error) {
 	}
 	slices.Reverse(left)
 	return left, errors.Join(failures...)
+}
+
+// without returns the entries that are not among others.
+func without(entries, others []Entry) []Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool {
+		return slices.ContainsFunc(others, func(o Entry) bool { return o.ID == e.ID })
+	})
 }
 
 // remove takes away what one entry names and strikes it out.

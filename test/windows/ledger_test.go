@@ -132,9 +132,14 @@ func TestCleanRemovesTheLastFirst(t *testing.T) {
 		note(t, l, Entry{Kind: KindUser, Name: name})
 	}
 	note(t, l, Entry{Kind: "of a later version", Name: "unknown"})
-	left, err := l.Clean(t.Context())
+	others := note(t, l, Entry{Kind: KindUser, Name: "of others"})
+	left, err := l.Clean(t.Context(), others)
 	same(t, removed, []string{"share", "user"})
 	same(t, names(left), []string{"stubborn", "unknown"})
+	same(t, names(l.Remaining()), []string{"stubborn", "unknown", "of others"})
+	if err := l.Strike(others); err != nil {
+		t.Fatal(err)
+	}
 	same(t, l.Remaining(), left)
 	var reason NotOurs
 	if !errors.As(err, &reason) || !strings.Contains(err.Error(), "user stubborn: ") || !strings.Contains(err.Error(), "unknown: ") {

@@ -28,20 +28,28 @@ func onlyWineOrThisMachine(t *testing.T) {
 }
 
 // ledgerOf returns the ledger of a test's makers, that of the environment if there is one, and checks at the test's end that
-// nothing of the test is left in it.
+// it has the entries of its beginning. It never begins empty: the kit has entries of its own.
 func ledgerOf(t *testing.T) *Ledger {
 	t.Helper()
-	if os.Getenv(LedgerVariable) == "" {
+	made := os.Getenv(LedgerVariable) == ""
+	if made {
 		t.Setenv(LedgerVariable, filepath.Join(t.TempDir(), "ledger"))
 	}
 	l, err := OpenLedger(os.Getenv(LedgerVariable))
+	if err == nil && made {
+		_, err = l.Note(Entry{Kind: KindDirectory, Name: filepath.Join(t.TempDir(), "of-others")})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := len(l.Remaining())
+	before := l.Remaining()
 	t.Cleanup(func() {
-		if left := l.Remaining(); len(left) > before {
+		now := l.Remaining()
+		if left := without(now, before); len(left) > 0 {
 			t.Errorf("%v is left", left)
+		}
+		if gone := without(before, now); len(gone) > 0 {
+			t.Errorf("%v is gone, which the test did not make", gone)
 		}
 	})
 	return l
@@ -51,6 +59,7 @@ func ledgerOf(t *testing.T) *Ledger {
 func TestServices(t *testing.T) {
 	onlyWineOrThisMachine(t)
 	l, k := ledgerOf(t), nativeKernel()
+	before := l.Remaining()
 	subject := Subject{Kernel: k, Patience: time.Minute}
 	is := func(name string, state uint32) {
 		t.Helper()
@@ -65,7 +74,7 @@ func TestServices(t *testing.T) {
 		if name, dependent, err = NewServices(t); err != nil {
 			t.Fatal(err)
 		}
-		same(t, len(l.Remaining()), 2)
+		same(t, names(without(l.Remaining(), before)), []string{name, dependent})
 		if err := k.StartService(dependent); err != nil {
 			t.Fatal(err)
 		}
@@ -99,6 +108,7 @@ func TestServices(t *testing.T) {
 func TestLeftServicesAreRemoved(t *testing.T) {
 	onlyWineOrThisMachine(t)
 	l, k := ledgerOf(t), nativeKernel()
+	before := l.Remaining()
 	name, _, err := NewServices(t)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +116,7 @@ func TestLeftServicesAreRemoved(t *testing.T) {
 	if err := k.StartService(name); err != nil {
 		t.Fatal(err)
 	}
-	other := l.Remaining()[0]
+	other := without(l.Remaining(), before)[0]
 	other.ID, other.Mark = "", `C:\Windows\other.exe`
 	if err := l.remove(t.Context(), other); err == nil {
 		t.Error("a service of another program was removed")
@@ -114,7 +124,7 @@ func TestLeftServicesAreRemoved(t *testing.T) {
 	if _, err := k.QueryService(name); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := l.Clean(t.Context()); err != nil || len(left) > 0 {
+	if left, err := l.Clean(t.Context(), before...); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
 	}
 	if _, err := k.QueryService(name); !errors.Is(err, win32.ERROR_SERVICE_DOES_NOT_EXIST) {
