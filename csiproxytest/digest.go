@@ -6,8 +6,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
 
 // DiskDigest returns a digest of a disk's content, which stays the same while no byte of the disk changes.
@@ -28,16 +32,33 @@ func Digest(t testing.TB, path string) string {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	zeros := make([]byte, 4096)
-	err = eachExtent(f, func(offset int64, data []byte) {
-		for at := 0; at < len(data); at += len(zeros) {
-			if block := data[at:min(at+len(zeros), len(data))]; !bytes.Equal(block, zeros[:len(block)]) {
-				_, _ = fmt.Fprintf(sum, "%d:%x", offset+int64(at), block)
-			}
-		}
-	})
-	if err != nil {
+	if err := digest(sum, f); err != nil {
 		t.Fatal(err)
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil)[:8])
+}
+
+func digest(sum io.Writer, f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	zeros, buffer := make([]byte, 4096), make([]byte, 256<<10)
+	for at, end := int64(0), int64(0); ; {
+		if at == end {
+			if at, end, err = emulated.NextData(f, at, info.Size()); err != nil || at == end {
+				return err
+			}
+		}
+		data := buffer[:min(int64(len(buffer)), end-at)]
+		if _, err := f.ReadAt(data, at); err != nil {
+			return err
+		}
+		for block := range slices.Chunk(data, len(zeros)) {
+			if !bytes.Equal(block, zeros[:len(block)]) {
+				_, _ = fmt.Fprintf(sum, "%d:%x", at, block)
+			}
+			at += int64(len(block))
+		}
+	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestDiskDigest(t *testing.T) {
-	n := csiproxytest.Start(t, csiproxytest.Options{})
+	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: small})
 	blank, other := n.DiskDigest(1), n.DiskDigest(2)
 	if blank != other {
 		t.Error("two blank disks differ, though only their sizes do")

@@ -3,7 +3,6 @@
 package csiproxytest_test
 
 import (
-	"runtime"
 	"testing"
 
 	diskv1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
@@ -60,16 +59,8 @@ func unstage(t testing.TB, n *csiproxytest.Node, number uint32, id string) {
 	}
 }
 
-func needTravel(t *testing.T) {
-	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("on a Windows host there are no bundles, and nodes are not saved")
-	}
-}
-
 // A pod's volume follows it from node to node, with its files and its id; the cloud attaches it to one of them at a time.
 func TestVolumeMovesThroughAFleet(t *testing.T) {
-	needTravel(t)
 	f := csiproxytest.StartFleet(t, 3, csiproxytest.Options{})
 	serials := map[string]bool{}
 	disk := csiproxytest.Disk{BundlePath: f.Disk("vol-1"), SizeBytes: 1 << 30, SerialNumber: "vol-1", Offline: true}
@@ -98,8 +89,7 @@ func TestVolumeMovesThroughAFleet(t *testing.T) {
 
 // A node goes back to what it was; a clone goes its own way.
 func TestSnapshots(t *testing.T) {
-	needTravel(t)
-	n := csiproxytest.Start(t, csiproxytest.Options{})
+	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: small})
 	id := stage(t, n, 1)
 	n.WriteFile(podDir+`\data`, "before")
 	snapshot := n.Save()

@@ -30,17 +30,8 @@ func (v Volume) bootSector(p places) []byte {
 
 func setSectors(bootSector []byte, sectors uint64) { le.PutUint64(bootSector[40:], sectors) }
 
-// BootSectorOnly returns the blocks of a volume that has a boot sector and its copy, and nothing else. Grow knows it by the
-// zeros where the MFT would be.
-func (v Volume) BootSectorOnly() []Block {
-	size := int64(v.SectorSize)
-	p := v.places()
-	boot := v.bootSector(p)
-	return []Block{{p.mft.first * ClusterSize, ClusterSize, nil}, {int64(v.Sectors) * size, size, boot}, {0, size, boot}}
-}
-
-// GrowBootSectorOnly returns the blocks by which such a volume gets a number of sectors; first is its boot sector.
-func GrowBootSectorOnly(first []byte, sectors uint64) []Block {
+// growBootSector returns the blocks by which a boot sector and its copy get a number of sectors.
+func growBootSector(first []byte, sectors uint64) []Block {
 	size := int64(len(first))
 	setSectors(first, sectors)
 	return []Block{{int64(sectors) * size, size, first}, {0, size, first}}

@@ -32,7 +32,7 @@ func Grow(volume io.ReaderAt, sectors uint64) ([]Block, error) {
 			return nil, err
 		}
 	}
-	return append(blocks, GrowBootSectorOnly(s.boot, sectors)...), nil
+	return append(blocks, growBootSector(s.boot, sectors)...), nil
 }
 
 func (s *system) growMetadata(old int64) ([]Block, error) {

@@ -5,11 +5,9 @@ package emulated
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
@@ -35,12 +33,6 @@ const (
 	bundleLock    = "lock"
 	imageLock     = "lock.image"
 )
-
-// travels is false on a Windows host, where the program is installed on nodes and must stay small: there are no bundles, and
-// nodes are not saved. Images are detached without their files.
-const travels = runtime.GOOS != "windows"
-
-var errNoTravel = errors.New("on a Windows host there are no bundles, and nodes are not saved")
 
 // bundleFormat is the version of disk.json that this program writes, and the newest that it reads.
 const bundleFormat = 1

@@ -111,9 +111,6 @@ func (n *Node) startDisk(record diskState) (*disk, error) {
 	if record.Bundle == "" {
 		return n.newDisk(record)
 	}
-	if !travels {
-		return nil, errNoTravel
-	}
 	home := record.home(n.dir)
 	b, err := lockBundle(home, n.dir)
 	if damaged := new(*DamagedStateError); err != nil && !errors.As(err, damaged) {
@@ -132,7 +129,7 @@ func (n *Node) startDisk(record diskState) (*disk, error) {
 // alone keeps other nodes from changing the image of a bundle, until unlock is called. A change that one of them did not
 // finish is finished before the next.
 func (im *image) alone() (unlock func(), err error) {
-	if !travels || im.home == "" {
+	if im.home == "" {
 		return func() {}, nil
 	}
 	// Not the bundle's lock, which is held while a bundle is attached and perhaps gets a new identity.

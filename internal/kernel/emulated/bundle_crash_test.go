@@ -13,9 +13,6 @@ import (
 // bundleCrashCases are the changes by which a disk and its files go from one side to the other. Wherever the process dies, they
 // are together on one side.
 func bundleCrashCases() []crashCase {
-	if !travels {
-		return nil
-	}
 	var (
 		id   guid.GUID
 		disk uint32

@@ -28,13 +28,6 @@ func written(t *testing.T, n *Node, text string) (number uint32, volume string) 
 	return number, volume
 }
 
-func needTravel(t *testing.T) {
-	t.Helper()
-	if !travels {
-		t.Skip(errNoTravel)
-	}
-}
-
 func devicePath(number uint32) string { return fmt.Sprintf(`\\.\PhysicalDrive%d`, number) }
 
 func writeOn(t *testing.T, n *Node, volume, text string) {
@@ -67,7 +60,6 @@ func detached(t *testing.T, n *Node, number uint32) string {
 
 // A disk goes from node to node and back, with its files, its identity and its sectors.
 func TestADiskTravels(t *testing.T) {
-	needTravel(t)
 	a, b := newNode(t, nil), newNode(t, nil)
 	number, v := written(t, a, "of a")
 	identifiers := a.disks[number].record.Identifiers
@@ -92,7 +84,6 @@ func TestADiskTravels(t *testing.T) {
 
 // A bundle is attached to one node at a time, or to several if all of them have the switch.
 func TestMultiAttach(t *testing.T) {
-	needTravel(t)
 	a, b := newNode(t, nil), newNode(t, nil)
 	bundle := filepath.Join(t.TempDir(), "vol-1")
 	number := attachedAs(t, a, DiskSpec{SizeBytes: 32 << 20, SerialNumber: "vol-1", BundlePath: bundle})
@@ -134,7 +125,6 @@ func TestMultiAttach(t *testing.T) {
 
 // A copy of a bundle is a clone: beside the original it gets an identity of its own and keeps its files.
 func TestACloneKeepsItsFiles(t *testing.T) {
-	needTravel(t)
 	for _, test := range []struct {
 		name    string
 		offline bool
@@ -162,7 +152,6 @@ func TestACloneKeepsItsFiles(t *testing.T) {
 
 // Two disks of the node's own are clones of one another: only the one whose files they are takes them along.
 func TestACloneOfAnImageTakesNoFiles(t *testing.T) {
-	needTravel(t)
 	n := newNode(t, nil)
 	number, v := written(t, n, "original")
 	content, err := os.ReadFile(n.disks[number].image.path())
@@ -175,7 +164,6 @@ func TestACloneOfAnImageTakesNoFiles(t *testing.T) {
 
 // A state directory with an attached bundle can be moved, and an image that is cut off is refused.
 func TestABundleIsLookedAt(t *testing.T) {
-	needTravel(t)
 	n := newNode(t, nil)
 	number, v := written(t, n, "kept")
 	image := detached(t, n, number)

@@ -88,7 +88,7 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 		if d.record.System {
 			return fmt.Errorf("detach: %w", ErrSystemDisk)
 		}
-		if travels && !n.state.ISCSI.hasLUN(d.record.Image) { // which is the storage system's, and comes back with the next session
+		if !n.state.ISCSI.hasLUN(d.record.Image) { // which is the storage system's, and comes back with the next session
 			var err error
 			image, err = n.pullBundle(d)
 			return err

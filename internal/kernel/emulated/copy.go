@@ -39,7 +39,7 @@ func (h *host) fill(out, in *os.File) error {
 	}
 	buffer := make([]byte, 1<<20)
 	for end := int64(0); ; {
-		at, next, err := nextData(in, end, info.Size())
+		at, next, err := NextData(in, end, info.Size())
 		if err != nil {
 			return err
 		}

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nextData returns the next extent of a file that may have data. At its end both are the same.
-func nextData(f *os.File, from, size int64) (at, end int64, err error) {
+// NextData returns the next extent of a file that may have data. At its end both are the same.
+func NextData(f *os.File, from, size int64) (at, end int64, err error) {
 	if from >= size {
 		return size, size, nil
 	}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !linux
+//go:build !linux && !windows
 
 package emulated
 
 import "os"
 
-// nextData returns the rest of a file: holes read as zeros, which are not written.
-func nextData(_ *os.File, from, size int64) (at, end int64, err error) { return from, size, nil }
+// NextData returns the rest of a file: holes read as zeros, which are not written.
+func NextData(_ *os.File, from, size int64) (at, end int64, err error) { return from, size, nil }

@@ -4,12 +4,15 @@ package emulated
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"io/fs"
 	"slices"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/ntfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // formatBlocks returns the blocks of a new NTFS in a part of the image. The last sector of the part is not in the file system:
@@ -18,7 +21,7 @@ func (im *image) formatBlocks(sectorSize, offset, length int64, now time.Time) (
 	v := ntfs.Volume{
 		SectorSize: uint32(sectorSize), Sectors: uint64(length/sectorSize) - 1, Hidden: uint64(offset / sectorSize), Serial: newSerial(),
 	}
-	return im.differing(offset, emptyNTFS(v, now))
+	return im.differing(offset, v.Format(now))
 }
 
 // differing returns what must be written to give a part of the image the content of blocks. Most of them are zeros, and most of
@@ -64,17 +67,22 @@ func (im *image) differing(offset int64, blocks []ntfs.Block) ([]gpt.Block, erro
 
 // hole returns how many bytes from an offset on were never written, as far as the host knows.
 func (im *image) hole(offset int64) int64 {
-	data, _, err := nextData(im.file, offset, im.size)
+	data, _, err := NextData(im.file, offset, im.size)
 	if err != nil {
 		return 0
 	}
 	return max(data-offset, 0)
 }
 
-// growBlocks returns the blocks by which the NTFS on the volume gets a number of sectors.
+// growBlocks returns the blocks by which the NTFS on the volume gets a number of sectors. One that must not be touched
+// before it is repaired gives ERROR_DISK_CORRUPT.
 func (v *volume) growBlocks(sectors int64) ([]gpt.Block, error) {
 	im := v.disk.image
-	blocks, err := grownNTFS(io.NewSectionReader(im.file, v.offset, v.length), v.boot, uint64(sectors))
+	blocks, err := ntfs.Grow(io.NewSectionReader(im.file, v.offset, v.length), uint64(sectors))
+	var host *fs.PathError
+	if err != nil && !errors.As(err, &host) {
+		err = errors.Join(win32.ERROR_DISK_CORRUPT, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -15,9 +15,6 @@ const restoringDir = "restoring"
 
 // PrepareRestore copies what Save wrote into a directory, so that Restore finds it. The node stays as it is.
 func (n *Node) PrepareRestore(from string) error {
-	if !travels {
-		return errNoTravel
-	}
 	return n.control(func() error {
 		if !filepath.IsAbs(from) {
 			return fmt.Errorf("%w: %s is not an absolute path", ErrInvalidSpec, from)
@@ -63,9 +60,6 @@ func (n *Node) takeCopy(from string) error {
 // Restore makes the node what PrepareRestore copied. Open handles die. Bundles that were attached are detached; what else was
 // in the state directory is gone, the detached disks too.
 func (n *Node) Restore() error {
-	if !travels {
-		return errNoTravel
-	}
 	return n.control(func() error {
 		copied := filepath.Join(n.dir, restoringDir)
 		err := n.host.rename(copied+savingSuffix, copied)
@@ -102,9 +96,6 @@ func (n *Node) becomeRestored() error {
 // finishRestore puts a complete copy in the place of the node. Each step may have been made before a death; node.json comes
 // last, and then the copy is empty.
 func (h *host) finishRestore(dir string) error {
-	if !travels {
-		return nil
-	}
 	copied := filepath.Join(dir, restoringDir)
 	if _, err := os.Lstat(copied); errors.Is(err, os.ErrNotExist) {
 		return h.removeAll(copied + savingSuffix)

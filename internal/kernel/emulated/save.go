@@ -20,9 +20,6 @@ const savingSuffix = ".saving"
 // Disks and volumes keep theirs, like those of machines that are made of one image; Windows gives a disk another identity
 // when it comes online beside its twin, and so does the node.
 func (n *Node) Save(to string, clone bool) error {
-	if !travels {
-		return errNoTravel
-	}
 	return n.control(func() error { return n.save(to, clone) })
 }
 

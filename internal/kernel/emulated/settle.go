@@ -13,7 +13,7 @@ import (
 // process had too many files open. It does at once what a start would do. A call can be answered only when nothing is half done
 // that its answer could depend on; the rest is tried again before each call.
 func (n *Node) settle() error {
-	if travels && n.restoring {
+	if n.restoring {
 		return n.becomeRestored()
 	}
 	if !n.host.failed || n.disks == nil {
@@ -59,10 +59,8 @@ func (n *Node) tidy() error {
 			return err
 		}
 	}
-	if travels {
-		if err := n.host.tidyBundles(n.dir, &n.state); err != nil {
-			return err
-		}
+	if err := n.host.tidyBundles(n.dir, &n.state); err != nil {
+		return err
 	}
 	files, err := os.ReadDir(filepath.Join(n.dir, disksDir))
 	if err != nil {
