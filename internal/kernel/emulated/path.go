@@ -3,6 +3,8 @@
 package emulated
 
 import (
+	"path/filepath"
+	"runtime"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -197,5 +199,8 @@ func upper(r rune) rune {
 const reservedPrefix = ".csi-proxy-reparse"
 
 func isReserved(name string) bool {
+	if runtime.GOOS == "windows" && !filepath.IsLocal(name) { // the host's own, such as CON
+		return true
+	}
 	return len(name) >= len(reservedPrefix) && strings.EqualFold(name[:len(reservedPrefix)], reservedPrefix)
 }
