@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 recording=$(mktemp)
 trap 'rm -f "$recording" test/replay/recording.jsonl test/operation/recording.jsonl' EXIT
-export CSI_PROXY_TEST_AGENT=in-process CSI_PROXY_RECORDING='Z:\work\recording.jsonl'
+export CSI_PROXY_TEST_AGENT=in-process CSI_PROXY_RECORDING=recording.jsonl # in the package's folder
 for package in test/replay test/operation; do
 	rm -f "$package/recording.jsonl"
 	GO_TEST_FLAGS='-test.run=^(TestExercise|TestEveryCallOnThisMachine)$' hack/test-wine.sh "./$package"

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # hack/test-wine.sh runs the Go tests of packages under Wine: hack/test-wine.sh [PACKAGE…], by default the ones listed
-# below. Each package is cross-compiled and its tests run in its own folder, as go test does; the commands are in
+# below; all stands for every package of the workspace but those that are left out below, with the reasons.
+# Each package is cross-compiled and its tests run in its own folder, as go test does; the commands are in
 # Z:\binaries, which CSI_PROXY_BIN names, and so are the DLLs of test/windows/fakes, which a test can put in the place of
 # what Wine lacks. It makes the Wine tree when there is none, and needs root for that and for the runs.
 # A package may take WINE_TEST_SECONDS (900). GO_TEST_FLAGS are passed to each test program: GO_TEST_FLAGS='-test.run=TestDelete -test.v'.
 # CSI_PROXY_LONG=1 makes the tests try everything, as in make test-long: give the package. CSI_PROXY_TEST_AGENT and
-# CSI_PROXY_RECORDING (test/testnode) are passed on, too; the package's folder is Z:\work.
+# CSI_PROXY_RECORDING (test/testnode) are passed on, too. The repository is Z:\work.
 # The tests' output is shown when they fail, or with V=1.
 set -euo pipefail
 
@@ -67,16 +68,19 @@ judge_disks() {
 	return "$sound"
 }
 
-for import in $(go list "$@"); do
+left_out='^$'
+if [ "$*" = all ]; then
+	mapfile -t all < <(go list -m -f '{{.Path}}/...')
+	set -- "${all[@]}"
+	# They call go or git, which are not in the tree.
+	left_out='kubernetes-csi/csi-proxy$|/test/windows/ci$'
+fi
+for import in $(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' "$@" | sort -u | grep -vE "$left_out"); do
 	program=$programs/${import##*/}.test.exe
-	go test -c -o "$program" "$import"
-	if [ ! -e "$program" ]; then
-		echo "?   	$import	[no test files]"
-		continue
-	fi
+	go test -c -trimpath -vet=off -o "$program" "$import"
 	dir=$(go list -f '{{.Dir}}' "$import")
 	# shellcheck disable=SC2086 # a list of words
-	judge "$import" wine hack/wine.sh run -t "$seconds" -C "$dir" -b "$programs/commands" -e 'CSI_PROXY_BIN=Z:\binaries' -e "CSI_PROXY_LONG=${CSI_PROXY_LONG:-}" \
+	judge "$import" wine hack/wine.sh run -t "$seconds" -C . -d "${dir#"$PWD"}" -b "$programs/commands" -e 'CSI_PROXY_BIN=Z:\binaries' -e "CSI_PROXY_LONG=${CSI_PROXY_LONG:-}" \
 		-e "CSI_PROXY_TEST_AGENT=${CSI_PROXY_TEST_AGENT:-}" -e "CSI_PROXY_RECORDING=${CSI_PROXY_RECORDING:-}" \
 		"$program" -test.timeout="$((seconds - 20))s" ${GO_TEST_FLAGS:-}
 	judge_disks || failed=1

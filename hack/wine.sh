@@ -7,6 +7,7 @@
 #   hack/wine.sh run [OPTIONS] PROGRAM.exe ARGS…  run one program; the exit code is the program's
 #   hack/wine.sh session [OPTIONS] SCRIPT ARGS…   run a Bash script in the tree, which starts programs with wine
 #     -C DIR         DIR becomes the program's working directory Z:\work, writable (default: an empty one)
+#     -d DIR         a directory in that DIR is the working directory instead
 #     -b DIR         DIR's files are in Z:\binaries, for the program to start
 #     -e NAME=VALUE  a variable for the program; repeatable. Nothing else is inherited
 #     -t SECONDS     end the program after that time and exit 124 (default: 300)
@@ -144,11 +145,12 @@ run() {
 	run) start=(wine) ;;
 	session) start=(bash) ;;
 	esac
-	local work='' bin='' seconds=300 variables=() option program
-	while getopts b:C:e:t: option; do
+	local work='' below=. bin='' seconds=300 variables=() option program
+	while getopts b:C:d:e:t: option; do
 		case $option in
 		b) bin=$(cd "$OPTARG" && pwd) ;;
 		C) work=$(cd "$OPTARG" && pwd) ;;
+		d) below=$OPTARG ;;
 		e)
 			[[ $OPTARG =~ ^[A-Za-z_][A-Za-z0-9_]*= ]] || die "-e takes NAME=VALUE, not $OPTARG"
 			variables+=("$OPTARG")
@@ -170,7 +172,7 @@ run() {
 	trap clean_up EXIT
 	mountpoint=$(mktemp -d)
 	isolate "$tree" "$mountpoint" "$program" "$work" "$bin" "${variables[@]}" \
-		timeout --kill-after=5 "$seconds" sh -c 'cd /work && exec "$@"' sh "${start[@]}" "/program/${program##*/}" "$@"
+		timeout --kill-after=5 "$seconds" sh -c 'cd "/work/$1" && shift && exec "$@"' sh "$below" "${start[@]}" "/program/${program##*/}" "$@"
 }
 
 command=${1:-}

@@ -17,12 +17,6 @@ import (
 // findBundle locks the bundle that a disk is to be and reads it; nil if the disk is to be none. The caller holds no lock of
 // the node.
 func (n *Node) findBundle(spec *DiskSpec) (*lockedBundle, error) {
-	if !travels {
-		if spec.BundlePath != "" {
-			return nil, errNoTravel
-		}
-		return nil, nil
-	}
 	home, ok := bundleAt(spec.ImagePath)
 	if !ok && spec.BundlePath == "" {
 		return nil, nil

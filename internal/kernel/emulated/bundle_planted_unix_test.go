@@ -18,7 +18,6 @@ import (
 // bundled returns a bundle with a formatted volume.
 func bundled(t *testing.T, n *Node) (home, volume string) {
 	t.Helper()
-	needTravel(t)
 	number, volume := written(t, n, "kept")
 	return filepath.Dir(detached(t, n, number)), volume
 }
@@ -143,7 +142,6 @@ func TestAnImageThatIsALink(t *testing.T) {
 
 // While an attach waits for another node's lock of the bundle, others use the node.
 func TestAnAttachWaitsAlone(t *testing.T) {
-	needTravel(t)
 	home := filepath.Join(t.TempDir(), "vol-1")
 	var lock *os.File
 	made := make(chan struct{})

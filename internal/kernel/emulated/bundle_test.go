@@ -198,7 +198,6 @@ func TestOlderProgramsPassOverBundles(t *testing.T) {
 
 // A saved node has copies of its bundles, which no node has attached, and names none outside its directory.
 func TestBundlesOfASavedNode(t *testing.T) {
-	needTravel(t)
 	n := newNode(t, nil)
 	attachedAs(t, n, DiskSpec{SizeBytes: 32 << 20, BundlePath: filepath.Join(t.TempDir(), "vol-1")})
 	saved := filepath.Join(t.TempDir(), "saved")
