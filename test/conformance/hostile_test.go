@@ -70,7 +70,7 @@ func badValues(m *method, f protoreflect.FieldDescriptor, what meaning) (all []b
 			all = append(all, badValue{value, want})
 		}
 	}
-	const long = 32 << 10
+	const long = 8 << 10
 	switch what {
 	case disk:
 		bad(codes.NotFound, unknownDisk, uint32(math.MaxUint32))
