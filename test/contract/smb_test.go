@@ -182,7 +182,7 @@ func TestSMBArguments(t *testing.T) {
 		{"no password", share, "", smbUser, "", codes.Unauthenticated},
 		{"a user with a line end", share, "", "csi\n", smbPassword, codes.InvalidArgument},
 		{"a password with a NUL", share, "", smbUser, "a\x00b", codes.InvalidArgument},
-		{"a long password", share, "", smbUser, strings.Repeat("x", 1<<20), codes.InvalidArgument},
+		{"a long password", share, "", smbUser, strings.Repeat("x", 32<<10), codes.InvalidArgument},
 		{"link outside", share, `C:\Windows\link`, smbUser, smbPassword, codes.InvalidArgument},
 		{"link with slashes", share, `C:/var/lib/kubelet/pods/link`, smbUser, smbPassword, codes.InvalidArgument},
 		{"link on a share", share, share + `\link`, smbUser, smbPassword, codes.InvalidArgument},

@@ -180,7 +180,7 @@ func hangingReads(ctx context.Context, a agentAddress) {
 const neverAnswers = "never-answers"
 
 // dyingChildren has 30 children, one after the other, begin hanging reads and die.
-func dyingChildren(ctx context.Context, a agentAddress) {
+func dyingChildren(ctx context.Context, _ agentAddress) {
 	program, err := os.Executable()
 	for i := 0; err == nil && i < 30 && ctx.Err() == nil; i++ {
 		c := exec.Command(program)

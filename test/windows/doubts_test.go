@@ -78,7 +78,6 @@ func textDoubts() map[string]settlement {
 		"another error says that the state of the volume is not known":                    {why: notWindows},
 		"is read so slowly that it was not seen to be blank":                              {why: notWindows},
 		"the server is away, or refuses. Where that is not known":                         {why: notWindows},
-		"Processes of the node itself, and those of whom it is not known":                 {why: notWindows},
 		"A program outside kubelet's directory that uses the mapping without a record is": {why: notWindows},
 	}
 }

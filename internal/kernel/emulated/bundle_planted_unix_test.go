@@ -77,7 +77,7 @@ func TestPlantedBundles(t *testing.T) {
 func TestVolumesThatAreALink(t *testing.T) {
 	n := newNode(t, nil)
 	home, volume := bundled(t, n)
-	id, err := guid.FromString(strings.Trim(volume, `\?Volume{}`))
+	id, err := guid.FromString(strings.TrimSuffix(strings.TrimPrefix(volume, `\\?\Volume{`), `}\`))
 	must(t, err)
 	volumes, aside, outside := filepath.Join(home, volumesDir), filepath.Join(home, "aside"), t.TempDir()
 	precious := filepath.Join(outside, id.String(), "precious")
