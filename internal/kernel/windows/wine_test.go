@@ -207,7 +207,6 @@ func TestWineGaps(t *testing.T) {
 			},
 			"ERROR_ACCESS_DENIED", "success",
 		},
-		{"format", func() (string, error) { return only(New().FormatVolume(missingVolume, "NTFS")) }, "StorageNotInCache", "ERROR_NOT_SUPPORTED"},
 		{
 			"SMB global mappings",
 			func() (string, error) {
