@@ -11,7 +11,7 @@ shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 go build -trimpath -o "$work/" ./test/bench
-go build -trimpath -ldflags='-s -w' -o "$work/programs/" ./cmd/csi-proxy ./test/bench/empty
+go build -trimpath -ldflags='-s -w' -o "$work/programs/" ./cmd/csi-proxy ./cmd/csi-proxy-emulated ./test/bench/empty
 "$work/bench" -programs="$work/programs" -o="$work/page.md" "$@" >/dev/null
 all=$(taskset --cpu-list --pid $$ | sed 's/.*: //')
 if [ "$(nproc)" -gt 1 ]; then

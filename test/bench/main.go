@@ -98,7 +98,7 @@ func (b *bench) measure(ctx context.Context) error {
 	if b.programs == "" {
 		b.programs = filepath.Join(b.dir, "programs")
 		const module = "github.com/kubernetes-csi/csi-proxy/"
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", b.programs+"/", module+"cmd/csi-proxy", module+"test/bench/empty") //nolint:gosec // the path is ours
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", b.programs+"/", module+"cmd/csi-proxy", module+"cmd/csi-proxy-emulated", module+"test/bench/empty") //nolint:gosec // the path is ours
 		if text, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("building the programs: %w\n%s", err, text)
 		}
