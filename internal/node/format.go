@@ -88,7 +88,7 @@ func (o *op) formattable(id winpath.VolumeID, refused error) error {
 		case !state.writable:
 			return &Error{
 				Class: FailedPrecondition, Reason: reason.DiskReadOnly, Err: refused,
-				Message: fmt.Sprintf("volume %s is not formatted: disk %d is read-only; make it writable with SetDiskReadOnly", id, number),
+				Message: fmt.Sprintf("volume %s is not formatted: disk %d is read-only; make it writable with SetDiskState, is_online true", id, number),
 			}
 		}
 	}

@@ -209,7 +209,7 @@ func TestFormatOfANewPartition(t *testing.T) {
 			}
 
 			// The provider knows nothing, and the disk says why it is not formatted.
-			wantReason(t, formatOfReadOnlyDisk(t, n), codes.FailedPrecondition, "DISK_READ_ONLY", "SetDiskReadOnly")
+			wantReason(t, formatOfReadOnlyDisk(t, n), codes.FailedPrecondition, "DISK_READ_ONLY", "SetDiskState")
 		})
 	}
 }
