@@ -175,6 +175,8 @@ func TestStreamsOfOneProcess(t *testing.T) {
 		t.Errorf("the agent closed the connection of the aborted streams: %v", code)
 	default:
 	}
+	conn := g.newConn("disk", "v1")
+	eventually(t, "there is room for a call", func() bool { return besides()[3].ask(t.Context(), conn) == nil })
 	g.alive()
 }
 
