@@ -128,7 +128,7 @@ func TestAgentStaysAway(t *testing.T) {
 	if !errors.Is(err, csiproxy.ErrNoAgent) {
 		t.Errorf("a client that does not wait gets %v, want ErrNoAgent", err)
 	}
-	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	short, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	_, err = patient.Disk.ListDiskIDs(short, &diskapi.ListDiskIDsRequest{})
 	if !errors.Is(err, csiproxy.ErrNoAgent) || !errors.Is(err, context.DeadlineExceeded) || status.Code(err) != codes.DeadlineExceeded {
