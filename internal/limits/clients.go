@@ -153,11 +153,14 @@ func (cs *Clients) overLimitLocked(newcomer *Client) *Conn {
 // longestIdleLocked returns the client's connection without open calls that has sent nothing for longest; the newest if all have
 // some.
 func (c *Client) longestIdleLocked() *Conn {
-	idle := c.conns[len(c.conns)-1]
-	for _, conn := range c.conns {
-		if conn.calls == 0 && (idle.calls > 0 || conn.lastRead.Before(idle.lastRead)) {
+	var idle *Conn
+	for _, conn := range c.conns { // the oldest first, where a coarse clock gives several the same time
+		if conn.calls == 0 && (idle == nil || conn.lastRead.Before(idle.lastRead)) {
 			idle = conn
 		}
+	}
+	if idle == nil {
+		idle = c.conns[len(c.conns)-1]
 	}
 	return idle
 }
