@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -70,7 +71,9 @@ func TestRecordings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkPage(t, Page(append(reports, own), accepted))
+	if runtime.GOOS != "windows" { // a node there cannot have the names that the host reserves, such as CON
+		checkPage(t, Page(append(reports, own), accepted))
+	}
 }
 
 func checkPage(t *testing.T, want string) {

@@ -124,6 +124,9 @@ func looksAround(t *testing.T, n *Node, pods kernel.Handle) {
 // A directory below which something is open keeps its path. So the path of an open file leads to it, though names are looked up
 // while others rename what they lie in.
 func TestOpeningWhileItsDirectoryIsRenamed(t *testing.T) {
+	if onWine() {
+		t.Skip("require volume serial numbers of open files: Wine looks for them at the path that a file was opened by")
+	}
 	n := newNode(t, nil)
 	mkdir(t, n, `C:\a\below`)
 	root := openFile(t, n, `\\?\C:\`, how(anyRight, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))

@@ -55,3 +55,5 @@ func TestToolsAgree(t *testing.T) {
 		}
 	}
 }
+
+func onWine() bool { return false }
