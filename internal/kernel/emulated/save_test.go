@@ -110,7 +110,8 @@ func TestClonedNode(t *testing.T) {
 
 func TestWhatIsNoSavedNode(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
-	for name, want := range map[string]error{t.TempDir(): ErrInvalidSpec, n.dir: ErrInvalidSpec, "relative": ErrInvalidSpec, "/nowhere": fs.ErrNotExist} {
+	missing := filepath.Join(t.TempDir(), "nowhere")
+	for name, want := range map[string]error{t.TempDir(): ErrInvalidSpec, n.dir: ErrInvalidSpec, "relative": ErrInvalidSpec, missing: fs.ErrNotExist} {
 		if err := n.PrepareRestore(name); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", name, err, want)
 		}
