@@ -31,8 +31,6 @@ const (
 	StillRunning = "STILL_RUNNING"
 	// TooManyCalls: the client, or all clients together, have as many calls running as they may.
 	TooManyCalls = "TOO_MANY_CALLS"
-	// TooManyStreams: the client has as many watches and reflection streams open as it may.
-	TooManyStreams = "TOO_MANY_STREAMS"
 )
 
 // Paths.

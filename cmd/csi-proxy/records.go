@@ -14,8 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// recordsDir returns where the agent records who uses a share, and makes it. Empty: there is no safe place, and no share is
-// staged in one call.
+// recordsDir makes and returns the directory for the records of shares in use. It returns "" if there is no safe place; then no
+// share is staged in one call.
 func recordsDir(logger klog.Logger) string {
 	data := os.Getenv("ProgramData")
 	if data == "" {

@@ -25,7 +25,7 @@ type Config struct {
 	Kernel kernel.Kernel
 	// Emulation makes the node an emulated one; nil on a real node. Package emulation sets it.
 	Emulation Emulation
-	// RecordsDir is the directory in which the agent records who uses a share; empty: none, and no share is staged in one call.
+	// RecordsDir is the directory for the records of shares in use; empty: none, and no share is staged in one call.
 	RecordsDir string
 	// SocketDir is the directory of the sockets, except on Windows.
 	SocketDir string

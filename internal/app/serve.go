@@ -102,8 +102,8 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	}
 }
 
-// loadPolicy reads the policy; without the flag it is nil. An agent whose policy cannot be read does not start: it would
-// have to serve everybody or nobody.
+// loadPolicy reads the policy; without the flag it is nil. An agent whose policy cannot be read does not start: without rules
+// it would allow every call.
 func (o *Options) loadPolicy(logger klog.Logger) (*policy.Policy, error) {
 	if o.Policy == "" {
 		return nil, nil //nolint:nilnil // off is not a failure
