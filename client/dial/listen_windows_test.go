@@ -3,9 +3,12 @@
 package dial_test
 
 import (
+	"context"
+	"errors"
 	"net"
 	"syscall"
 	"testing"
+	"time"
 
 	winio "github.com/Microsoft/go-winio"
 )
@@ -15,6 +18,12 @@ func listen(t *testing.T, name string) net.Listener {
 	t.Helper()
 	path := `\\.\pipe\` + name
 	listener, err := winio.ListenPipe(path, nil)
+	// The name of a stopped agent stays taken until the last end of its pipe is closed.
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for ; errors.Is(err, syscall.ERROR_ACCESS_DENIED) && ctx.Err() == nil; listener, err = winio.ListenPipe(path, nil) {
+		<-time.After(time.Millisecond)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
